@@ -178,14 +178,6 @@ def test_sums_over_components_are_enumerated(many: int) -> None:
     assert value(Var(score), at).contains(fmpq(2 * many))
     pairs = Sum(q[i] * q[j] * k[i] * k[j], (i, 1, d), (j, 1, d))
     assert value(E(pairs), at).contains(fmpq(2 * many))
-    assert value(E((score - E(score)) ** 2), at).contains(fmpq(2 * many))
-
-
-def test_means_inside_means_are_numbers() -> None:
-    """Also under an index that the mean around them sums over."""
-    at = Scene(values={d: fmpq(2)}, laws={q: SKEWED, y: COIN}, shapes={q: (2,)})
-    assert value(E(y * E(y**2) + E(y**4)), at).contains(1)
-    assert value(E(Sum(q[i] ** 2 * E(q[i] ** 2), (i, 1, d))), at).contains(8)
 
 
 def test_draws_give_balls_that_hold_the_mean() -> None:

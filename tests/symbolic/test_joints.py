@@ -24,7 +24,7 @@ TRUE: dict[str, Callable[[], Route]] = {
 
 def _tried(lhs: Any, rhs: Any, law: Vectors, points: int = 3) -> Any:
     given = SimpleNamespace(lhs=lhs, relation="=", rhs=rhs, hypotheses=Hypotheses(law=law), order=None)
-    return falsify(given, points=points, climb=False)
+    return falsify(given, points=points)
 
 
 def _law(route: Route) -> Any:

@@ -1,23 +1,19 @@
-"""What of a statement is free or random, where it is tried, and where a climb leads from there."""
+"""What of a statement is free or random, where it is tried."""
 
 import random
-import time
 from typing import Any
 
-import numpy as np
 import pytest
 from flint import fmpq
 from sympy import E as E1
 from sympy import (
-    FiniteSet, Idx, IndexedBase, Interval, Range, S, Sum, Symbol, exp, oo, pi,
-    sqrt, symbols,
+    FiniteSet, Idx, Interval, Range, S, Sum, Symbol, oo, pi,
+    sqrt,
 )  # fmt: skip
 
 from verify.symbolic.arithmetics import fraction
-from verify.symbolic.balls import value
-from verify.symbolic.climbing import Climb
-from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
-from verify.symbolic.kernel.words import E, M, n, p, s, x
+from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses
+from verify.symbolic.kernel.words import M, n, p, x
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import Outside, contains, corners, plans, scene_at, somewhere
 
@@ -73,59 +69,3 @@ def test_points_that_break_a_condition_are_outside() -> None:
     assert at(NOTHING.having(a < c), a, c, a=1, c=2)
     with pytest.raises(Outside):
         at(NOTHING.having(a < c), a, c, a=2, c=2)
-
-
-j = Idx("j")
-d = Symbol("d", integer=True, positive=True)
-q = IndexedBase("q", real=True)
-kappa, mu, tau, t, y = symbols("kappa mu tau t y", real=True)
-
-
-def test_symbols_that_are_moments_are_read_off() -> None:
-    """Unless they are in other moments too; then they come first."""
-    hypotheses = Hypotheses(law=Population({q: (1, mu, mu**2 + 1, kappa)}, d))
-    layout = Layout((E(Sum(q[i], (i, 1, d))), d * mu), hypotheses)
-    assert set(layout.readable) == {kappa}
-    assert layout.symbols == [d, mu]
-    assert layout.sizes == {d}
-    assert layout.random == {q}
-    assert not layout.moves(mu)
-
-
-def test_defined_entries_and_bound_names_are_not_free() -> None:
-    """An index that no sum binds is, and its range is that of the sums over the family."""
-    defined = Hypotheses(definitions=((p[i], exp(s[i]) / Sum(exp(s[j]), (j, 1, n))),))
-    layout = Layout((p[i] * Sum(x[j] * p[j], (j, 1, n)), tau), defined)
-    assert layout.bases == [s, x]
-    assert layout.symbols == [n, tau]
-    assert set(layout.free_indices) == {i}
-    assert layout.highs[s, 0] == {n}
-    assert layout.moves(tau)
-
-
-def test_without_a_law_all_inside_means_alone_is_random() -> None:
-    """What stands outside too is a number."""
-    layout = Layout((E(t * y), t * E(y)), Hypotheses())
-    assert layout.random == {y}
-    assert layout.symbols == [t]
-
-
-def test_a_suspect_is_an_exact_point_within_the_domain() -> None:
-    """At which the inequality is false in balls too."""
-    hypotheses = NOTHING.restricted(t, Interval(0, 5))
-    layout = Layout((t * (5 - t), S(6)), hypotheses)
-    at = scene_at(layout, {t: S(1)}, random.Random(1))  # noqa: S311
-    found = list(Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5))
-    assert found
-    assert all(type(one.values[t]) is fmpq and value(layout.sides[0], one) > 6 for one in found)
-
-
-def test_orders_and_sums_of_probabilities_are_kept() -> None:
-    """Wherever the climb leads."""
-    hypotheses = Hypotheses(entries=frozenset([("ordered", p)]))
-    layout = Layout((Sum(p[i] * x[i], (i, 1, n)), p[1] * 3), hypotheses)
-    at = scene_at(layout, {n: S(3)}, random.Random(1))  # noqa: S311
-    for one in Climb(layout, at, 1, np.random.default_rng(1)).suspects(time.thread_time() + 5):
-        weights = [one.entries[p, key] for key in (1, 2, 3)]
-        assert sum(weights, fmpq(0)) == 1
-        assert weights[0] >= weights[1] >= weights[2]

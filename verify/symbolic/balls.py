@@ -41,7 +41,6 @@ from sympy import (
 from sympy.core.numbers import ImaginaryUnit
 from sympy.matrices.expressions import MatAdd, MatMul, MatPow, MatrixSymbol
 from sympy.matrices.expressions.matexpr import MatrixElement
-from sympy.matrices.immutable import ImmutableDenseMatrix
 
 from verify.symbolic.arithmetics import (
     BALLS,
@@ -151,8 +150,6 @@ def _max_of_scores(at: Scene) -> Any:
     if at.arithmetic is FLOATS:
         return _table(base, at).max(axis=0)
     keys = [key for key in at.entries if key[0] == base]
-    if not keys:
-        raise Unknown("no scores to be the largest of")
     return at.arithmetic.call(Max, [at.arithmetic.lift(at.entries[key]) for key in keys], at)
 
 
@@ -431,8 +428,6 @@ def _matrix(expression: Any, at: Scene) -> Any:
     if isinstance(expression, MatPow):
         base, exponent = _matrix(expression.base, at), whole(expression.exp, at)
         return base**exponent if exponent >= 0 else base.inv() ** -exponent
-    if isinstance(expression, ImmutableDenseMatrix):
-        return arb_mat([[value(one, at) for one in row] for row in expression.tolist()])
     raise Unknown(f"the matrix {type(expression).__name__}")
 
 

@@ -1,9 +1,8 @@
 """A second net, which trusts no rule: every theorem is evaluated where it claims to hold before it leaves.
 
-``falsify`` tries both sides at corners of all domains and at seeded points, and then climbs from where an
-inequality is tightest. It proves nothing: what it holds true has only not been refuted. What it refutes is
-false, in balls that hold both sides; integrals count in rigorous quadrature alone, draws only beyond seven
-standard errors.
+``falsify`` tries both sides at corners of all domains and at seeded points. It proves nothing: what it holds
+true has only not been refuted. What it refutes is false, in balls that hold both sides; integrals count in
+rigorous quadrature alone, draws only beyond seven standard errors.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol, TypedDict
 
-import numpy as np
 from flint import acb, arb, ctx, fmpq
 from flint.utils.flint_exceptions import FlintError
-from sympy import Dummy, Eq, Indexed, IndexedBase, Integral, Limit, S, preorder_traversal
+from sympy import Eq, Indexed, IndexedBase, Integral, S, preorder_traversal
 
 from verify.symbolic.arithmetics import FLOATS, OutOfTime, Undefined, Unknown, fraction, rational
 from verify.symbolic.balls import Scene, value, values
-from verify.symbolic.climbing import Climb
 from verify.symbolic.kernel.core import Chain, Same, premises_of
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.layouts import Layout
@@ -72,20 +68,19 @@ class Tried:
 
 
 class Effort(TypedDict):
-    """How much is tried: random points, seconds of processor time at most, and whether to climb."""
+    """How much is tried: random points, and seconds of processor time at most."""
 
     points: int
     seconds: float
-    climb: bool
 
 
-CORNERS: Effort = {"points": 20, "seconds": 1.0, "climb": False}
+CORNERS: Effort = {"points": 20, "seconds": 1.0}
 """The corners and a few points."""
 
-GLANCE: Effort = {"points": 20, "seconds": 0.03, "climb": False}
+GLANCE: Effort = {"points": 20, "seconds": 0.03}
 """The same, as far as three hundredths of a second go: for every run."""
 
-FULL: Effort = {"points": 200, "seconds": 2.0, "climb": True}
+FULL: Effort = {"points": 200, "seconds": 2.0}
 """All that there is, for two seconds a statement at most."""
 
 NOWHERE = "no point was found at which the hypotheses hold"
@@ -110,9 +105,7 @@ _BROKEN = (
 _TINY, _LOOSE = arb("1e-25"), arb("1e-6")
 
 
-def falsify(
-    theorem: Falsifiable, points: int = 200, seed: int = 1, seconds: float = 2.0, climb: bool = True
-) -> Tried:
+def falsify(theorem: Falsifiable, points: int = 200, seed: int = 1, seconds: float = 2.0) -> Tried:
     """Return at how many points a statement held; the same for the same seed, unless time runs out.
 
     The ``seconds`` are of processor time, so that less is not tried where a machine is busy.
@@ -125,8 +118,6 @@ def falsify(
         return Tried(undecided=1, why=(f"{trial.layout.strange} is not known here",))
     try:
         {"~": trial.first_terms, "⇔": trial.equivalence}.get(theorem.relation, trial.everywhere)()
-        if climb and theorem.relation in _SIGNS:
-            trial.climb()
     except OutOfTime:
         trial.doubt(f"stopped after {seconds:g} s", 0)
     return trial.tried
@@ -162,18 +153,15 @@ def _cost(one: Any) -> int:
     return sum(dear.get(type(node), 1) for side in (one.lhs, one.rhs) for node in preorder_traversal(side))
 
 
-_SIGNS = {"≤": 1, "<": 1, "≥": -1, ">": -1}
-
-
 class _Trial:
     """The trying of one statement."""
 
     def __init__(self, statement: Falsifiable, seed: int, points: int, deadline: float) -> None:
         self.statement, self.points, self.deadline = statement, points, deadline
-        self.seed, self.random = seed, random.Random(seed)  # noqa: S311  # no secrets
+        self.random = random.Random(seed)  # noqa: S311  # no secrets
         sides = (statement.lhs, statement.rhs)
         self.layout = Layout(sides, statement.hypotheses)
-        self.tried, self.near = Tried(), list[tuple[float, int, Scene]]()
+        self.tried = Tried()
         everything = (*sides, *self.layout.definitions.values())
         normal = self.layout.law.normal if self.layout.law else ()
         self.normal = any(isinstance(one, IndexedBase) for one in normal)
@@ -252,37 +240,9 @@ class _Trial:
                     verdict = _compared(self.statement.relation, left, right)
             except Unknown as error:
                 verdict = str(error)
-            if verdict == _HELD and bits == _PRECISIONS[0] and self.statement.relation in _SIGNS:
-                self.remember(left, right, at)
             if verdict in {_FALSE, _HELD} or self.normal:
                 break
-        return verdict if verdict in {_FALSE, _HELD} or not self.normal else self.by_one_mean(verdict, at)
-
-    def by_one_mean(self, verdict: str, at: Scene) -> str:
-        """Return what the mean of the difference of both sides tells; draws tell it better than two means."""
-        if self.as_one_mean is None:
-            return verdict
-        try:
-            left, right = self.sides(at)
-            if left is None or right is None:
-                return verdict
-            rounded = arb(0, (arb("1e-12") * (abs(left[0]) + abs(right[0]))).upper())
-            told = _compared(self.statement.relation, [rounded], values(self.as_one_mean, at))
-        except (Unknown, Undefined, *_BROKEN):
-            return verdict
-        return "no difference that draws tell" if told == "the balls are too wide" else told
-
-    @cached_property
-    def as_one_mean(self) -> Any:
-        """The right side less the left as one mean, None where they are not linear in means."""
-        gap = self.statement.rhs - self.statement.lhs
-        names = {one: Dummy() for one in gap.atoms(E) if not one.args[0].has(E)}
-        opened = gap.xreplace(names)
-        if opened.has(E, Var, Limit) or any(
-            opened.diff(one).free_symbols & set(names.values()) for one in names.values()
-        ):
-            return None
-        return E(gap.xreplace({one: one.args[0] for one in names}))
+        return verdict
 
     def sides(self, at: Scene) -> tuple[Any, Any]:
         """Return the values of both sides; None for what has no value there.
@@ -302,27 +262,6 @@ class _Trial:
                 raise Unknown(f"{type(error).__name__}: {error}") from error
         return got[0], got[1]
 
-    def remember(self, left: Any, right: Any, at: Scene) -> None:
-        """Keep a point, by how tight an inequality is there."""
-        a, b = (float(_real(one[0]).mid()) for one in (left, right))
-        if a != 0 or b != 0:
-            self.near.append((abs(b - a) / (abs(a) + abs(b)), len(self.near), at))
-
-    def climb(self) -> None:
-        """Move from the tightest points to where the statement is tighter, and try it there."""
-        start = time.thread_time()
-        until = start + (self.deadline - start) * 0.9
-        sign = _SIGNS[self.statement.relation]
-        for count, (_, _, at) in enumerate(sorted(self.near, key=lambda one: one[:2])[:4]):
-            rng = np.random.default_rng([self.seed, count])
-            try:
-                for suspect in Climb(self.layout, at, sign, rng).suspects(until):
-                    self.judge(suspect)
-            except (Unknown, Undefined, Outside, *_BROKEN):
-                continue
-        if time.thread_time() > until:
-            raise OutOfTime
-
     def told(self, at: Scene) -> str:
         """Return that the statement is false, where, and what both sides are there."""
         one = self.statement
@@ -332,17 +271,7 @@ class _Trial:
             except (Unknown, Undefined):
                 sides = ["?", "?"]
         said = f"{_short(one.lhs)} {one.relation} {_short(one.rhs)} is false at {self.where(at)}"
-        return f"{said}: {sides[0]} {one.relation} {sides[1]}{self.difference(at)}"
-
-    def difference(self, at: Scene) -> str:
-        """Return the mean of the difference of the sides in words, where that is what told."""
-        if not self.normal or self.as_one_mean is None:
-            return ""
-        try:
-            with ctx.workprec(_PRECISIONS[0]):
-                return f", and the right less the left is {_shown(values(self.as_one_mean, at))}"
-        except (Unknown, Undefined):
-            return ""
+        return f"{said}: {sides[0]} {one.relation} {sides[1]}"
 
     def where(self, at: Scene) -> str:
         """Return a point in words."""
@@ -439,10 +368,6 @@ class _Trial:
 
 
 _HELD, _FALSE = "held", "false"
-
-
-def _laws(at: Scene) -> list[Any]:
-    return [law for law in at.laws.values() if hasattr(law, "kind")]
 
 
 def _compared(relation: str, left: Any, right: Any) -> str:

@@ -381,12 +381,6 @@ class Layout:
         others = [one for one in self.moments if not isinstance(one, (Symbol, IndexedBase))]
         return f"the random {others[0]}" if others else ""
 
-    @cached_property
-    def limits(self) -> frozenset[Any]:
-        """The symbols that bound the entries of families."""
-        of = [S(about[1]) for name, *about in self.hypotheses.entries if name == "bounded"]
-        return frozenset(symbol for one in of for symbol in one.free_symbols)
-
     def bound_of(self, base: Any, at: Scene) -> fmpq | None:
         """Return what the entries of a family are at most, in size."""
         for name, *about in self.hypotheses.entries:

@@ -21,7 +21,6 @@ from sympy import Dummy, Indexed, IndexedBase, S, Sum, Symbol, oo, preorder_trav
 
 from verify.symbolic.arithmetics import EXACT, FLOATS, Unknown, plain_float, rational
 from verify.symbolic.balls import HANDLERS, Scene, value, whole
-from verify.symbolic.kernel.gate import bound_in
 from verify.symbolic.kernel.words import E, Var, largest, s
 from verify.symbolic.quadrature import integral
 
@@ -69,11 +68,6 @@ class ComponentLaw:
 @cache
 def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[ComponentLaw, ...]:
     """Return up to three laws with these raw moments, None being any; rational points on a domain."""
-    scale = _scale(moments) if within is None else None
-    if scale and scale != (fmpq(0), fmpq(1)):
-        mean, spread = scale
-        standard = laws_with(_standardised(moments, mean, spread))
-        return tuple(ComponentLaw(tuple((mean + spread * x, w) for x, w in law.points)) for law in standard)
     rng = random.Random(str(moments))  # noqa: S311  # no secrets
     found: list[ComponentLaw] = []
     for points in _candidates(moments, within, rng):
@@ -83,24 +77,6 @@ def laws_with(moments: tuple[fmpq | None, ...], within: Any = None) -> tuple[Com
         if len(found) == 3:
             break
     return tuple(found)
-
-
-def _scale(moments: tuple[fmpq | None, ...]) -> tuple[fmpq, fmpq] | None:
-    """Return mean and standard deviation if both are known fractions, and all moments up to the last are."""
-    if len(moments) < 3 or None in moments:
-        return None
-    variance = moments[2] - moments[1] ** 2  # type: ignore[operator]
-    top, below = int(variance.p), int(variance.q)
-    if top <= 0 or math.isqrt(top) ** 2 != top or math.isqrt(below) ** 2 != below:
-        return None
-    return moments[1], fmpq(math.isqrt(top), math.isqrt(below))  # type: ignore[return-value]
-
-
-def _standardised(moments: Sequence[Any], mean: fmpq, spread: fmpq) -> tuple[fmpq, ...]:
-    return tuple(
-        sum((math.comb(r, j) * moments[j] * (-mean) ** (r - j) for j in range(r + 1)), fmpq(0)) / spread**r
-        for r in range(len(moments))
-    )
 
 
 def _candidates(moments: Sequence[Any], within: Any, rng: random.Random) -> Iterator[list[fmpq]]:
@@ -179,53 +155,25 @@ def names_in(expression: Any, definitions: tuple[tuple[Any, Any], ...]) -> froze
 def _expectation(inside: Any, at: Scene) -> Any:
     if at.arithmetic is EXACT:
         raise Unknown("a mean is no fraction here")
+    if inside.has(E, Var):
+        raise Unknown("a mean within a mean")
     used = names_in(inside, tuple(at.definitions.items()))
     if largest in used and s in at.laws:
         used |= {s}
-    at = _renewed(at)
-    inner, errors = _inner_means(inside, at)
-    at = at.having(inner, within=True)
+    at = at.having({}, within=True)
     if TOGETHER in at.laws:
         return _over_together(inside, at)
     live = [one for one in at.laws if one in used]
     if any(at.laws[one].kind == "normal" and isinstance(one, IndexedBase) for one in live):
-        return _drawn(inside, live, errors, at)
+        return _drawn(inside, live, at)
     try:
         return _over(inside, live, at)
     except TooMany:
-        return _drawn(inside, live, errors, at)
+        return _drawn(inside, live, at)
 
 
 class TooMany(Unknown):
     """There are too many outcomes."""
-
-
-def _renewed(at: Scene) -> Scene:
-    """Return a scene in which everything random is open again, as inside a mean within a mean."""
-    if not at.within:
-        return at
-    found = at.having({})
-    for one in at.laws:
-        found.values.pop(one, None)
-    return found
-
-
-@cache
-def _means_of(inside: Any) -> tuple[Any, ...]:
-    """Return the means and variances in an expression that depend on nothing that is bound there."""
-    bound = bound_in(inside)
-    return tuple(one for one in sorted(inside.atoms(E, Var), key=str) if not one.free_symbols & bound)
-
-
-def _inner_means(inside: Any, at: Scene) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return the means inside a mean as numbers, and those known by draws alone with their errors."""
-    found, errors = {}, {}
-    for one in _means_of(inside):
-        got = value(one, at)
-        found[one] = got
-        if isinstance(got, arb) and got.rad() > arb("1e-12") * (1 + abs(got)):
-            errors[one] = got.rad()
-    return found, errors
 
 
 def _over_together(inside: Any, at: Scene) -> Any:
@@ -403,7 +351,7 @@ SEEN = 50
 """An outcome that is expected less often may be missing among draws, as if it did not exist."""
 
 
-def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> Any:
+def _drawn(inside: Any, live: list[Any], at: Scene) -> Any:
     """Return a mean over seeded draws, a ball of seven standard errors.
 
     Raises:
@@ -425,11 +373,6 @@ def _drawn(inside: Any, live: list[Any], errors: dict[Any, Any], at: Scene) -> A
         if squares.max() > share * squares.sum() > 0 and squares.max() > 1e-18 * (1 + got.mean() ** 2):
             raise Unknown("a tail that draws do not see")
         radius = 7 * got.std() / math.sqrt(rows) + 1e-12 * (1 + abs(got).max())
-        for one, error in errors.items():
-            other = np.broadcast_to(
-                value(inside, floats.having({one: at.values[one].mid() + error})), (rows,)
-            )
-            radius += abs(other.mean() - got.mean()) * 1.5
     if not math.isfinite(radius):
         raise Unknown("draws that overflow")
     return arb(float(got.mean()), float(radius))

@@ -29,11 +29,6 @@ def by(label: str, *, numerically: bool = False) -> Callable[[Callable[[Any, Any
     return lambda test: By(label, test, numerically)
 
 
-def made_by(label: str, make: Callable[[Any], Any]) -> By:
-    """Return the check of a step to exactly what ``make`` makes of the expression before it."""
-    return By(label, lambda before, after: bool(after == make(before)))
-
-
 @dataclass(frozen=True)
 class Step:
     """An expression, in words how it follows from the one before, and the rule by which it does.

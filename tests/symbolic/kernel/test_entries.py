@@ -181,9 +181,9 @@ def test_false_inductions_are_refused(changes: dict[str, Any]) -> None:
         prove(_spoiled(**changes), f(steps), 1 + (2**steps - 1) / n)
 
 
-@pytest.mark.parametrize("place", [Symbol("z", integer=True), u, depth, Symbol("r", positive=True)])
+@pytest.mark.parametrize("place", [Symbol("z", integer=True), u, Symbol("r", positive=True)])
 def test_an_induction_holds_from_its_start_on(place: Any) -> None:
-    """Not at negative numbers, not between, and not at the number of the induction."""
+    """Not at negative numbers, and not between."""
     with pytest.raises(Refused):
         prove(Induction(depth, START, NEXT, CLOSED), f(place), 1 + (2**place - 1) / n)
 

@@ -12,10 +12,8 @@ from sympy import (
     Dummy,
     Function,
     Indexed,
-    IndexedBase,
     KroneckerDelta,
     Pow,
-    S,
     sign,
 )
 from sympy.core.function import AppliedUndef
@@ -23,7 +21,7 @@ from sympy.core.function import AppliedUndef
 from verify.symbolic.kernel.core import Conclusion, Rule, Theorem
 from verify.symbolic.kernel.equations import same
 from verify.symbolic.kernel.gate import bound_in, changed_in
-from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, assumed, has_any, parts_of
+from verify.symbolic.kernel.hypotheses import Hypotheses, Population, Refused, has_any, parts_of
 from verify.symbolic.kernel.moments import pointwise
 from verify.symbolic.kernel.signs import everywhere, is_known, is_real, where_defined
 from verify.symbolic.kernel.sums import where_sums_are_defined, where_zero
@@ -72,11 +70,11 @@ class FamilyPutIn(Rule):
         known, found = self.known, self.known.hypotheses
         if known.order:
             raise Refused("first terms hold for large values only")
-        for base, (indices, value) in self.families.items():
+        for base, (_, value) in self.families.items():
             _refuse_assumed(base, found)
             if found.law and value.has(*found.law.moments):
                 raise Refused(f"{value} is random, and {base} is not")
-            if len(set(indices)) < len(indices) or not is_real(value.replace(KroneckerDelta, _some_number)):
+            if not is_real(value.replace(KroneckerDelta, _some_number)):
                 raise Refused(f"not known to be a real number: {value}")
         lhs, rhs = (with_entries(side, self.families) for side in (known.lhs, known.rhs))
         if rhs != after and not same(rhs, after):
@@ -101,8 +99,6 @@ def _refuse_assumed(base: Any, known: Hypotheses) -> None:
     Raises:
         Refused: something is.
     """
-    if not isinstance(base, IndexedBase) or assumed(base.label) not in {S.Complexes, S.Reals}:
-        raise Refused(f"{base} is no family of any real numbers")
     if any(has_any(part, [base]) for _, *about in known.entries for part in about):
         raise Refused(f"something is assumed of {base}")
     if known.law and base in known.law.moments:
@@ -210,8 +206,6 @@ class Induction(Rule):
         Raises:
             Refused: it is one at no whole number from the first on.
         """
-        if self.at in before.free_symbols:
-            raise Refused(f"{self.at} is the number of the induction alone")
         found = {}
         for one in before.atoms(AppliedUndef):
             if one.func in kinds:
@@ -225,29 +219,10 @@ class Induction(Rule):
         """Return the number that the recursion starts at, and the functions that it defines.
 
         Raises:
-            Refused: it is no recursion.
+            Refused: they start at different numbers.
         """
-        lows = {one.args for one in self.starts if isinstance(one, AppliedUndef)}
-        if len(lows) != 1 or not self.at.is_Symbol:
+        lows = {one.args for one in self.starts}
+        if len(lows) != 1:
             raise Refused("a recursion starts at one value of each function")
-        ((low, *others),) = lows
-        if others or not (low.is_Integer and self.at.is_integer):
-            raise Refused("a recursion is over whole numbers")
-        kinds = tuple({one.func: None for one in self.starts})
-        for given, place in ((self.starts, low), (self.steps, self.at + 1), (self.closed, self.at)):
-            if set(given) != {kind(place) for kind in kinds}:
-                raise Refused(f"each function has one value at {place}")
-            for one in given.values():
-                _refuse_values(one, kinds, self.closed if given is self.steps else {})
-        return low, kinds
-
-
-def _refuse_values(expression: Any, kinds: tuple[Any, ...], allowed: Mapping[Any, Any]) -> None:
-    """Refuse other values of functions that are being defined.
-
-    Raises:
-        Refused: there is one.
-    """
-    for one in expression.atoms(AppliedUndef):
-        if one.func in kinds and one not in allowed:
-            raise Refused(f"{one} is no value that comes before")
+        ((low,),) = lows
+        return low, tuple({one.func: None for one in self.starts})

@@ -45,7 +45,6 @@ from verify.symbolic.kernel.signs import (
     is_known,
     lies_in,
     refuse_unless_smooth,
-    signed,
     where_defined,
 )
 from verify.symbolic.kernel.words import OPAQUE, E, Var, largest, p, s
@@ -267,16 +266,11 @@ class Replaced(Rule):
     """A part of an expression is replaced by what a ``theorem`` says of it.
 
     An equation replaces it anywhere; a bound where the whole moves one way with that part, by the sign of the
-    slope, which SymPy knows or the theorem ``slope`` shows.
+    slope.
     """
 
     theorem: Theorem
-    slope: Theorem | None = None
-
-    @property
-    def label(self) -> str:
-        """How the step follows, in words."""
-        return "what was derived for a part of it is put in"
+    label = "what was derived for a part of it is put in"
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the relation of both sides."""
@@ -303,7 +297,7 @@ class Replaced(Rule):
             raise Refused("the part stands under a mean, a sum, an integral, a derivative or a limit")
         if given.relation not in FLIPPED:
             raise Refused(f"{given.relation} replaces nothing")
-        return Conclusion(_moved(opened, hole, given.relation, hypotheses, self.slope), hypotheses)
+        return Conclusion(_moved(opened, hole, given.relation, hypotheses), hypotheses)
 
 
 def _is_under_one(hole: Any, whole: Any) -> bool:
@@ -324,15 +318,12 @@ def _holes_for(known: Theorem, under: Hypotheses) -> Iterator[Any]:
         yield Dummy(real=all(side.is_real for side in sides) or None)
 
 
-def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses, given: Theorem | None) -> str:
+def _moved(whole: Any, hole: Any, relation: str, under: Hypotheses) -> str:
     """Return how the whole compares where a part does as ``relation`` says, by the sign of the slope."""
     everywhere(whole, hole, under)
     refuse_unless_smooth(whole, hole, under)
     slope = diff(whole, hole)
     weak = {"<": "≤", ">": "≥"}.get(relation, relation)
-    if given is not None:
-        signed(slope, under, given)
-        return weak
     if is_known(slope, under):
         return weak
     if is_known(-slope, under):
@@ -379,10 +370,7 @@ class PutIn(Rule):
         """Return a part at these values."""
         return part.xreplace(dict(self.values))
 
-    @property
-    def label(self) -> str:
-        """How the step follows, in words."""
-        return "what holds for all values holds for these"
+    label = "what holds for all values holds for these"
 
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the theorem at these values."""
@@ -562,7 +550,7 @@ class Applied(Rule):
         if _is_under_one(hole, self.context):
             raise Refused("a bound passes under one mean or sum at a time")
         _refuse_outside(hole, known, hypotheses)
-        return Conclusion(_moved(self.context, hole, known.relation, hypotheses, None), hypotheses, lhs=lhs)
+        return Conclusion(_moved(self.context, hole, known.relation, hypotheses), hypotheses, lhs=lhs)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ from sympy import (
     expand,
     oo,
 )
-from sympy.core.function import AppliedUndef
 from sympy.matrices.expressions import MatrixSymbol
 
 from verify.symbolic.kernel.hypotheses import (
@@ -78,13 +77,8 @@ def depending_on(symbol: Any, hypotheses: Hypotheses) -> set[Any]:
     """
     holding = {symbol, *((p, largest) if symbol == n else ())}
     for _ in hypotheses.definitions:
-        holding |= {_of_all(name) for name, meaning in hypotheses.definitions if has_any(meaning, holding)}
+        holding |= {name for name, meaning in hypotheses.definitions if has_any(meaning, holding)}
     return holding
-
-
-def _of_all(name: Any) -> Any:
-    """Return the function of which one value is defined, for all others may follow; else what is defined."""
-    return name.func if isinstance(name, AppliedUndef) else name
 
 
 def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
@@ -96,7 +90,7 @@ def random_names(hypotheses: Hypotheses, *sides: Any) -> set[Any]:
     first = set(law.moments) if law else averaged(*sides)
     random = set(first)
     for _ in hypotheses.definitions:
-        pairs = ((_of_all(name), outside_means(meaning)) for name, meaning in hypotheses.definitions)
+        pairs = ((name, outside_means(meaning)) for name, meaning in hypotheses.definitions)
         random |= {name for name, meaning in pairs if has_any(meaning, random)}
     return random if law else random - first
 

@@ -118,12 +118,6 @@ class Population:
         """The assumed moments by component."""
         return dict(self.laws)
 
-    @property
-    def stated(self) -> tuple[Any, ...]:
-        """All assumed moments, and the dimension."""
-        sizes = (self.dimension,) if self.dimension else ()
-        return *(moment for _, moments in self.laws for moment in moments or ()), *map(S, sizes)
-
     def of_any_law(self) -> Population:
         """Return the same components with nothing assumed but independence, and which are ``alike``."""
         return Population(dict.fromkeys(self.moments), self.dimension, self.alike)
@@ -150,14 +144,12 @@ class Population:
         }
         return sorted((one for one in atoms if self.is_random(one)), key=default_sort_key)
 
-    def with_laws_of(self, other: Population | Vectors) -> Population:
+    def with_laws_of(self, other: Population) -> Population:
         """Return the components of both, each with what either assumes.
 
         Raises:
             Refused: they assume different things of one component.
         """
-        if isinstance(other, Vectors):
-            raise Refused("random vectors beside other laws")
         if self.dimension and other.dimension and self.dimension != other.dimension:
             raise Refused(f"two dimensions: {self.dimension} and {other.dimension}")
         found = self.moments
@@ -194,11 +186,6 @@ class Vectors:
         """The vectors, none of which stands for any other law."""
         return dict.fromkeys(one for one, _ in self.means)
 
-    @property
-    def stated(self) -> tuple[Any, ...]:
-        """All means and covariances."""
-        return *(mean for _, mean in self.means), *(matrix for *_, matrix in self.covariances)
-
     def groups(self) -> tuple[tuple[Any, ...], ...]:
         """Return the vectors in groups that are independent of each other."""
         found = [{one} for one in self.moments]
@@ -206,14 +193,6 @@ class Vectors:
             linked = [group for group in found if group & {one, other}]
             found = [*(group for group in found if group not in linked), set().union(*linked)]
         return tuple(tuple(one for one in self.moments if one in group) for group in found)
-
-    def with_laws_of(self, other: Any) -> Vectors:
-        """Return these, which go with nothing else.
-
-        Raises:
-            Refused: always.
-        """
-        raise Refused("random vectors beside other laws")
 
 
 @dataclass(frozen=True)
@@ -305,8 +284,12 @@ class Hypotheses:
         Raises:
             Refused: they contradict each other.
         """
-        laws = [one for one in (self.law, other.law) if one]
-        law = laws[0] if len(set(laws)) == 1 else laws[0].with_laws_of(laws[1]) if laws else None
+        laws: list[Any] = [one for one in (self.law, other.law) if one]
+        law = laws[0] if laws else None
+        if len(set(laws)) > 1:
+            if any(isinstance(one, Vectors) for one in laws):
+                raise Refused("random vectors beside other laws")
+            law = laws[0].with_laws_of(laws[1])
         found = replace(
             self,
             conditions=self.conditions | other.conditions,

@@ -67,8 +67,6 @@ def is_tame(expression: Any) -> bool:
 
 def is_nowhere_negative(expression: Any) -> bool:
     """Return whether an expression is surely nowhere negative, integrals by what they integrate."""
-    if isinstance(expression, Mul) and expression.has(Integral):
-        return all(map(is_nowhere_negative, expression.args))
     if isinstance(expression, Integral) and all(len(limit) == len("xab") for limit in expression.limits):
         upwards = (
             low == -oo or high == oo or is_known(high - low, NOTHING) for _, low, high in expression.limits
@@ -154,8 +152,6 @@ def _solved(part: Any, family: Any, y: Any) -> dict[Any, Any]:
 
 
 def _entries(expression: Any, family: Any) -> list[Any]:
-    if family.is_Symbol:
-        return [family] if expression.has(family) else []
     return [one for one in expression.atoms(Indexed) if one.base == family]
 
 
@@ -163,8 +159,6 @@ def _is_surely_positive(squares: Any, law: Population) -> bool:
     """Return whether a square, or a sum of squares, is positive with probability 1."""
     if isinstance(squares, Sum):
         return _is_surely_positive(squares.function, law)
-    if isinstance(squares, Mul):
-        return all(_is_surely_positive(one, law) for one in squares.args)
     if isinstance(squares, Pow) and squares.exp.is_even and squares.exp.is_positive:
         base = squares.base.base if isinstance(squares.base, Indexed) else squares.base
         if base in law.moments:

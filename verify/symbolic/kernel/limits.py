@@ -38,7 +38,6 @@ from sympy import (
     log,
     oo,
     powsimp,
-    preorder_traversal,
     series,
     sign,
     sin,
@@ -95,8 +94,6 @@ def _refuse_hidden(expression: Any, variable: Any, under: Hypotheses, *kinds: An
         Refused: there is such a part.
     """
     hidden = {*kinds, *depending_on(variable, under)} - {variable}
-    if any(S(size).has(variable) for size in under.ranges.values()):
-        raise Refused(f"an index runs up to {variable}")
     for one in hidden:
         if expression.has(one):
             raise Refused(f"{one} in {expression} may depend on {variable}")
@@ -351,7 +348,6 @@ class FirstTerms(Rule):
         """Return the first terms."""
         if before.has(p, largest):
             raise Refused(f"what depends on {self.large}, and how, is not seen in {before}")
-        _refuse_unless_steady(before, self.large, under)
         if under.domain(self.large).sup != oo:
             raise Refused(f"{self.large} is bounded")
         small = Dummy("small", positive=True)
@@ -361,28 +357,6 @@ class FirstTerms(Rule):
         if expand(terms - after.subs(self.large, 1 / small)) != S.Zero:
             raise Refused(f"the first terms are {terms.subs(small, 1 / self.large)}")
         return Conclusion("~", where_defined(before, under), order=(self.large, self.order))
-
-
-def _refuse_unless_steady(expression: Any, large: Any, under: Hypotheses) -> None:
-    """Refuse what is not known to be smooth in one over a large symbol and in all others together.
-
-    Else its first terms could be others at some values of these: those of r/(r·a + b) are 1/a, but for r = 0.
-
-    Raises:
-        Refused: it is not known.
-    """
-    for one in preorder_traversal(expression):
-        if one == large or not one.has(large) or isinstance(one, Add | Mul):
-            continue
-        inside, power = one.args if isinstance(one, Pow) else (one.args[0], S.NegativeOne)
-        if isinstance(one, exp | sin | cos | sinh | cosh | tanh | erf):
-            limit_at_infinity(inside, large, under)
-        elif not isinstance(one, Pow) or power.has(large):
-            raise Refused(f"not known for large {large}: {one}")
-        elif not (power.is_integer and power.is_positive):
-            first, _ = leading(inside, large, under)
-            if not (is_known(first, under, strict=True) or (power.is_integer and first.is_nonzero)):
-                raise Refused(f"not known to differ from 0: {first}")
 
 
 @dataclass(frozen=True)

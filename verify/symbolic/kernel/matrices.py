@@ -68,8 +68,6 @@ class WhichCoincide(Rule):
     def conclude(self, before: Any, after: Any, under: Hypotheses) -> Conclusion:
         """Return the equation, with the population as its law."""
         refuse_nested(before)
-        if after.has(self.vectors) or before.has(*self.letters) or len({*self.letters}) < len(self.letters):
-            raise Refused("a step goes from sums over vectors to single ones, each by a letter of its own")
         if not any({self.vectors, *self.letters} <= set(group) for group in self.law.alike):
             raise Refused(f"{self.vectors} and its letters are not known to be alike")
         expanded = replaced(before, E, self._mean)
@@ -122,11 +120,6 @@ class WhichCoincide(Rule):
         function = Sum(one.function, *within) if within else one.function
         inside = function.xreplace(names)
         places = {entry: Dummy() for entry in inside.atoms(Indexed) if entry.base == self.vectors}
-        for entry in places:
-            if len(entry.indices) != len(("vector", "component")) or entry.indices[0] not in names.values():
-                raise Refused(f"{entry} is no component of a vector that is summed over")
-            if entry.indices[1].has(*names.values()):
-                raise Refused(f"the component of {entry} depends on the vector")
         deltas = {one: Dummy() for one in inside.atoms(KroneckerDelta) if set(one.args) <= {*names.values()}}
         if inside.xreplace(places | deltas).has(*names.values()):
             raise Refused(f"{one} depends on its indices by more than entries")
@@ -225,7 +218,6 @@ class _Entries:
         Raises:
             Refused: something else is made of matrices than sums, products, powers, means, sines and cosines.
         """
-        _refuse_numbers(expression)
         if isinstance(expression, Trace):
             rows, _ = shape_of(expression.arg)
             return self._over(rows, lambda one: self.entry(expression.arg, one, one))
@@ -283,21 +275,6 @@ class _Entries:
                 raise Refused(f"{expression}: only sums over entries, from 0 on, are covered")
             limits.append((index, 1, high + 1))
         return Sum(self.read(inside), *limits)
-
-
-def _refuse_numbers(expression: Any) -> None:
-    """Refuse an index that is more than that of entries, for these are numbered from 1 on here, from 0 there.
-
-    Raises:
-        Refused: it is in a delta, or a number.
-    """
-    entries = expression.atoms(MatrixElement)
-    indices = {one for entry in entries for index in entry.indices for one in index.free_symbols}
-    apart = expression.xreplace({one: Dummy() for one in entries}).free_symbols
-    if expression.has(KroneckerDelta) or indices & apart:
-        raise Refused(
-            "an index is in a delta, or a number, and entries are numbered from 1 on here, from 0 there"
-        )
 
 
 def _place(index: Any) -> Any:

@@ -297,8 +297,6 @@ class GammaTail(ByFormula):
             raise Refused(f"{function}: this is no density of a gamma number of whole order")
         if not (low.is_nonnegative and k.is_Symbol and k.is_integer and k.is_nonnegative):
             raise Refused(f"{low} and {k} must not be negative")
-        if k in function.free_symbols | low.free_symbols | {variable}:
-            raise Refused(f"{k} has a meaning already")
         terms = Sum((rate * low) ** k / factorial(k), (k, 0, order - 1))
         return parts.constant * gamma(order) * exp(fixed - rate * low) / rate**order * terms, (rate,)
 

@@ -32,12 +32,6 @@ class Ranked(str):
     def __gt__(self, other: str) -> bool:
         return self._key() > _rank_of(other)
 
-    def __le__(self, other: str) -> bool:
-        return self._key() <= _rank_of(other)
-
-    def __ge__(self, other: str) -> bool:
-        return self._key() >= _rank_of(other)
-
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str.__str__(self),)
 
