@@ -103,8 +103,6 @@ def test_a_folder_without_its_index_is_no_recording(tmp_path: Path) -> None:
     index = {"recording_schema": 1, "source": "x", "layers": [{"name": "a", "files": ["../0.safetensors"]}]}
     for content, wrong in [
         (index, r"names the file '../0.safetensors' outside its folder"),
-        (index | {"layers": [{"name": "a", "files": []}]}, r"layer a: has no calls"),
-        (index | {"layers": [{"name": one, "files": ["0"]} for one in "ab"]}, r"names the file '0' twice"),
         (index | {"recording_schema": 2}, r"is not what a recording writes"),
         ([], r"is not what a recording writes"),
     ]:
@@ -277,7 +275,7 @@ def test_an_array_that_unpacks_to_more_than_a_batch(tmp_path: Path) -> None:
         ("none", "No such file"),
         ("pipe", "is a pipe"),
         ("/dev/zero", "is no regular file"),
-        ("a\0b", "embedded null byte|is not a path"),
+        ("a\0b", "embedded null byte"),
         ("loop", "Too many levels"),
     ],
 )
@@ -287,39 +285,27 @@ def test_what_is_no_regular_file(tmp_path: Path, name: str, reason: str) -> None
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(RecordingError, match=reason):
         load(tmp_path / name)
-    with pytest.raises(RecordingError, match="is not a path; give a NumPy archive"):
-        load(None)  # type: ignore[arg-type]
-
-
-def _archive(path: Path, names: tuple[str, ...], header: bytes | None = None) -> Path:
-    """Write an archive with these members, arrays of zeros, or with this header."""
-    import io  # noqa: PLC0415
-    import warnings  # noqa: PLC0415
-    import zipfile  # noqa: PLC0415
-
-    stream = io.BytesIO()
-    np.save(stream, np.zeros((1, 1, 4, 4), np.float32))
-    content = stream.getvalue() if header is None else stream.getvalue().replace(b"(1, 1, 4, 4)", header)
-    with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a name that is there already
-        for name in names:
-            archive.writestr(name, content)
-    return path
 
 
 @pytest.mark.parametrize(
-    ("names", "header", "message"),
+    ("content", "shape", "message"),
     [
-        (("q.npy", "k.npy", "q.npy"), None, "has q.npy twice; give each array once"),
-        (("q.npy", "k.npy"), b"(1, 1,-4,-4)", "negative"),
-        (("x" * 60_000 + "/q.npy", "x" * 60_000 + "/k.npy"), None, "its name has 60,000 characters"),
+        ("q", b"(1, 1,-4,-4)", r"q has no tokens, its shape is \[1, 1, -4, -4\]"),
+        ("x" * 60_000 + "/q", b"(1, 1, 4, 4)", "its name has 60,000 characters"),
     ],
 )
-def test_hostile_archives_are_refused_in_a_short_line(
-    tmp_path: Path, names: tuple[str, ...], header: bytes | None, message: str
+def test_odd_archives_are_refused_in_a_short_line(
+    tmp_path: Path, content: str, shape: bytes, message: str
 ) -> None:
-    """An array twice, negative sizes, and a name that would fill pages."""
+    """Negative sizes, and a name that would fill pages."""
+    path = tmp_path / "a.npz"
+    savez(path, {content: np.zeros((1, 1, 4, 4), np.float32)})
+    with zipfile.ZipFile(path) as archive:
+        (name,), array = archive.namelist(), archive.read(archive.namelist()[0])
+    with zipfile.ZipFile(path, "w") as archive:
+        for key in (name, name.removesuffix("q.npy") + "k.npy"):
+            archive.writestr(key, array.replace(b"(1, 1, 4, 4)", shape))
     with pytest.raises(RecordingError, match=message) as caught:
-        load(_archive(tmp_path / "a.npz", names, header))
+        load(path)
     assert len(str(caught.value)) < 600
     assert "\n" not in str(caught.value)

@@ -76,9 +76,6 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
             self._handlers[func] = self._handler(func)
         if func is functional.multi_head_attention_forward:
             return self._multihead(func, args, kwargs)
-        if self._scaling.shares:
-            with self._recorder.unharmed(func_name(func)):
-                self._scaling.look((*args, *kwargs.values()))
         result = func(*args, **kwargs)
         with self._recorder.unharmed(func_name(func)):
             self._met(func, args, kwargs, result)
