@@ -34,10 +34,10 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 
 def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the factor that is farthest off; none where no call was given one."""
-    given = [(one.given, one.intended, one.keys) for one in seen.batches if one.given is not None]
+    given = [(one.given, one.intended) for one in seen.batches if one.given is not None]
     if not given:
         return []
-    scale, intended, keys = max(given, key=lambda one: abs(one[0] / one[1] - 1))
+    scale, intended = max(given, key=lambda one: abs(one[0] / one[1] - 1))
     ratio, band = scale / intended, (1 - ROUNDING, 1 + ROUNDING)
     found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
     if not is_inside((ratio, ratio), band):
@@ -45,7 +45,7 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
             reason = "the factor differs by no more than a rounding to bfloat16"
             found = {"judgement": Judgement.WARNED, "reason": reason}
         else:
-            diagnosis = diagnose(scale, intended, widths_of(subject, keys))
+            diagnosis = diagnose(scale, intended, widths_of(subject))
             found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     found = _open(subject) or found
     quantity = "the factor given over the intended scale"
@@ -110,7 +110,6 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     scale = seen.in_order(lambda one: one.scale)[tells, head]
     batches = [one for one in seen.batches if one.compared is not None]
     intended = seen.in_order(lambda one: np.full(len(one.places), one.intended))[tells]
-    keys = seen.in_order(lambda one: np.full(len(one.places), one.keys))[tells]
     of_head = each(found, lambda array: array[tells])
     # One interval for each sequence and one for all together share the head's rate.
     alpha = subject.alpha / (len(scale) + 1)
@@ -126,7 +125,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
         verdict["judgement"] = Judgement.CONFIRMED
     elif interval[1] < low or interval[0] > high:
         meant = float(intended[place])
-        widths = widths_of(subject, int(keys[place]), batches[0].d_v)
+        widths = widths_of(subject, batches[0].d_v)
         diagnosis = diagnose(value * meant, meant, widths, uncertainty=half * abs(meant))
         verdict = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     else:
@@ -300,12 +299,12 @@ def short(scale: float) -> str:
     return f"{scale:.3g}" if abs(scale - 1) > 0.01 else f"{scale:.5g}"
 
 
-def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
+def widths_of(subject: Subject, d_v: int | None = None) -> Widths:
     """Return the sizes that a head's scale may have been made of."""
     padded = dict(subject.layer.padded)
     if d_v is not None and d_v != subject.d_k:
         padded.setdefault("width of the values", d_v)
-    return Widths(subject.d_k, subject.heads, subject.layer.width, keys, padded)
+    return Widths(subject.d_k, subject.heads, subject.layer.width, padded)
 
 
 def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:

@@ -282,7 +282,7 @@ def _diagnosis(one: MeasuredScale, wanted: ScaleExpression) -> Diagnosis | None:
     half = (one.interval[1] - one.interval[0]) / 2
     if abs(one.scale - value) <= 0.01 * abs(value) + (half if one.dtype in HALVES else 0):
         return None
-    widths = Widths(one.d, one.h, one.d * one.h, one.n)
+    widths = Widths(one.d, one.h, one.d * one.h)
     return diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
 
 
