@@ -471,13 +471,13 @@ def test_what_cannot_be_expected_is_refused(expected: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("scales", "cause"),
     [
-        (lambda _: 0.125, "the scale is 0.125 where 1/sqrt(d) is intended, with d = 32"),
-        (lambda _: 1.0, "no scale is applied, with d = 32"),
+        (lambda _: 0.125, "the scale is 0.125 where 1/sqrt(d) is intended, with d = 16"),
+        (lambda _: 1.0, "no scale is applied, with d = 16"),
     ],
 )
 def test_a_wrong_scale_has_a_name_only_if_it_holds_at_every_width(scales: Any, cause: str) -> None:
-    """1/8 at d = 64 is the default by accident: at d = 16 it is not."""
-    rows = tuple(setting(d, scale=scales(d)) for d in (32, 64, 16))
+    """1/8 at d = 16 is the root of the width of all heads by accident: at d = 8 it is not."""
+    rows = tuple(setting(d, scale=scales(d)) for d in (16, 64, 8))
     found = replace(GOOD, measured=rows, formula="0.125" if scales(1) == 0.125 else None)
     (problem,) = found.problems()
     assert cause in problem
