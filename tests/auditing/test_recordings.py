@@ -13,8 +13,9 @@ import pytest
 from safetensors.numpy import save
 
 import verify
+from tests.auditing.calls import write
 from verify.auditing.arrays import dtype_of
-from verify.auditing.files import FolderWriter, load, write
+from verify.auditing.files import FolderWriter, load
 from verify.auditing.recording import (
     Call, Intended, Layer, Recording,
 )  # fmt: skip
@@ -223,14 +224,6 @@ def test_arrays_of_jax_are_written(tmp_path: Path) -> None:
         (call,) = load(tmp_path / dtype).layers[0].calls
         assert dtype_of(call) == dtype
         np.testing.assert_array_equal(call.query, np.asarray(given).astype(np.float32))
-
-
-def test_layers_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    """A recording that is written has a name for each layer."""
-    calls = [Call(normal(), normal())]
-    with pytest.raises(RecordingError, match="layer a: is the name of two layers; give each its own"):
-        write(Recording("x", [Layer("a", calls), Layer("a", calls)]), tmp_path / "rec")
-    assert not (tmp_path / "rec").exists()
 
 
 class Trap:

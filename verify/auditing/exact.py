@@ -26,6 +26,7 @@ _BFLOAT16 = 2.0**-8
 _RECONSTRUCTION = (
     r"largest $|o-\operatorname{softmax}(\hat{c}qK^\top+B)V|$ of a row over its bound for rounding"
 )
+_NOTHING_TOLD = "no output tells anything: it is 0 as it should be, not finite, or without a key"
 _MOST_NAMED = 3
 _RECOVERED = 1e-4  # as near as a scale is known that reproduces an output, of relative size
 _WHOLE = 2000  # whole numbers up to here differ by more than that
@@ -154,21 +155,11 @@ def _why_no_scale(seen: Seen, subject: Subject) -> str:
     if found is None and subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         return "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
-    if found is not None and found.rows.any() and found.attention.any():
-        return "no scale reproduces the output; see the finding on reconstruction"
-    return _why_nothing(seen, subject.head)
-
-
-def _why_nothing(seen: Seen, head: int) -> str:
-    """Return why rows say nothing of the scale."""
-    found = seen.compared_by_head[head]
     if found is None:
         return "no call was recorded with its values and output"
-    if found.broken.any() and not found.rows.any():
-        return "outputs with NaN or infinities tell no scale; see the finding on overflow"
-    if found.rows.any() and not found.attention.any():
-        return "the output is 0 throughout, as it should be, and tells no scale"
-    return "every key is hidden from every query, so that nothing reaches the output"
+    if found.rows.any() and found.attention.any():
+        return "no scale reproduces the output; see the finding on reconstruction"
+    return _NOTHING_TOLD
 
 
 def _typical(variances: Floats) -> float:
@@ -201,7 +192,8 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
     head, found = subject.head, seen.compared_by_head[subject.head]
     if found is None or not (found.attention.any() or found.output.any()):
-        nothing = _undecided(seen, _why_nothing(seen, head), head, asked=False)
+        why = "no call was recorded with its values and output" if found is None else _NOTHING_TOLD
+        nothing = _undecided(seen, why, head, asked=False)
         return [subject.finding("reconstruction", quantity=_RECONSTRUCTION, **nothing)]
     worst, bad, rows = float(found.worst.max()), int(found.bad.sum()), int(found.rows.sum())
     coarse = seen.in_order(lambda one: one.coarse)[:, head]

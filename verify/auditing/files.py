@@ -10,7 +10,6 @@ import re
 import tokenize
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -391,23 +390,6 @@ def _open_safetensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
 def _read_tensor(path: Path, name: str) -> np.ndarray:
     with safe_open(path, framework="numpy") as file:
         return widened(file.get_tensor(name))
-
-
-def write(recording: Recording, folder: Path) -> None:
-    """Write a recording into a folder, one call at a time, ``recording.json`` last.
-
-    Raises:
-        OutputError: the folder holds a recording already, or cannot be written.
-        RecordingError: arrays of a call do not fit each other, or two layers have one name.
-    """
-    for name, count in Counter(layer.name for layer in recording.layers).items():
-        if count > 1:
-            raise RecordingError(f"layer {name}: is the name of two layers; give each its own")
-    writer = FolderWriter(folder)
-    for layer in recording.layers:
-        for call in layer.calls:
-            writer.add(layer.name, call)
-    writer.finish(recording)
 
 
 @dataclass

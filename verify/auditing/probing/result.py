@@ -117,7 +117,9 @@ class Probe:
         """
         positions = f"positions {self._positions()}"
         _refuse_unknown(alignment, groups, window, softcap)
-        found = [*self.faults, *self._unusual(), *self._unexplained(), *self._wrong_scales(scale)]
+        found = [*self.faults, *self.unexplained, *self._wrong_scales(scale)]
+        if self.normalised:
+            found.append(f"{' and '.join(self.normalised)} are normalised")
         if causal not in (None, self.causal):
             found.append("it is causal" if self.causal else "it is not causal")
         expected = (
@@ -174,29 +176,24 @@ class Probe:
         found += (f"at {text}" for text in in_words(self.corners, "wrong"))
         return tuple(found)
 
-    def _unusual(self) -> Iterator[str]:
-        """Yield what some attention does, but only where it is meant."""
-        if self.normalised:
-            yield f"{' and '.join(self.normalised)} are normalised"
-
     @property
     def unexplained(self) -> tuple[str, ...]:
         """What of the output is not understood, in a line each: it may be a fault, or meant."""
-        return tuple(self._unexplained())
-
-    def _unexplained(self) -> Iterator[str]:
-        if not self.mask.known:
-            yield "keys are hidden by no rule of positions"
-        yield from (f"at {text}" for text in in_words(self.corners, "unknown"))
+        found = [] if self.mask.known else ["keys are hidden by no rule of positions"]
+        found += (f"at {text}" for text in in_words(self.corners, "unknown"))
         if self.corners and all(one.outcome == "refused" for one in self.corners):
-            yield "no corner was taken, so that none is known to be right"
+            found.append("no corner was taken, so that none is known to be right")
         unknown = "the output is not this attention: {:.2g} of it is unexplained"
         if not self.fits and not self.causes:
-            yield unknown.format(self.residual)
-        for one in self.measured:
-            if not one.fits:
-                where = f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}"
-                yield f"{where} {unknown.format(one.residual)}"
+            found.append(unknown.format(self.residual))
+        return (
+            *found,
+            *(
+                f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype} {unknown.format(one.residual)}"
+                for one in self.measured
+                if not one.fits
+            ),
+        )
 
     def _positions(self) -> str:
         """Return in words what positions do to scores."""
@@ -248,8 +245,9 @@ class Probe:
             f"{self.residual:.2g} of the output" + ("" if self.fits else ", more than rounding"),
         )
         yield from (("wrong", text) for text in self.faults)
-        yield from (("unusual", text) for text in self._unusual())
-        yield from (("not known", text) for text in self._unexplained())
+        if self.normalised:
+            yield "unusual", f"{' and '.join(self.normalised)} are normalised"
+        yield from (("not known", text) for text in self.unexplained)
         if self.measured and any(self._wrong_scales(DEFAULT)):
             yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
         if self.corners:

@@ -106,17 +106,13 @@ def compiled_graphs() -> int:
 class _RecordedLayer:
     """A layer as it is being recorded.
 
-    ``shape`` is (heads, heads of keys, d); ``first`` and ``last`` are (sequences, queries, keys) of calls.
+    ``shape`` is (heads, heads of keys, d); ``kept`` counts sequences, each step of a generation as one.
     """
 
     info: LayerInfo
     shape: tuple[int, int, int]
     calls: list[Call] = field(default_factory=list)
     kept: int = 0
-    continued: int = 0
-    first: tuple[int, int, int] = (0, 0, 0)
-    last: tuple[int, int, int] = (0, 0, 0)
-    last_key: Any = None
     notes: dict[str, None] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
 
@@ -210,8 +206,7 @@ class Recorder:
         name, seen = self._layer(name, call, info)
         if info.intended is not None and info.intended.origin == "unknown":
             seen.info = info
-        continues = _continues(seen, call)
-        reason, call = self._within_limits(seen, call, continues=continues)
+        reason, call = self._within_limits(seen, call)
         if reason:
             seen.skipped[reason] += 1
             return
@@ -221,10 +216,7 @@ class Recorder:
         else:
             self.writer.add(name, call)
         self._size += _size(call)
-        if continues:
-            seen.continued += int(call.query.shape[0])
-        else:
-            seen.kept += int(call.query.shape[0])
+        seen.kept += int(call.query.shape[0])
         seen.notes.update(dict.fromkeys(info.notes))
 
     def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _RecordedLayer]:
@@ -236,12 +228,11 @@ class Recorder:
             self._layers[name] = _RecordedLayer(info, shape)
         return name, self._layers[name]
 
-    def _within_limits(self, seen: _RecordedLayer, call: Call, *, continues: bool) -> tuple[str, Call]:
+    def _within_limits(self, seen: _RecordedLayer, call: Call) -> tuple[str, Call]:
         """Return why a call is not kept, or as much of it as is."""
-        left = self.max_sequences - (seen.continued if continues else seen.kept)
+        left = self.max_sequences - seen.kept
         if left <= 0:
-            kind = "went on with sequences, as generation does, and " if continues else ""
-            return f"{kind}came after the first {self.max_sequences} sequences and were left out", call
+            return f"came after the first {self.max_sequences} sequences and were left out", call
         cut = _first(call, left)
         if self._size + _size(cut) > self.max_bytes:
             return f"were left out, as all together would have more than {self.max_bytes} bytes", cut
@@ -256,27 +247,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def _counted(reasons: Mapping[str, int]) -> list[str]:
     return [f"{reason} ({count} calls)" if count > 1 else reason for reason, count in reasons.items()]
-
-
-def _continues(seen: _RecordedLayer, call: Call) -> bool:
-    """Return whether a call goes on with the sequences of the one before, as decoding does.
-
-    It has fewer queries than keys, and its queries are the latest of the keys, or it has one query a
-    sequence where the first call had more, or the same keys.
-    """
-    (sequences, _, queries, _), keys = call.query.shape, call.key.shape[2]
-    size = (int(sequences), int(queries), int(keys))
-    if not seen.first[0]:
-        seen.first = size
-    last, seen.last = seen.last, size
-    before, seen.last_key = seen.last_key, call.key.detach() if queries == 1 else None
-    if last[0] != sequences or queries >= keys:
-        return False
-    if keys - queries == last[2]:
-        return True
-    if queries > 1:
-        return False
-    return seen.first[1] > 1 or (before is not None and torch.equal(before, call.key))
 
 
 def _arrays(call: Call) -> dict[str, Any]:
