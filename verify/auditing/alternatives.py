@@ -194,11 +194,6 @@ def biases(place: Place) -> Iterator[Variant]:
             says=says,
             starts=(0.0, -1.0, 2.0),
         )
-        after = "the bias is added after the softmax"
-        unbiased = replace(head, added=hidden)
-        yield _weighted(
-            after, "add the bias to the scaled scores", head, lambda scale: unbiased.weights(scale) + bias
-        )
         yield Variant(
             "the bias (or mask) is multiplied by the scale",
             "scale the products first, then add the bias",

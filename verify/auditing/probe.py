@@ -191,16 +191,11 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
 
 def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
     for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
-        _refuse_other_than_count(name, size)
+        if not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
+            raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
     if heads % key_heads:
         raise SettingsError(f"heads {heads}, key_heads {key_heads}: give whole groups of heads")
     return Sizes(int(heads), int(key_heads), int(d_k))
-
-
-def _refuse_other_than_count(name: str, size: object) -> None:
-    # NumPy's whole numbers are none of Python's own.
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
-        raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
 
 
 @dataclass(frozen=True)

@@ -66,11 +66,6 @@ class ScaleExpression:
         """Its LaTeX, with d_k for d."""
         return latex(self.expression)
 
-    @property
-    def plain(self) -> str:
-        """The expression as one line of text, simplified as SymPy does of itself."""
-        return plain(self.expression)
-
     def value(self, *, d: int, h: int | None = None, D: int | None = None, n: int | None = None) -> float:  # noqa: N803 - D is the field's name for the model's width
         """Return the value for heads of width ``d``, ``h`` heads, a model of width ``D`` and ``n`` keys.
 
@@ -219,13 +214,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a wrong scale is: the candidates that fit it, the likeliest first, with cause and fix in a line.
-
-    ``factor`` is the scale over the intended one: by how much every score is off.
-    """
+    """What a wrong scale is: the candidates that fit it, the likeliest first, with cause and fix."""
 
     candidates: tuple[Candidate, ...]
-    factor: float
     cause: str
     fix: str
 
@@ -263,17 +254,16 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         most = abs(scale) + uncertainty
         cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
         least = abs(intended) / most
-        return Diagnosis((), factor, cause, f"{should}: every score is at least {least:.2g} times too small")
+        return Diagnosis((), cause, f"{should}: every score is at least {least:.2g} times too small")
     if not fitting:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-        return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")
+        return Diagnosis((), cause, f"{should}: {how_far_off(factor)}")
     first = fitting[0]
     others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
     divides = first.divisor and should.startswith("divide by ")
     fix = f"{should}, not {first.divisor}" if divides else should
     return Diagnosis(
         fitting,
-        factor,
         f"the scale is {'most likely ' if is_vague else ''}{first.name}: {first.does}{others}",
         f"{fix}: {how_far_off(factor)}",
     )

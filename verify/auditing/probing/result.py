@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from verify.auditing.probing.corners import MOST_KEYS, Corner, in_words
 from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
@@ -260,17 +258,17 @@ class Probe:
         yield from (("note", text) for text in self.notes)
 
 
-def _refuse_unknown(alignment: object, groups: object, window: object, softcap: object) -> None:
+def _refuse_unknown(
+    alignment: str | None, groups: str | None, window: int | None, softcap: float | None
+) -> None:
     for what, given, known in (("alignment", alignment, ALIGNMENTS), ("groups", groups, MAPPINGS)):
         if given is not None and given not in known:
             raise SettingsError(f"{what} {given}: give {' or '.join(known)}")
-    is_count = isinstance(window, int | np.integer) and not isinstance(window, bool) and window > 0
-    if window is not None and not is_count:
+    if window is not None and not window > 0:
         raise SettingsError(
             f"window {window}: give a whole number above 0, or leave it out where there is none"
         )
-    is_size = isinstance(softcap, int | float | np.number) and 0 < float(softcap) < math.inf
-    if softcap is not None and not is_size:
+    if softcap is not None and not 0 < softcap < math.inf:
         raise SettingsError(f"softcap {softcap}: give a number above 0, or leave it out where there is none")
 
 
