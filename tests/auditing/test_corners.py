@@ -127,7 +127,7 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "one width": (off(lambda q, _k, _v: q.shape[3] == 96), "d = 96"),
     "overflow": (unsafe, "scores of 100"),
     "last row": (zeros_in_the_last_row, "keys are hidden by no rule"),
-    "padding": (padded, "the sink is lost"),
+    "padding": (padded, "7 tokens and"),
     "other heads": (same_heads, "heads"),
     "writes": (writing, "inputs left as they are: it writes to its queries"),
     "running sums": (lambda q, k, v: blocked(q, k, v, 256), "513 tokens"),
