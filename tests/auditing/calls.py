@@ -1,10 +1,12 @@
 """Attention calls for the tests, made by plain NumPy in the open, and what audits find of them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import verify
+from verify.auditing.files import FolderWriter
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.evidence.audits import Finding
 
@@ -58,6 +60,15 @@ def call(
     exact = (one.astype(np.float64) for one in (q, k, v))
     out = attention(*exact, scale=scale if applied is None else applied, **declared).astype(dtype)
     return Call(q, k, v, out, scale=scale, **declared)
+
+
+def write(recording: Recording, folder: Path) -> None:
+    """Write a recording that was made here, as a program's is written call by call."""
+    writer = FolderWriter(folder)
+    for layer in recording.layers:
+        for one in layer.calls:
+            writer.add(layer.name, one)
+    writer.finish(recording)
 
 
 def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:

@@ -120,16 +120,6 @@ def _capped(a: Arithmetic, scores: Any, cap: float = CAP) -> Any:
     return a.rounded(cap * a.rounded(np.tanh(a.rounded(scores / cap))))
 
 
-def _picked(a: Arithmetic, scores: Any) -> Any:
-    above = np.expm1(scores)
-    return a.rounded(np.maximum(above, 0) / np.abs(above).sum(axis=-1, keepdims=True))
-
-
-def _halves(q: Any, k: Any, which: int) -> tuple[Any, Any]:
-    first, last = (slice(which * one.shape[-1] // 2, (which + 1) * one.shape[-1] // 2) for one in (q, k))
-    return q[..., first], k[..., last]
-
-
 def _swapped_output(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
     out = a.attend(q, k, v, q.shape[-1] ** -0.5)
     return np.swapaxes(out, 1, 2).reshape(out.shape)
@@ -291,20 +281,6 @@ RECONSTRUCTIONS = (
           lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)), declared={"sink": SINK}),
     Fault("no softmax", "reconstruction", "there is no softmax",
           lambda a, q, k, v: a.mix(a.products(q, k, _root(q.shape[-1])), v)),
-    Fault("sigmoid", "reconstruction", "a sigmoid",
-          lambda a, q, k, v: a.mix(a.rounded(1 / (1 + np.exp(-a.products(q, k, _root(q.shape[-1]))))), v)),
-    Fault("sigmoid less ln n", "reconstruction", "a sigmoid of scores less ln n",
-          lambda a, q, k, v: a.mix(a.rounded(
-              1 / (1 + k.shape[2] * np.exp(-a.products(q, k, _root(q.shape[-1]))))), v)),
-    Fault("softpick", "reconstruction", "softpick is applied",
-          lambda a, q, k, v: a.mix(_picked(a, a.products(q, k, _root(q.shape[-1]))), v)),
-    Fault("clipped scores", "reconstruction", "scores are clipped at ±1.5",
-          lambda a, q, k, v: a.mix(
-              a.softmax(np.clip(a.products(q, k, _root(q.shape[-1])), -1.5, 1.5)), v)),
-    Fault("difference of two maps", "reconstruction", "a first map less 0.5 times a second",
-          lambda a, q, k, v: a.rounded(
-              a.attend(*_halves(q, k, 0), v, _root(q.shape[-1]))
-              - 0.5 * a.attend(*_halves(q, k, 1), v, _root(q.shape[-1])))),
     Fault("factor on the output", "reconstruction", "multiplied by a factor",
           lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, _root(q.shape[-1])))),
     Fault("values of another head", "reconstruction", "values are those of head 0",

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.calls import attention
-from verify.auditing import files
+from tests.auditing.calls import attention, write
 from verify.auditing.recording import Call, Layer, Recording
 from verify.errors import RecordingError, ResultsError, SettingsError
 from verify.evidence.comparisons import Agreement, ComparisonRecord
@@ -266,7 +265,7 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     """Folders that were recorded; the record is no evidence to cite."""
     a, b = changed(scale=lambda one: 2 * one)
     for name, one in (("a", a), ("b", b)):
-        files.write(one, tmp_path / name)
+        write(one, tmp_path / name)
     record = verify.compare_recordings(tmp_path / "a", str(tmp_path / "b"), workers=1)
     assert differing(record) == {"layer.1": {"scale", "out"}}
     path = tmp_path / "comparison.json"

@@ -106,11 +106,6 @@ def pruned(q: Any, k: Any, v: Any) -> Any:
     return torch.where(weights < 1e-3, 0, weights) @ v
 
 
-def in_one_buffer(buffers: dict[Any, Any]) -> Any:
-    """Return attention whose outputs of one shape share their memory."""
-    return lambda q, k, v: buffers.setdefault((q.shape, q.dtype), torch.empty_like(q)).copy_(attend(q, k, v))
-
-
 def next_too(queries: int, keys: int) -> Any:
     """Causal, and one too many."""
     return torch.ones(queries, keys, dtype=torch.bool).tril(1)
@@ -132,10 +127,9 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "one width": (off(lambda q, _k, _v: q.shape[3] == 96), "d = 96"),
     "overflow": (unsafe, "scores of 100"),
     "last row": (zeros_in_the_last_row, "keys are hidden by no rule"),
-    "padding": (padded, "the sink is lost"),
+    "padding": (padded, "7 tokens and"),
     "other heads": (same_heads, "heads"),
     "writes": (writing, "inputs left as they are: it writes to its queries"),
-    "one buffer": (in_one_buffer({}), "inputs left as they are: it writes to its earlier output"),
     "running sums": (lambda q, k, v: blocked(q, k, v, 256), "513 tokens"),
     "small weights": (pruned, ""),
     "one too many": (lambda q, k, v: attend(q, k, v, next_too), "the mask is causal, but off by +1"),

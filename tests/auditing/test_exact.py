@@ -95,7 +95,7 @@ def test_zeros_where_attention_has_none_are_refuted() -> None:
     nothing = of_calls(replace(one, value=np.zeros_like(one.value), output=np.zeros_like(one.output)))
     for kind in ("scale-implied", "reconstruction"):
         assert nothing[kind].judgement is Judgement.UNDECIDED
-        assert nothing[kind].reason == "the output is 0 throughout, as it should be, and tells no scale"
+        assert "it is 0 as it should be" in nothing[kind].reason
 
 
 def _finding(one: Call) -> Finding:

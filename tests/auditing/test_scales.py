@@ -115,7 +115,6 @@ RIGHT = 1 / 8
         (GPT, RIGHT * math.log(2), RIGHT, "2^x", "divide by √64"),
         (GPT, 8.0, RIGHT, "multiplied by √d_k", "64 times too large"),
         (Widths(128, 8), 128**-0.25, 128**-0.5, "one of queries and keys", "divide by √128"),
-        (Widths(64, 6, n=100), 0.01, RIGHT, "averaged over the keys", "divide by √64, not 100"),
     ],
 )  # fmt: skip
 def test_wrong_scales_are_named_and_fixed(
@@ -125,7 +124,6 @@ def test_wrong_scales_are_named_and_fixed(
     found = diagnose(scale, intended, widths, uncertainty=1e-5 * abs(scale))
     assert cause in found.cause
     assert fix in found.fix
-    assert found.factor == scale / intended
 
 
 def test_scale_without_a_name_gets_none() -> None:
@@ -134,13 +132,6 @@ def test_scale_without_a_name_gets_none() -> None:
     assert not found.candidates
     assert found.cause == "the scale is 0.0511 where 0.125 is intended"
     assert found.fix == "divide by √64: every score is 2.45 times too small"
-
-
-def test_a_factor_of_ln_n_is_named() -> None:
-    """Where all queries see as many keys, the logarithm of the length is a factor of the scale."""
-    widths = Widths(64, 2, n=32)
-    assert "multiplied by ln 32" in diagnose(math.log(32) / 8, 1 / 8, widths).cause
-    assert "ln 32" not in diagnose(1.01 * math.log(32) / 8, 1 / 8, widths).cause
 
 
 LEVEL = 1 - 1e-6

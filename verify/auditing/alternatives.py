@@ -3,14 +3,11 @@
 Each kind is a generator of variants of one head; without an occasion for it, it yields none.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from verify.auditing.arrays import to_numpy
 from verify.auditing.blocks import HIDDEN, Floats, Head, added_to, head_of, rows_of, softmax
@@ -18,9 +15,6 @@ from verify.auditing.recording import Call
 
 BLOCKS = (8, 16, 32, 64, 128, 256)
 """Sizes of blocks to which programs pad keys."""
-
-ROTARY = (10_000.0, 500_000.0, 1_000_000.0)
-"""Bases of rotary embeddings of public models."""
 
 CAPS = (20.0, 30.0, 50.0)
 """Soft-caps of public models, which a program may apply where none is declared."""
@@ -197,58 +191,6 @@ def foreign_masks(place: Place) -> Iterator[Variant]:
                 yield changed(f"the mask is that of sequence {other}", fix, place.head, added=added)
 
 
-def merges(place: Place) -> Iterator[Variant]:
-    """Yield the plain mean of attention over parts of the keys, as where a ring is merged without weights."""
-    head, keys = place.head, int(place.call.key.shape[2])
-    for parts in (2, 4, 8):
-        if keys % parts:
-            continue
-        part = np.arange(keys) // (keys // parts)
-
-        def weights(scale: float, part: Floats = part, parts: int = parts) -> Floats:
-            scores = head.scores(scale)
-            each = [softmax(np.where(part == one, scores, HIDDEN), head.sink) for one in range(parts)]
-            seen = sum((one > 0).any(axis=1, keepdims=True) for one in each)
-            found: Floats = np.sum(each, axis=0) / np.maximum(seen, 1)
-            return found
-
-        what = f"attention over {parts} parts of the keys is averaged, not weighted by their sums"
-        yield _weighted(what, "merge parts by their log-sum-exp", head, weights)
-
-
-def rotations(place: Place) -> Iterator[Variant]:
-    """Yield attention to values that were turned by their positions as queries and keys are."""
-    value = place.head.value
-    keys, width = value.shape
-    if width % 2:
-        return
-    for base in ROTARY:
-        angle = np.arange(keys)[:, None] * base ** (-np.arange(0, width, 2) / width)
-        turn = np.cos(angle) + 1j * np.sin(angle)
-        half = (value[:, : width // 2] + 1j * value[:, width // 2 :]) * turn
-        pairs = (value[:, ::2] + 1j * value[:, 1::2]) * turn
-        for way, turned in (
-            ("halves", np.concatenate([half.real, half.imag], axis=1)),
-            ("pairs", np.stack([pairs.real, pairs.imag], axis=-1).reshape(keys, width)),
-        ):
-            what = f"values are turned by their positions (rotary embedding in {way}, base {base:,.0f})"
-            yield changed(what, "turn queries and keys only", place.head, value=turned)
-
-
-def quantised(place: Place) -> Iterator[Variant]:
-    """Yield outputs off by one factor whose scores are off by another, as without a cache's two scales."""
-    head = place.head
-
-    def attend(scale: float) -> Floats:
-        attended = head.attend(scale)
-        size = float(np.vdot(attended, attended))
-        found: Floats = attended * (float(np.vdot(attended, head.output)) / size if size else 1.0)
-        return found
-
-    what = "scores and outputs are each off by a factor, as where the scales of quantised keys and values"
-    yield Variant(f"{what} are not multiplied back", "multiply keys and values by their scales", head, attend)
-
-
 def biases(place: Place) -> Iterator[Variant]:
     """Yield attention whose bias is lost, reversed, scaled with the scores, or added after the soft-cap."""
     head, call = place.head, place.call
@@ -372,73 +314,6 @@ def softmaxes(place: Place) -> Iterator[Variant]:
         stretched,
         stretched.attend,
     )
-
-
-def other_weights(place: Place) -> Iterator[Variant]:
-    """Yield weights that are no softmax of the scores: sigmoids, softpick, clipped scores, two maps."""
-    head, intended = place.head, place.intended
-    fix = "apply the softmax to the scores"
-    seen = head.added > HIDDEN
-    number = np.log(np.maximum(seen.sum(axis=1, keepdims=True), 1))
-
-    def softpick(scale: float) -> Floats:
-        # Hidden keys have scores of 0, which softpick gives no weight; beyond 500 the exponential overflows.
-        above = np.expm1(np.where(seen, np.minimum(head.scores(scale), 500.0), 0.0))
-        total = np.abs(above).sum(axis=1, keepdims=True)
-        return np.maximum(above, 0.0) / np.where(total > 0, total, 1.0)
-
-    for what, weights in (
-        ("a sigmoid", lambda scale: special.expit(head.scores(scale))),
-        (
-            "a sigmoid of scores less ln n, n the keys that a query sees,",
-            lambda scale: special.expit(head.scores(scale) - number),
-        ),
-        ("softpick", softpick),
-    ):
-        yield _weighted(f"{what} is applied in place of the softmax", fix, head, weights)
-    largest = float(np.abs(intended * head.products).max())
-    for level in (one for one in (1.0, 5.0, 20.0, 50.0, 100.0) if one < largest):
-        yield Variant(
-            "scores are clipped",
-            "leave scores as they are",
-            head,
-            partial(_clipped, place, level / intended),
-            is_factor=True,
-            says=partial(_clipped_at, level / intended),
-        )
-    half = head.query.shape[1] // 2
-    if head.query.shape[1] == 2 * half:
-        maps = [
-            replace(head, query=head.query[:, part], key=head.key[:, part])
-            for part in (slice(half), slice(half, None))
-        ]
-        for scale in dict.fromkeys((intended, math.sqrt(2) * intended, (2 * half) ** -0.5, half**-0.5)):
-            first, second = (one.attend(scale) for one in maps)
-            what = "the output is that of a first map less {:.3g} times a second, each of one half of d"
-            yield Variant(
-                "the output is that of a difference of two maps",
-                "give each half as a head of its own",
-                head,
-                partial(_less, first, second),
-                is_factor=True,
-                says=what.format,
-            )
-
-
-def _less(first: Floats, second: Floats, times: float) -> Floats:
-    return first - times * second
-
-
-def _clipped_at(level: float, times: float) -> str:
-    return f"scores are clipped at ±{abs(level * times):.3g}"
-
-
-def _clipped(place: Place, level: float, times: float) -> Floats:
-    """Return the output at a level that is fitted as a multiple of the intended scale, where fits start."""
-    most = abs(level * times)
-    scores = np.clip(place.intended * place.head.products, -most, most)
-    found: Floats = softmax(scores + place.head.added, place.head.sink) @ place.head.value
-    return found
 
 
 def _added(place: Place, **changes: Any) -> Floats:
@@ -604,11 +479,10 @@ def _normed(array: Floats) -> Floats:
 
 
 KINDS: tuple[Callable[[Place], Iterator[Variant]], ...] = (
-    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes, other_weights),
-    *(merges, rotations, groups, layouts, swapped_output, axes),
+    *(masks, alignments, windows, caches, foreign_masks, biases, softcaps, sinks, softmaxes),
+    *(groups, layouts, swapped_output, axes),
 )
 """The kinds of wrong attention.
 
-`axes_of_arrays`, which makes all arrays others, goes before them, and `quantised`, which has two numbers of
-its own, comes after them.
+`axes_of_arrays`, which makes all arrays others, goes before them.
 """

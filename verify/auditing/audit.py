@@ -153,8 +153,7 @@ def _call(arrays: dict[str, Array], numbers: dict[str, float | None], *, causal:
 def _number(name: str, given: Any) -> float:
     """Return a number of Python, or of any library's type for one."""
     try:
-        is_one = not isinstance(given, str | bytes | bool) and getattr(given, "ndim", 0) == 0
-        value = float(given) if is_one else math.nan
+        value = float(given)
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):

@@ -26,6 +26,7 @@ _BFLOAT16 = 2.0**-8
 _RECONSTRUCTION = (
     r"largest $|o-\operatorname{softmax}(\hat{c}qK^\top+B)V|$ of a row over its bound for rounding"
 )
+_NOTHING_TOLD = "no output tells anything: it is 0 as it should be, not finite, or without a key"
 _MOST_NAMED = 3
 _RECOVERED = 1e-4  # as near as a scale is known that reproduces an output, of relative size
 _WHOLE = 2000  # whole numbers up to here differ by more than that
@@ -34,10 +35,10 @@ _WIDER = "scale the queries before the product, or keep scores in float32"
 
 def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the factor that is farthest off; none where no call was given one."""
-    given = [(one.given, one.intended, one.keys) for one in seen.batches if one.given is not None]
+    given = [(one.given, one.intended) for one in seen.batches if one.given is not None]
     if not given:
         return []
-    scale, intended, keys = max(given, key=lambda one: abs(one[0] / one[1] - 1))
+    scale, intended = max(given, key=lambda one: abs(one[0] / one[1] - 1))
     ratio, band = scale / intended, (1 - ROUNDING, 1 + ROUNDING)
     found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
     if not is_inside((ratio, ratio), band):
@@ -45,7 +46,7 @@ def _scale_applied(seen: Seen, subject: Subject) -> list[Finding]:
             reason = "the factor differs by no more than a rounding to bfloat16"
             found = {"judgement": Judgement.WARNED, "reason": reason}
         else:
-            diagnosis = diagnose(scale, intended, widths_of(subject, keys))
+            diagnosis = diagnose(scale, intended, widths_of(subject))
             found = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     found = _open(subject) or found
     quantity = "the factor given over the intended scale"
@@ -110,7 +111,6 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
     scale = seen.in_order(lambda one: one.scale)[tells, head]
     batches = [one for one in seen.batches if one.compared is not None]
     intended = seen.in_order(lambda one: np.full(len(one.places), one.intended))[tells]
-    keys = seen.in_order(lambda one: np.full(len(one.places), one.keys))[tells]
     of_head = each(found, lambda array: array[tells])
     # One interval for each sequence and one for all together share the head's rate.
     alpha = subject.alpha / (len(scale) + 1)
@@ -126,7 +126,7 @@ def _scale_implied(seen: Seen, subject: Subject) -> list[Finding]:
         verdict["judgement"] = Judgement.CONFIRMED
     elif interval[1] < low or interval[0] > high:
         meant = float(intended[place])
-        widths = widths_of(subject, int(keys[place]), batches[0].d_v)
+        widths = widths_of(subject, batches[0].d_v)
         diagnosis = diagnose(value * meant, meant, widths, uncertainty=half * abs(meant))
         verdict = {"judgement": Judgement.REFUTED, "cause": diagnosis.cause, "fix": diagnosis.fix}
     else:
@@ -155,21 +155,11 @@ def _why_no_scale(seen: Seen, subject: Subject) -> str:
     if found is None and subject.only_output_tells:
         notes = (as_prose(one_line(note)) for note in subject.layer.notes)
         return "; ".join(("calls were given no scale, and no output that would tell it was kept", *notes))
-    if found is not None and found.rows.any() and found.attention.any():
-        return "no scale reproduces the output; see the finding on reconstruction"
-    return _why_nothing(seen, subject.head)
-
-
-def _why_nothing(seen: Seen, head: int) -> str:
-    """Return why rows say nothing of the scale."""
-    found = seen.compared_by_head[head]
     if found is None:
         return "no call was recorded with its values and output"
-    if found.broken.any() and not found.rows.any():
-        return "outputs with NaN or infinities tell no scale; see the finding on overflow"
-    if found.rows.any() and not found.attention.any():
-        return "the output is 0 throughout, as it should be, and tells no scale"
-    return "every key is hidden from every query, so that nothing reaches the output"
+    if found.rows.any() and found.attention.any():
+        return "no scale reproduces the output; see the finding on reconstruction"
+    return _NOTHING_TOLD
 
 
 def _typical(variances: Floats) -> float:
@@ -202,7 +192,8 @@ def _reconstruction(seen: Seen, subject: Subject) -> list[Finding]:
     """Judge the row that most exceeds what rounding leaves, and the weight of hidden keys over all rows."""
     head, found = subject.head, seen.compared_by_head[subject.head]
     if found is None or not (found.attention.any() or found.output.any()):
-        nothing = _undecided(seen, _why_nothing(seen, head), head, asked=False)
+        why = "no call was recorded with its values and output" if found is None else _NOTHING_TOLD
+        nothing = _undecided(seen, why, head, asked=False)
         return [subject.finding("reconstruction", quantity=_RECONSTRUCTION, **nothing)]
     worst, bad, rows = float(found.worst.max()), int(found.bad.sum()), int(found.rows.sum())
     coarse = seen.in_order(lambda one: one.coarse)[:, head]
@@ -300,12 +291,12 @@ def short(scale: float) -> str:
     return f"{scale:.3g}" if abs(scale - 1) > 0.01 else f"{scale:.5g}"
 
 
-def widths_of(subject: Subject, keys: int, d_v: int | None = None) -> Widths:
+def widths_of(subject: Subject, d_v: int | None = None) -> Widths:
     """Return the sizes that a head's scale may have been made of."""
     padded = dict(subject.layer.padded)
     if d_v is not None and d_v != subject.d_k:
         padded.setdefault("width of the values", d_v)
-    return Widths(subject.d_k, subject.heads, subject.layer.width, keys, padded)
+    return Widths(subject.d_k, subject.heads, subject.layer.width, padded)
 
 
 def _undecided(seen: Seen, reason: str, head: int, *, asked: bool) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import re
 import tokenize
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -128,12 +127,7 @@ def load(path: Path) -> Recording:
     Raises:
         RecordingError: it is missing, cut short, holds objects, or its arrays do not fit.
     """
-    try:
-        path = Path(path)
-        is_folder = path.is_dir()
-    except (TypeError, ValueError) as error:
-        raise RecordingError(f"{path!r}: is not a path; {_WANTED}") from error
-    if is_folder:
+    if path.is_dir():
         return _of_folder(path)
     layers = [_layer(one) for one in _stored_calls(path)]
     if not layers:
@@ -150,13 +144,9 @@ def _of_folder(folder: Path) -> Recording:
         raise RecordingError(
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
-    for name, times in Counter(name for one in index.layers for name in one.files).items():
-        if times > 1:
-            raise RecordingError(f"{path}: names the file {name!r} twice; record again")
     layers = []
     for one in index.layers:
         calls = [_only_call(folder, name) for name in one.files]
-        _check_same(one.name, calls)
         intended = None if one.intended is None else Intended(**dict(one.intended))
         described = {key: value for key, value in one if key not in ("files", "intended")}
         layers.append(Layer(calls=_Calls(calls), intended=intended, **described))
@@ -299,21 +289,6 @@ def _only_call(folder: Path, name: str) -> _StoredCall:
     return calls[0]
 
 
-def _check_same(layer: str, calls: Sequence[_StoredCall]) -> None:
-    """Refuse batches of a layer that differ in heads or d."""
-    if not calls:
-        raise RecordingError(f"layer {layer}: has no calls; record again")
-    for key in ("q", "k"):
-        _, heads, _, d = calls[0].described[key].shape
-        for one in calls[1:]:
-            _, own_heads, _, own_d = one.described[key].shape
-            if (own_heads, own_d) != (heads, d):
-                raise RecordingError(
-                    f"{one.place}: {key} has {own_heads} heads of {own_d} dimensions, in {calls[0].place} "
-                    f"{heads} of {d}; record layers of different shapes under different names"
-                )
-
-
 @contextmanager
 def _reading(path: Path, name: str = "") -> Iterator[None]:
     """Report in one line whatever is wrong with a file, or with the array ``name`` in it."""
@@ -359,8 +334,6 @@ def _stored(
     path: Path, name: str, described: Described, itemsize: int, read: Callable[[], np.ndarray]
 ) -> Stored:
     """Return an array of a file, if it is not larger than any one layer's batch."""
-    if any(size < 0 for size in described.shape):
-        raise RecordingError(f"{path}: {name} has a negative size, {list(described.shape)}; write it again")
     if math.prod(described.shape) * itemsize > _ARRAY_AT_MOST:
         raise RecordingError(
             f"{path}: {name} is larger than {_ARRAY_AT_MOST // MEGABYTE} MB; give fewer sequences, "
@@ -379,8 +352,6 @@ def _open_zip(path: Path) -> dict[str, Stored]:
         names = archive.namelist()
         if len(names) > _MEMBERS_AT_MOST:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
-        if twice := [name for name, count in Counter(names).items() if count > 1]:
-            raise RecordingError(f"{path}: has {twice[0][:_LONGEST_NAME]} twice; give each array once")
         arrays = {}
         for name in names:
             if not name.endswith(".npy"):
@@ -419,23 +390,6 @@ def _open_safetensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
 def _read_tensor(path: Path, name: str) -> np.ndarray:
     with safe_open(path, framework="numpy") as file:
         return widened(file.get_tensor(name))
-
-
-def write(recording: Recording, folder: Path) -> None:
-    """Write a recording into a folder, one call at a time, ``recording.json`` last.
-
-    Raises:
-        OutputError: the folder holds a recording already, or cannot be written.
-        RecordingError: arrays of a call do not fit each other, or two layers have one name.
-    """
-    for name, count in Counter(layer.name for layer in recording.layers).items():
-        if count > 1:
-            raise RecordingError(f"layer {name}: is the name of two layers; give each its own")
-    writer = FolderWriter(folder)
-    for layer in recording.layers:
-        for call in layer.calls:
-            writer.add(layer.name, call)
-    writer.finish(recording)
 
 
 @dataclass

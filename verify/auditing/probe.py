@@ -38,8 +38,11 @@ _STEADY = 1e-3
 _COARSE = 1e-5  # the residual of a function that computes more coarsely than it stores
 
 _CLOSE = 1e-3
-_QUARTERS = 4
-_STEEP = 4  # no scale follows a width so steeply; the rounding of a scale of 0 does
+_FORMULAS = (
+    *("1", "1/sqrt(d)", "1/d", "1/sqrt(h)", "1/sqrt(d*h)", "1/sqrt(n)", "1/n", "d**-0.25", "sqrt(d)"),
+    *("log(n)", "log(n)/sqrt(d)", "log(n)/d"),
+)
+"""What scales of programs follow, with a number before it; the first that fits is given."""
 
 
 def probe(
@@ -188,16 +191,11 @@ def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
 
 def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
     for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
-        _refuse_other_than_count(name, size)
+        if not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
+            raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
     if heads % key_heads:
         raise SettingsError(f"heads {heads}, key_heads {key_heads}: give whole groups of heads")
     return Sizes(int(heads), int(key_heads), int(d_k))
-
-
-def _refuse_other_than_count(name: str, size: object) -> None:
-    # NumPy's whole numbers are none of Python's own.
-    if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
-        raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
 
 
 @dataclass(frozen=True)
@@ -344,66 +342,20 @@ class _Probing:
 
 
 def formula_of(measured: Sequence[MeasuredScale]) -> str | None:
-    """Return an expression that gives every measured scale; None where there is none of the kind.
+    """Return an expression that gives every measured scale: a number, or one times one of `_FORMULAS`.
 
-    It is a number times powers of d, h and n, in quarters, or ln n in place of a power of n.
+    It is None where there is none of the kind.
     """
     first = measured[0]
-    powers = {name: _power(measured, name) for name in ("d", "h", "n")}
-    for parts in _attempts(measured, powers):
-        known = math.prod(scale_expression(part).value(d=first.d, h=first.h, n=first.n) for part in parts)
-        number = first.scale / known
-        text = _written(number, parts)
+    for form in _FORMULAS:
+        size = first.scale / scale_expression(form).value(d=first.d, h=first.h, n=first.n)
+        text = form
+        if not math.isclose(size, 1, rel_tol=_CLOSE):
+            number = f"{'-' if size < 0 else ''}{_number(abs(size))}"
+            text = f"{number}{form[1:]}" if form.startswith("1") else f"{number}*{form}"
         if all(_fits(text, one) for one in measured):
             return text
     return None
-
-
-def _attempts(measured: Sequence[MeasuredScale], powers: dict[str, float | None]) -> Iterator[list[str]]:
-    d, h, n = (powers[name] for name in ("d", "h", "n"))
-    plain = [_factor(name, power) for name, power in (("d", d), ("h", h)) if power]
-    if n:
-        yield [*plain, _factor("n", n)]
-    if len({one.n for one in measured}) > 1:
-        yield [*plain, "log(n)"]
-    yield plain
-
-
-def _power(measured: Sequence[MeasuredScale], name: str) -> float | None:
-    """Return the power of a width, in quarters, from two settings that differ in it alone; None without."""
-    first = measured[0]
-    for other in measured[1:]:
-        differs = {axis for axis in ("d", "h", "n") if getattr(other, axis) != getattr(first, axis)}
-        ratio = other.scale / first.scale
-        if differs == {name} and ratio > 0:
-            power = math.log(ratio) / math.log(getattr(other, name) / getattr(first, name))
-            return round(power * _QUARTERS) / _QUARTERS if abs(power) < _STEEP else None
-    return None
-
-
-def _factor(name: str, power: float) -> str:
-    """Return a power as one would write it."""
-    if power == 1:
-        return name
-    if power == 0.5:
-        return f"sqrt({name})"
-    return {-1.0: f"1/{name}", -0.5: f"1/sqrt({name})"}.get(power, f"{name}**{power:g}")
-
-
-def _written(number: float, parts: Sequence[str]) -> str:
-    """Return the product as one expression: "1/sqrt(d*h)" for the product of both roots."""
-    below = [part.removeprefix("1/") for part in parts if part.startswith("1/")]
-    above = [part for part in parts if not part.startswith("1/")]
-    sign = "-" if number < 0 else ""
-    size = abs(number)
-    if not math.isclose(size, 1, rel_tol=_CLOSE) or not parts:
-        above = [_number(size), *above]
-    if below and all(part.startswith("sqrt(") for part in below):
-        below = [f"sqrt({'*'.join(part[5:-1] for part in below)})"]
-    top = "*".join(above) or "1"
-    if not below:
-        return f"{sign}{top}"
-    return f"{sign}{top}/{below[0] if len(below) == 1 else '(' + '*'.join(below) + ')'}"
 
 
 def _number(size: float) -> str:

@@ -342,7 +342,7 @@ def explanations(place: Place, starts: Iterable[float]) -> tuple[Explanation, ..
     those are returned; else those that do so with any scale that Gauss-Newton reaches from there.
     """
     tried = tuple(dict.fromkeys(starts))
-    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS, (alternatives.quantised,)):
+    for kinds in ((alternatives.axes_of_arrays,), alternatives.KINDS):
         if found := _fitting(place, tried, kinds):
             # One that has an expected scale explains more than one that needs its own.
             return tuple([one for one in found if _is_expected(one, tried)] or found)

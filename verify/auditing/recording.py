@@ -186,7 +186,7 @@ def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 -
         yield f"sink has shape {_shown(arrays['sink'].shape)}; give [{heads}], one a head"
 
 
-def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:  # noqa: C901 - a list of checks
+def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:
     if name == "mask" and dtype != "bool":
         yield (
             f"mask has dtype {dtype}; give booleans, True where a key may be seen, "
@@ -200,9 +200,7 @@ def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[
         if len(shape) != len(_AXES):
             yield f"{name} has shape {_shown(shape)}; give it as {_shown(_AXES)}"
         for axis, size in zip(_AXES, shape, strict=True):
-            if size < 0:
-                yield f"{name} has shape {_shown(shape)}; give no negative size"
-            if size == 0:
+            if size < 1:
                 what = "d = 0" if axis == "d" else f"no {axis}s"
                 yield f"{name} has {what}, its shape is {_shown(shape)}; give one at least"
 

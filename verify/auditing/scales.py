@@ -66,11 +66,6 @@ class ScaleExpression:
         """Its LaTeX, with d_k for d."""
         return latex(self.expression)
 
-    @property
-    def plain(self) -> str:
-        """The expression as one line of text, simplified as SymPy does of itself."""
-        return plain(self.expression)
-
     def value(self, *, d: int, h: int | None = None, D: int | None = None, n: int | None = None) -> float:  # noqa: N803 - D is the field's name for the model's width
         """Return the value for heads of width ``d``, ``h`` heads, a model of width ``D`` and ``n`` keys.
 
@@ -191,7 +186,7 @@ def _bounded(value: Any, node: ast.expr) -> Any:
 
 @dataclass(frozen=True)
 class Widths:
-    """The sizes that scales are made of: of a head, the model, the heads, the keys, and others by a word.
+    """The sizes that scales are made of: of a head, the model, the heads, and others by a word.
 
     ``padded`` are widths that a head may have been taken for: padded for a kernel, absorbed, of the values.
     """
@@ -199,7 +194,6 @@ class Widths:
     d: int
     h: int
     D: int | None = None
-    n: int | None = None
     padded: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -220,13 +214,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a wrong scale is: the candidates that fit it, the likeliest first, with cause and fix in a line.
-
-    ``factor`` is the scale over the intended one: by how much every score is off.
-    """
+    """What a wrong scale is: the candidates that fit it, the likeliest first, with cause and fix."""
 
     candidates: tuple[Candidate, ...]
-    factor: float
     cause: str
     fix: str
 
@@ -264,17 +254,16 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         most = abs(scale) + uncertainty
         cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
         least = abs(intended) / most
-        return Diagnosis((), factor, cause, f"{should}: every score is at least {least:.2g} times too small")
+        return Diagnosis((), cause, f"{should}: every score is at least {least:.2g} times too small")
     if not fitting:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-        return Diagnosis((), factor, cause, f"{should}: {how_far_off(factor)}")
+        return Diagnosis((), cause, f"{should}: {how_far_off(factor)}")
     first = fitting[0]
     others = "".join(f", or {one.name}: {one.does}" for one in fitting[1:3])
     divides = first.divisor and should.startswith("divide by ")
     fix = f"{should}, not {first.divisor}" if divides else should
     return Diagnosis(
         fitting,
-        factor,
         f"the scale is {'most likely ' if is_vague else ''}{first.name}: {first.does}{others}",
         f"{fix}: {how_far_off(factor)}",
     )
@@ -332,15 +321,13 @@ def _root(size: int, of: str, does: str) -> Candidate:
 
 
 def _of_widths(widths: Widths) -> Iterator[Candidate]:
-    d, h, n, model = widths.d, widths.h, widths.n, widths.D
+    d, h, model = widths.d, widths.h, widths.D
     yield _root(d, "d_k", "the default 1/√d_k is applied")
     yield Candidate("1", 1.0, "no scale is applied")
     yield Candidate(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d))
     for word, size in widths.padded.items():
         if size != d:
-            taken = f"the {word} is taken for d_k"
-            yield _root(size, f"({word})", taken)
-            yield Candidate(f"1/{size} = 1/({word})", 1 / size, f"{taken}, and the root is missing")
+            yield _root(size, f"({word})", f"the {word} is taken for d_k")
     if model is not None:
         yield _root(model, "D", "the model's width is taken for d_k")
         if model % h == 0 and d * h != model:
@@ -350,12 +337,6 @@ def _of_widths(widths: Widths) -> Iterator[Candidate]:
     yield Candidate(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided")
     only = "the root of the scale is applied to one of queries and keys only"
     yield Candidate(f"{d}^-¼ = d_k^-¼", d**-0.25, only)
-    if n is not None:
-        yield _root(n, "n", "the number of keys is taken for d_k")
-        yield Candidate(f"1/{n} = 1/n", 1 / n, "scores are averaged over the keys", str(n))
-    yield _root(2 * d, "(2d_k)", "twice the width is taken for d_k")
-    if d % 2 == 0:
-        yield _root(d // 2, "(d_k/2)", "half the width is taken for d_k")
 
 
 def _of_intended(intended: float, widths: Widths) -> Iterator[Candidate]:
@@ -368,18 +349,10 @@ def _of_intended(intended: float, widths: Widths) -> Iterator[Candidate]:
         yield Candidate(f"{the_scale} with its factor inverted", inverted, does)
         does = f"{factor} is applied once where its square belongs"
         yield Candidate(f"{the_scale} with the root of its factor", once, does)
-        twice = intended**2 / default
-        yield Candidate("1/√d_k times the square of the factor", twice, f"{factor} is applied twice")
         does = f"1/√d_k is applied as well as {the_scale}"
         yield Candidate(f"{the_scale} times 1/√d_k", intended * default, does)
     does = "2^x is computed for e^x without the factor log₂e"
     yield Candidate(f"{the_scale} times ln 2", intended * math.log(2), does)
-    yield Candidate(
-        f"{the_scale} over ln 2", intended / math.log(2), "the factor log₂e of 2^x is applied to e^x"
-    )
-    if widths.n and widths.n > 1:
-        does = f"it is multiplied by ln {widths.n}, {widths.n} being the number of keys"
-        yield Candidate(f"{the_scale} times ln n", intended * math.log(widths.n), does)
     for power in range(1, _POWERS + 1):
         for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
             does = f"a further factor {text} is applied, perhaps a scale left over from other code"

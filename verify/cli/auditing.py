@@ -2,7 +2,6 @@
 
 import importlib
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from verify.cli.console import PATH, complain, end, out_option, rendered, say, say_outdated, tell
-from verify.errors import OutputError, SettingsError, what_is_wrong
+from verify.errors import SettingsError, what_is_wrong
 
 NAMES = ("audit.json", "audit.html")
 """What an audit writes, its evidence first."""
@@ -88,7 +87,6 @@ def audit(
     for name in NAMES[:1] if no_pages else NAMES:
         check_writable(out, name)
     if junit is not None:
-        _refuse_taken(junit, out)
         check_writable(junit.parent, junit.name)
     found = audit_recording(
         recording,
@@ -129,16 +127,6 @@ def _compare(
     else:
         rendered(found, out, workers)
     end(found.exit_status)
-
-
-def _refuse_taken(junit: Path, out: Path) -> None:
-    """Refuse a place for the outcome where a file of the audit goes.
-
-    Raises:
-        OutputError: it is one.
-    """
-    if any(os.path.realpath(junit) == os.path.realpath(out / name) for name in NAMES):
-        raise OutputError(f"{junit}: is where the audit goes; give --junit another name")
 
 
 @click.command(context_settings={"allow_interspersed_args": False})

@@ -53,22 +53,6 @@ def rms(x: Any) -> Any:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
 
-def in_numpy(q: Any, k: Any, v: Any) -> Any:
-    """Scale the memory of queries in NumPy, which no function of PyTorch sees."""
-    q = q.clone()
-    q.numpy()[:] *= np.float32(SCALE)
-    return q, k, v
-
-
-def read_in_numpy(q: Any, k: Any, v: Any) -> Any:
-    """Scale queries in PyTorch, in place too, and look at them in NumPy only."""
-    q = q.clone()
-    assert np.isfinite(q.numpy()).all()
-    q *= SCALE
-    assert np.isfinite(np.asarray(q)).all()
-    return q, k, v
-
-
 def in_place(q: Any, k: Any, v: Any) -> Any:
     """Scale in place."""
     q *= SCALE
@@ -135,7 +119,6 @@ FOLLOWED: dict[str, Callable[[Any, Any, Any], Any]] = {
     "linear map": lambda q, k, v: (functional.linear(q * SCALE, WEIGHT), functional.linear(k, WEIGHT), v),
     "scaled weight": lambda q, k, v: (functional.linear(q, WEIGHT * SCALE), functional.linear(k, WEIGHT), v),
     "scaled weight and bias": lambda q, k, v: (functional.linear(q, WEIGHT * SCALE, BIAS * SCALE), k, v),
-    "looked at in NumPy": read_in_numpy,
     "turned": lambda q, k, v: (q * SCALE @ TURN, k @ TURN, v),
     "scaled by constant maps alone": lambda q, k, v: (q @ SCALED_TURN, k @ SCALED_TURN, v),
     "product": lambda q, k, v: ((q * SCALE) @ WEIGHT, k @ WEIGHT, v),
@@ -178,7 +161,6 @@ LOST: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "curve": (lambda q, k, v: (torch.tanh(q * SCALE), k, v), "went through tanh"),
     "unseen": (unseen, "where a recording does not see"),
     "mapped": (lambda q, k, v: (torch.vmap(lambda one: one * SCALE)(q), k, v), "does not see"),
-    "NumPy in its memory": (in_numpy, "were written to by another library, such as NumPy"),
     "a constant map": (
         lambda q, k, v: (q * SCALE @ UNEVEN, k, v),
         "a constant linear map that is not learned",
@@ -225,7 +207,6 @@ NO_SCALE: dict[str, Callable[[Any, Any, Any], Any]] = {
     "layer norm": lambda q, k, v: (functional.layer_norm(q * 5, (D,)), k, v),
     "normalised": lambda q, k, v: (functional.normalize(q, dim=-1), k, v),
     "normalised to √d": lambda q, k, v: (functional.normalize(q, dim=-1) * D**0.5, k, v),
-    "halves": lambda q, k, v: (q / 2 + q / 2, k, v),
     "one row normalised": lambda q, k, v: (rms(q[:1, :1, :1]), k[:1, :1], v[:1, :1]),
     "common input": lambda q, _k, _v: [functional.linear(one, WEIGHT) for one in [q * 4] * 3],
     "common input with a sum": lambda q, _k, _v: [

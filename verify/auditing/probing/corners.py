@@ -198,9 +198,6 @@ class Corners:
         found: dict[str, Callable[[], tuple[CornerOutcome, str]]] = {
             name: partial(self._of, make) for name, make in made.items()
         }
-        found["sequences in another order"] = partial(self._permuted, 0)
-        if sizes.heads > 1:
-            found["heads in another order"] = partial(self._permuted, 1)
         found["inputs left as they are"] = self._left_alone
         backwards = {f"{m} queries, {count} keys": partial(self._case, m, count) for m, count in _GRADIENTS}
         backwards["scores of 30"] = partial(self._case, n, n, size=30.0)
@@ -323,22 +320,6 @@ class Corners:
         tells = seen.any(axis=-1)
         off = np.linalg.norm(output - wanted.output, axis=-1)
         return bool((off <= wanted.room)[..., tells].all())
-
-    def _permuted(self, axis: int) -> tuple[CornerOutcome, str]:
-        """Return whether what stands elsewhere comes out elsewhere, and is else the same."""
-        case = self._case(_TOKENS, _TOKENS, sequences=3 if axis == 0 else 1)
-        arrays = (case.query, case.key, case.value)
-        if axis == 0:
-            moved = [one[::-1] for one in arrays]
-        else:
-            if self.formula.sink is not None:
-                raise RefusedError("its heads are given")
-            moved = [one[:, ::-1] for one in arrays]
-        found, other = case.callee(*arrays), case.callee(*moved)
-        other = other[::-1] if axis == 0 else other[:, ::-1]
-        room = 64 * max(UNITS[self.callee.dtype], unit_roundoff(found)) * (1 + np.abs(case.value).max())
-        worst = float(np.abs(found - other).max())
-        return ("right", "") if worst <= room else ("wrong", f"outputs differ by {worst:.2g}")
 
     def _left_alone(self) -> tuple[CornerOutcome, str]:
         case = self._case(_TOKENS, _TOKENS)

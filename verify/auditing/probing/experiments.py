@@ -179,10 +179,10 @@ def sinks(callee: Callee, sizes: Sizes, unit: float) -> tuple[tuple[float, ...] 
     # 1/total = 1/a + exp(sink)/(a·n)
     factor = 1 / (2 * inverse[1] - inverse[0])
     share = factor * 16 * (inverse[0] - inverse[1])
-    if not np.allclose(factor, factor[0], rtol=max(_CLOSE, _ROUNDINGS * unit)):
+    room, mean = max(_CLOSE, _ROUNDINGS * unit), float(factor.mean())
+    # Weights of each key for itself, as sigmoids, add up to ever more.
+    if not math.isfinite(mean) or not np.allclose(factor, factor[0], rtol=room):
         return None, math.nan
-    mean = float(factor.mean())
-    room = max(_CLOSE, _ROUNDINGS * unit)
     factor_found = 1.0 if math.isclose(mean, 1, rel_tol=room) else mean
     if (np.abs(share) < room).all():
         return None, factor_found

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from verify.auditing.probing.corners import MOST_KEYS, Corner, in_words
 from verify.auditing.probing.experiments import Mask, MeasuredScale, Precision
 from verify.auditing.scales import DEFAULT, Diagnosis, ScaleExpression, Widths, diagnose, scale_expression
@@ -117,7 +115,9 @@ class Probe:
         """
         positions = f"positions {self._positions()}"
         _refuse_unknown(alignment, groups, window, softcap)
-        found = [*self.faults, *self._unusual(), *self._unexplained(), *self._wrong_scales(scale)]
+        found = [*self.faults, *self.unexplained, *self._wrong_scales(scale)]
+        if self.normalised:
+            found.append(f"{' and '.join(self.normalised)} are normalised")
         if causal not in (None, self.causal):
             found.append("it is causal" if self.causal else "it is not causal")
         expected = (
@@ -174,29 +174,24 @@ class Probe:
         found += (f"at {text}" for text in in_words(self.corners, "wrong"))
         return tuple(found)
 
-    def _unusual(self) -> Iterator[str]:
-        """Yield what some attention does, but only where it is meant."""
-        if self.normalised:
-            yield f"{' and '.join(self.normalised)} are normalised"
-
     @property
     def unexplained(self) -> tuple[str, ...]:
         """What of the output is not understood, in a line each: it may be a fault, or meant."""
-        return tuple(self._unexplained())
-
-    def _unexplained(self) -> Iterator[str]:
-        if not self.mask.known:
-            yield "keys are hidden by no rule of positions"
-        yield from (f"at {text}" for text in in_words(self.corners, "unknown"))
+        found = [] if self.mask.known else ["keys are hidden by no rule of positions"]
+        found += (f"at {text}" for text in in_words(self.corners, "unknown"))
         if self.corners and all(one.outcome == "refused" for one in self.corners):
-            yield "no corner was taken, so that none is known to be right"
+            found.append("no corner was taken, so that none is known to be right")
         unknown = "the output is not this attention: {:.2g} of it is unexplained"
         if not self.fits and not self.causes:
-            yield unknown.format(self.residual)
-        for one in self.measured:
-            if not one.fits:
-                where = f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}"
-                yield f"{where} {unknown.format(one.residual)}"
+            found.append(unknown.format(self.residual))
+        return (
+            *found,
+            *(
+                f"with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype} {unknown.format(one.residual)}"
+                for one in self.measured
+                if not one.fits
+            ),
+        )
 
     def _positions(self) -> str:
         """Return in words what positions do to scores."""
@@ -248,8 +243,9 @@ class Probe:
             f"{self.residual:.2g} of the output" + ("" if self.fits else ", more than rounding"),
         )
         yield from (("wrong", text) for text in self.faults)
-        yield from (("unusual", text) for text in self._unusual())
-        yield from (("not known", text) for text in self._unexplained())
+        if self.normalised:
+            yield "unusual", f"{' and '.join(self.normalised)} are normalised"
+        yield from (("not known", text) for text in self.unexplained)
         if self.measured and any(self._wrong_scales(DEFAULT)):
             yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
         if self.corners:
@@ -262,17 +258,17 @@ class Probe:
         yield from (("note", text) for text in self.notes)
 
 
-def _refuse_unknown(alignment: object, groups: object, window: object, softcap: object) -> None:
+def _refuse_unknown(
+    alignment: str | None, groups: str | None, window: int | None, softcap: float | None
+) -> None:
     for what, given, known in (("alignment", alignment, ALIGNMENTS), ("groups", groups, MAPPINGS)):
         if given is not None and given not in known:
             raise SettingsError(f"{what} {given}: give {' or '.join(known)}")
-    is_count = isinstance(window, int | np.integer) and not isinstance(window, bool) and window > 0
-    if window is not None and not is_count:
+    if window is not None and not window > 0:
         raise SettingsError(
             f"window {window}: give a whole number above 0, or leave it out where there is none"
         )
-    is_size = isinstance(softcap, int | float | np.number) and 0 < float(softcap) < math.inf
-    if softcap is not None and not is_size:
+    if softcap is not None and not 0 < softcap < math.inf:
         raise SettingsError(f"softcap {softcap}: give a number above 0, or leave it out where there is none")
 
 
@@ -282,7 +278,7 @@ def _diagnosis(one: MeasuredScale, wanted: ScaleExpression) -> Diagnosis | None:
     half = (one.interval[1] - one.interval[0]) / 2
     if abs(one.scale - value) <= 0.01 * abs(value) + (half if one.dtype in HALVES else 0):
         return None
-    widths = Widths(one.d, one.h, one.d * one.h, one.n)
+    widths = Widths(one.d, one.h, one.d * one.h)
     return diagnose(one.scale, value, widths, uncertainty=half if math.isfinite(half) else 0.0)
 
 

@@ -19,7 +19,6 @@ from verify.auditing.pytorch.calls import (
     DROPPED,
     SLOW,
     Arguments,
-    CallSink,
     Given,
     LayerInfo,
     Masks,
@@ -33,6 +32,8 @@ from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, te
 from verify.auditing.recording import Call
 
 if TYPE_CHECKING:
+    from verify.auditing.pytorch.recorder import Recorder
+
     Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
 T = TypeVar("T")
@@ -55,7 +56,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
     It calls what the program calls, with the same arguments, so that all results are the same bits.
     """
 
-    def __init__(self, recorder: CallSink, modules: Modules, masks: Masks) -> None:
+    def __init__(self, recorder: Recorder, modules: Modules, masks: Masks) -> None:
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
         self._inner: list[Given] | None = None
@@ -76,9 +77,6 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
             self._handlers[func] = self._handler(func)
         if func is functional.multi_head_attention_forward:
             return self._multihead(func, args, kwargs)
-        if self._scaling.shares:
-            with self._recorder.unharmed(func_name(func)):
-                self._scaling.look((*args, *kwargs.values()))
         result = func(*args, **kwargs)
         with self._recorder.unharmed(func_name(func)):
             self._met(func, args, kwargs, result)
@@ -179,7 +177,7 @@ def has_own_function(tensors: Sequence[Any]) -> bool:
 class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     """Sees one run of ``multi_head_attention_forward``, with its weights wanted or not."""
 
-    def __init__(self, masks: Masks, recorder: CallSink) -> None:
+    def __init__(self, masks: Masks, recorder: Recorder) -> None:
         super().__init__()
         self._masks, self._recorder = masks, recorder
         self._given: tuple[Given, Any] | None = None

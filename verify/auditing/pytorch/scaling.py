@@ -12,7 +12,6 @@ from __future__ import annotations
 import gc
 import math
 import numbers
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -80,9 +79,6 @@ _MEANS = _names(
 )
 _FOREIGN = _names("tensor as_tensor asarray from_numpy frombuffer from_dlpack from_file load")
 """Functions whose numbers come from outside PyTorch."""
-_HANDED = _names("numpy __array__ __dlpack__ from_numpy as_tensor asarray from_dlpack frombuffer")
-"""Functions after which another library shares a tensor's memory."""
-_SAMPLE = 64  # numbers of two summands that are compared first
 _MADE = ("new_", "_like")
 _BLANK = _names("zeros empty zeros_like empty_like new_zeros new_empty")
 _KINDS = dict.fromkeys(_BLANK, "blank") | {"sin": "turn", "cos": "turn", "normalize": "unit"}
@@ -213,7 +209,6 @@ class Scaling:
         self._written: dict[StorageWeakRef, list[tuple[Region, Factor, int]]] = {}
         self._reasons: list[str] = []
         self._weak: set[int] = set()
-        self._shared: dict[StorageWeakRef, int] = {}
         self._clock = 0
         self._broken = ""
         for one in _objects():
@@ -225,7 +220,6 @@ class Scaling:
         """Take note of what a function of PyTorch returned; once that fails, no factor is known any more."""
         try:
             self._meet(func, args, kwargs, result)
-            self._watch(func, args, kwargs, result)
         except Exception as error:
             self._broken = f"cannot be followed after {func_name(func)} ({what_is_wrong(error)})"
             raise
@@ -253,32 +247,6 @@ class Scaling:
             else:
                 self._note(one, factor)
 
-    @property
-    def shares(self) -> bool:
-        """Whether another library may write to a tensor."""
-        return bool(self._shared)
-
-    def look(self, given: Iterable[Any]) -> None:
-        """Take note of what another library wrote to arguments since a function of PyTorch last did."""
-        for one in tensors(given):
-            place = StorageWeakRef(one.untyped_storage()) if is_plain(one) else None
-            if place in self._shared and self._shared[place] != (found := _checksum(one)):
-                self._shared[place] = found
-                number = self._number("were written to by another library, such as NumPy", is_weak=True)
-                self._write(one, Factor(((number, None),)))
-
-    def _watch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        """Take note of memory that another library may write to from now on, and of what PyTorch wrote."""
-        written, name = _base_name(func)
-        is_handed = name in _HANDED
-        if not is_handed and not (self._shared and (written or name == "__setitem__" or "out" in kwargs)):
-            return
-        self._shared = {key: one for key, one in self._shared.items() if not key.expired()}
-        for one in tensors((*args, *kwargs.values(), result)):
-            place = StorageWeakRef(one.untyped_storage()) if is_plain(one) and not one.is_cuda else None
-            if place is not None and (is_handed or place in self._shared):
-                self._shared[place] = _checksum(one)
-
     def _is_unseen(self, name: str, given: Sequence[Any], results: Sequence[Any]) -> bool:
         """Return whether what a result is mainly made of comes from no function that was seen."""
         parts = [one for one in given if _is_real(one) and is_plain(one)]
@@ -292,7 +260,6 @@ class Scaling:
         """Return what the queries and keys of a call were multiplied by alone, and not the values."""
         if self._broken:
             return Scaled(unknown=f"queries and keys {self._broken}")
-        self.look((query, key, value))
         shared = {number for number, _ in self._of(value).by}
         found, reasons = [], []
         for name, tensor in (("queries", query), ("keys", key)):
@@ -333,8 +300,6 @@ class Scaling:
             number = next((one for one in args[:2] if isinstance(one, numbers.Number) and one), None)
             if number is not None and name in _ADDS:
                 return self._lost(own, f"had {number} added after they were multiplied")
-            if name in _ADDS and results and (size := _multiple(args, results[0])) is not None:
-                return self._by(self._of(args[0]), size)
             return self._joined(name, args, given)
         if name in _SUMS:
             kind = "mean" if name in _MEANS else "sum"
@@ -539,28 +504,6 @@ def _base_name(func: Any) -> tuple[bool, str]:
 
 def _is_real(one: Any) -> bool:
     return bool(one.is_floating_point() or one.is_complex())
-
-
-def _multiple(summands: tuple[Any, ...], result: Any) -> float | None:
-    """Return what multiple of the first of two summands their sum or difference is; None where it is none."""
-    first = summands[0]
-    same = [one for one in summands[:2] if isinstance(one, _TENSOR) and one.shape == result.shape]
-    if len(same) < 2 or result.dim() < 3 or not all(map(is_plain, (*same, result))):
-        return None
-    ends = [one.detach()[(0,) * (one.dim() - 1)][:_SAMPLE].double() for one in (first, result)]
-    largest = int(ends[0].abs().argmax())
-    size = float(ends[1][largest] / ends[0][largest])
-    close = _CLOSE if result.dtype in (torch.float32, torch.float64) else _COARSE
-    for one, other in (ends, (first.detach(), result.detach())):
-        if not bool(((size * one - other).abs() <= close * other.abs()).all()):
-            return None
-    return size
-
-
-def _checksum(tensor: Any) -> int:
-    """Return a checksum of the whole memory that a tensor is a view of."""
-    whole = torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage())
-    return zlib.crc32(whole.numpy())
 
 
 def _size_of_map(one: Any) -> float:
