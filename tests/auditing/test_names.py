@@ -22,6 +22,14 @@ T, WIDTH = 24, 6
 BEHIND = np.arange(T)[:, None] - np.arange(T)
 CAUSAL = BEHIND >= 0
 WINDOW = CAUSAL & (BEHIND < WIDTH)
+PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
+BIAS = 0.3 * np.random.default_rng(4).standard_normal((1, 1, T, T))
+
+
+def with_zeros(q: Any, k: Any, v: Any) -> Any:
+    """Return attention that sees 8 keys of zeros beside its own 24."""
+    more = np.zeros((*k.shape[:2], 8, k.shape[3]))
+    return attention(q, np.concatenate([k, more], axis=2), np.concatenate([v, more], axis=2))
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = {
@@ -39,6 +47,17 @@ FAULTS: dict[str, tuple[dict[str, Any], str, Callable[[Any, Any, Any], Any]]] = 
         {"mask": WINDOW},
         "the window is symmetric",
         lambda q, k, v: attention(q, k, v, mask=abs(BEHIND) < WIDTH),
+    ),
+    "another mask": (
+        {"mask": PADDED},
+        "the mask is that of sequence 1",
+        lambda q, k, v: attention(q, k, v, mask=PADDED[::-1]),
+    ),
+    "zeros": ({}, "8 keys of padding, all zeros", with_zeros),
+    "bias afterwards": (
+        {"bias": BIAS},
+        "the bias is added after the softmax",
+        lambda q, k, v: attention(q, k, v) + BIAS @ v,
     ),
     "no last key": (
         {},

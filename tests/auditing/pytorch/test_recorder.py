@@ -151,6 +151,26 @@ def test_limits() -> None:
         layer(x, x, x)
 
 
+def test_steps_of_generation_are_no_new_sequences() -> None:
+    """A query that goes on with the keys of the call before is of the same sequence, and kept with it."""
+    layer = torch.nn.Module()
+    q, k = torch.randn(2, 2, 9, 4), torch.randn(2, 2, 9, 4)
+    layer.forward = lambda m, n: functional.scaled_dot_product_attention(
+        q[:, :, m:n], k[:, :, :n], k[:, :, :n]
+    )
+    with verify.record(layer) as recording:
+        for m, n in [(0, 5), (5, 6), (6, 7), (7, 9)]:
+            layer(m, n)
+    assert [call.query.shape[2] for call in recording.layers[0].calls] == [5, 1, 1, 2]
+    assert not recording.layers[0].left_out
+    # A probe of one query is no step: it is of other sequences each time.
+    with verify.record(layer) as recording:
+        for _ in range(3):
+            q, k = torch.randn(2, 2, 1, 4), torch.randn(2, 2, 9, 4)
+            layer(0, 9)
+    assert len(list(recording.layers[0].calls)) == 3
+
+
 def test_what_the_program_changes_later_stays_as_it_was() -> None:
     """Caches are written to in place."""
     x = torch.ones(1, 1, 3, 4)
