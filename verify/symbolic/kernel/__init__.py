@@ -19,19 +19,3 @@ from verify.symbolic.kernel import (
 )
 
 core.GATES = (existence.where_all_exists, signs.where_variances_are_real)
-
-__all__ = [
-    "calculus",
-    "entries",
-    "equations",
-    "integrals",
-    "laws",
-    "limits",
-    "matrices",
-    "moments",
-    "normal",
-    "signs",
-    "special_integrals",
-    "sums",
-    "transforms",
-]
