@@ -5,7 +5,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from verify.errors import OutputError
 from verify.files.writing import (
-    check_writable, temporary_files_together, write_folder, write_together, write_whole,
+    check_writable, write_folder, write_together, write_whole,
 )  # fmt: skip
 
 OLD, NEW = b"old content", b"new content"
@@ -177,20 +176,6 @@ class TestLinksAndDevices:
             subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
         assert log.read_text() == "before\nours\n"
         assert Path("/dev/stdout").is_symlink()
-
-
-def test_temporary_files_of_libraries_go_with_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of child processes too; afterwards everything is as it was."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.delenv("TMPDIR", raising=False)
-    with temporary_files_together():
-        handle, name = tempfile.mkstemp()
-        os.close(handle)
-        assert Path(name).parent.parent == tmp_path
-        assert os.environ["TMPDIR"] == str(Path(name).parent)
-    assert not list(tmp_path.iterdir())
-    assert tempfile.gettempdir() == str(tmp_path)
-    assert "TMPDIR" not in os.environ
 
 
 FILES = {"index.html": b"new", "a/b.txt": b"b"}

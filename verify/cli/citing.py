@@ -320,14 +320,12 @@ def site(out: Path, results: Path | None) -> None:
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord
     from verify.evidence.load import present
-    from verify.files.writing import temporary_files_together
     from verify.report.site import write_site
 
     chosen = configuration()
     record = present(results or chosen.results_file)
     shown = _with_packs(record) if isinstance(record, RunRecord) else None
-    with temporary_files_together():
-        problem = write_site(record, out, chosen.site, shown=shown)
+    problem = write_site(record, out, chosen.site, shown=shown)
     say(out / "index.html")
     if problem is not None:
         raise problem

@@ -163,10 +163,9 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
-    from verify.files.writing import temporary_files_together
     from verify.report.write import write_report
 
-    with temporary_files_together(), rendering() as announce:
+    with rendering() as announce:
         written = write_report(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)

@@ -380,11 +380,10 @@ def processes(*, workers: int | None = None, **_: object) -> Iterator[Workers]:
     """Yield workers, which a run and its report share."""
     from verify.executors.machine import keep_freed, processors
     from verify.executors.workers import Workers
-    from verify.files.writing import temporary_files_together
 
     # This process draws as well where it works alone.
     keep_freed()
-    with temporary_files_together(), Workers(processors(workers)) as some:
+    with Workers(processors(workers)) as some:
         yield some
 
 

@@ -1,22 +1,19 @@
 """Workers of a Dask cluster as an executor."""
 
-import atexit
 import contextlib
 import logging
 import math
 import multiprocessing
 import os
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
-from multiprocessing import forkserver, process
+from multiprocessing import forkserver
 from pkgutil import resolve_name
 from typing import Any
 
@@ -201,7 +198,6 @@ def get_ready(address: str) -> None:
         return
     # Starting the tracker later would let Ctrl-C reach the processes.
     start_tracker()
-    _keep_sockets()
     multiprocessing.get_context("forkserver").set_forkserver_preload(_PRELOADED)
     before = dict(os.environ)
     os.environ.update(_ENVIRONMENT)
@@ -226,14 +222,3 @@ def _local(address: str) -> Any:
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         )
-
-
-def _keep_sockets() -> None:
-    """Have Python's folder for the sockets of these processes removed without a word where it is gone.
-
-    A command's temporary files go before the process ends, and Python 3.11 prints a traceback then.
-    """
-    own = process.current_process()._config  # type: ignore[attr-defined]
-    if "tempdir" not in own:
-        own["tempdir"] = tempfile.mkdtemp(prefix="pymp-")
-        atexit.register(shutil.rmtree, own["tempdir"], ignore_errors=True)

@@ -124,22 +124,6 @@ def temporary_folder() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def temporary_files_together() -> Iterator[None]:
-    """Let all temporary files, of libraries and children too, go to one folder that does not stay behind.
-
-    This changes where the whole process has them: for commands, not for a library.
-    """
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            # Without any place for them, the code that needs one says so.
-            folder = str(stack.enter_context(temporary_folder()))
-            stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
-            stack.enter_context(environment(TMPDIR=folder))
-            tempfile.tempdir = folder
-        yield
-
-
-@contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
     """Set environment variables, for child processes and libraries, and put them back afterwards."""
     before = {name: os.environ.get(name) for name in variables}
