@@ -91,7 +91,7 @@ def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label
                     one.model_copy(update={"doubt": "it is too skewed"}) for one in SCORE_VARIANCE.controls
                 )
             },
-            "The checks are undecided",
+            "The checks are confirmed",
         ),
     ],
 )

@@ -80,7 +80,7 @@ SERIOUS = (
 _INFINITE = "∞"
 _DIGITS = 4  # significant digits of a finding at most
 _THRESHOLD = ("the prediction", "the threshold")
-_MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
+MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
 _HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
 _GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
@@ -203,7 +203,7 @@ def _allowed(check: Check) -> str:
 def decisive_check(checks: Sequence[Check]) -> Check | None:
     """Return the check nearest to another verdict among those with the most serious verdict, or None."""
     measured = [check for check in checks if check.method != "exact"]
-    for verdict in _MOST_SERIOUS_FIRST:
+    for verdict in MOST_SERIOUS_FIRST:
         group = [check for check in measured if check.verdict is verdict]
         if group:
             return min(group, key=_margin)

@@ -22,6 +22,7 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.words import (
+    MOST_SERIOUS_FIRST,
     ON_COMPONENTS,
     Badge,
     at_settings,
@@ -209,10 +210,13 @@ def _assumptions(claim: ClaimRecord) -> tuple[Prose, ...]:
 
 def _outcome(claim: ClaimRecord, alarms: tuple[str, ...]) -> str:
     """Return the verdict as it opens the sentence of its reason."""
-    word = badge(claim.verdict).word
     if not claim.checks:
         return "Nothing measured"
-    return f"The checks are {word}" if alarms else word.capitalize()
+    if not alarms:
+        return badge(claim.verdict).word.capitalize()
+    # What keeps the claim open are its controls, of which the alarms speak.
+    worst = min((check.verdict for check in claim.checks), key=MOST_SERIOUS_FIRST.index)
+    return f"The checks are {badge(worst).word}"
 
 
 def _beyond(derivation: DerivationRecord) -> str:
