@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -38,6 +38,25 @@ class LayerInfo(NamedTuple):
     padded: Mapping[str, int] = MappingProxyType({})
     notes: tuple[str, ...] = ()
     mask: str = ""
+
+
+class CallSink(Protocol):
+    """What calls go to: a recorder."""
+
+    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
+        """Keep the call that ``make`` returns, in the layer of this name."""
+
+    def note_written_out(self, name: str) -> None:
+        """Note that the module of this name has a softmax or scores of its own."""
+
+    def leave_out(self, what: str) -> None:
+        """Note in words what is not recorded."""
+
+    def expecting_graphs(self) -> AbstractContextManager[None]:
+        """Allow compiled graphs inside."""
+
+    def unharmed(self, what: str) -> AbstractContextManager[None]:
+        """Note an error inside, which the program does not see."""
 
 
 @contextmanager

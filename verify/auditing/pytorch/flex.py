@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from verify.auditing.pytorch.calls import Arguments, LayerInfo, Masks, attention_call, replaced
+from verify.auditing.pytorch.calls import Arguments, CallSink, LayerInfo, Masks, attention_call, replaced
 
 if TYPE_CHECKING:
     from verify.auditing.pytorch.mode import AttentionMode
-    from verify.auditing.pytorch.recorder import Recorder
     from verify.auditing.recording import Call
 
 _MODULE = "torch.nn.attention.flex_attention"
@@ -26,7 +25,7 @@ _NAME = "flex_attention"
 _NO_SUM = "were changed as scores by a function that does more than add to them"
 
 
-def attach(mode: AttentionMode, recorder: Recorder, stack: ExitStack) -> None:
+def attach(mode: AttentionMode, recorder: CallSink, stack: ExitStack) -> None:
     """Record ``flex_attention`` under the names that modules have for it; ``stack`` undoes this."""
     module = sys.modules.get(_MODULE)
     original = getattr(module, _NAME, None)

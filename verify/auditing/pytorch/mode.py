@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -19,6 +19,7 @@ from verify.auditing.pytorch.calls import (
     DROPPED,
     SLOW,
     Arguments,
+    CallSink,
     Given,
     LayerInfo,
     Masks,
@@ -31,10 +32,7 @@ from verify.auditing.pytorch.modules import Modules, version_of
 from verify.auditing.pytorch.scaling import Scaling, func_name, is_parameter, tensors, unscaled
 from verify.auditing.recording import Call
 
-if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Recorder
-
-    Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
+Handler = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
 T = TypeVar("T")
 
@@ -56,7 +54,7 @@ class AttentionMode(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not 
     It calls what the program calls, with the same arguments, so that all results are the same bits.
     """
 
-    def __init__(self, recorder: Recorder, modules: Modules, masks: Masks) -> None:
+    def __init__(self, recorder: CallSink, modules: Modules, masks: Masks) -> None:
         super().__init__()
         self._recorder, self._modules, self._masks = recorder, modules, masks
         self._inner: list[Given] | None = None
@@ -177,7 +175,7 @@ def has_own_function(tensors: Sequence[Any]) -> bool:
 class Inside(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
     """Sees one run of ``multi_head_attention_forward``, with its weights wanted or not."""
 
-    def __init__(self, masks: Masks, recorder: Recorder) -> None:
+    def __init__(self, masks: Masks, recorder: CallSink) -> None:
         super().__init__()
         self._masks, self._recorder = masks, recorder
         self._given: tuple[Given, Any] | None = None

@@ -9,16 +9,13 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import torch
 from torch.nn.modules import module as hooks
 
-from verify.auditing.pytorch.calls import is_plain
-
-if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Recorder
+from verify.auditing.pytorch.calls import CallSink, is_plain
 
 _TORCH = str(Path(torch.__file__).parent)
 _OURS = str(Path(__file__).parent)
@@ -34,7 +31,7 @@ class Modules:
     Modules are held weakly: a program may make new ones in every step.
     """
 
-    recorder: Recorder
+    recorder: CallSink
     before_each_pass: Callable[[], None] = lambda: None
     inputs: bool = False
     _stack: list[Any] = field(default_factory=list)

@@ -20,6 +20,7 @@ from verify.auditing.masks import configured_mask
 from verify.auditing.pytorch.calls import (
     DROPPED,
     Arguments,
+    CallSink,
     LayerInfo,
     Masks,
     added,
@@ -32,7 +33,6 @@ from verify.auditing.recording import Call, Intended
 
 if TYPE_CHECKING:
     from verify.auditing.pytorch.mode import AttentionMode
-    from verify.auditing.pytorch.recorder import Recorder
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
@@ -55,7 +55,7 @@ class Interface:
     ``stack`` undoes this.
     """
 
-    def __init__(self, mode: AttentionMode, masks: Masks, recorder: Recorder, stack: ExitStack) -> None:
+    def __init__(self, mode: AttentionMode, masks: Masks, recorder: CallSink, stack: ExitStack) -> None:
         self._mode, self._masks, self._recorder, self._stack = mode, masks, recorder, stack
         self._is_attached = False
 
