@@ -201,7 +201,16 @@ def test_sinks_are_measured_head_by_head() -> None:
     assert probe(attention, d_k=16).problems(sink=True) == ("the softmax has no sink",)
 
 
-@pytest.mark.parametrize(("axis", "name"), [(-1, "keys"), (-2, "queries"), (1, "heads"), (0, "sequences")])
+@pytest.mark.parametrize(
+    ("axis", "name"),
+    [
+        (-2, "queries"),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((-1, "keys"), (1, "heads"), (0, "sequences"))
+        ),
+    ],
+)
 def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
     """Weights add up to 1 over the axis that the softmax runs over, and over no other."""
     found = probe(partial(attention, axis=axis), d_k=16, heads=2)
@@ -213,7 +222,7 @@ def test_axis_of_the_softmax_is_found(axis: int, name: str) -> None:
     ("groups", "name"),
     [
         (lambda head, heads, key_heads: head * key_heads // heads, "repeated"),
-        (lambda head, _, key_heads: head % key_heads, "interleaved"),
+        pytest.param(lambda head, _, key_heads: head % key_heads, "interleaved", marks=pytest.mark.slow),
         pytest.param(
             lambda head, heads, key_heads: key_heads - 1 - head * key_heads // heads,
             "otherwise",

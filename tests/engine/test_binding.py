@@ -43,6 +43,9 @@ from verify.symbolic.scores import (
     GENERAL, NORMAL_MOMENTS, STANDARD, d, k, kurtosis_route, q, score, variance_route,
 )  # fmt: skip
 
+# What it goes through is long, and every run of the catalogue goes through it as well.
+pytestmark = pytest.mark.slow
+
 SCALED = variance_route(score / sqrt(d), STANDARD).proved()
 SCALE = 1 / sqrt(d)
 

@@ -177,7 +177,10 @@ def unpicklable() -> Any:
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (os._exit, (0,), r"ended its process with status 0 before there was a result"),
+        pytest.param(
+            *(os._exit, (0,), r"ended its process with status 0 before there was a result"),
+            marks=pytest.mark.slow,
+        ),
         (end_by, (signal.SIGKILL,), r"its process was ended by SIGKILL, which .* when memory runs out"),
         pytest.param(end_by, (signal.SIGSEGV,), r"its process was ended by SIGSEGV", marks=pytest.mark.slow),
         (unpicklable, (), r".*(P|p)ickl.*"),

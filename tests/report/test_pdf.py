@@ -105,7 +105,7 @@ def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
     assert {"d_k", "Var(q·k) = d_k"} <= set(texts)
 
 
-@pytest.mark.parametrize("subsetter", ["HarfBuzz", "fontTools"])
+@pytest.mark.parametrize("subsetter", ["HarfBuzz", pytest.param("fontTools", marks=pytest.mark.slow)])
 def test_same_record_same_bytes(
     subsetter: str,
     run: RunRecord,
