@@ -15,7 +15,7 @@ from scipy import special
 from verify import evidence
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
-from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget
+from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -31,7 +31,6 @@ from verify.montecarlo.experiment import (
     every_comparison,
     excess,
     quantities_of,
-    tenable,
 )
 from verify.spec.claim import Findings
 
@@ -371,8 +370,7 @@ def judged(
 
 def control_record(control: Control, check: evidence.Check, measured: Measured) -> evidence.ControlRecord:
     """Return the evidence for a control from what its comparison is as a check."""
-    low, high = check.band
-    within = (-math.inf if low is None else low, math.inf if high is None else high)
+    within = ends_of(check.band)
     if not isinstance(control.comparison, Exact):
         within = tenable(check.prediction, within)
     same = evidence.ControlRecord.model_fields.keys() & evidence.Check.model_fields.keys()

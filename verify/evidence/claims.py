@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from verify.errors import ClaimError
-from verify.evidence.judging import Interval, claim_verdict, judge, judge_exact, still_open
+from verify.evidence.judging import claim_verdict, ends_of, judge, judge_exact, still_open
 from verify.evidence.plots import Figure, plot_figure, plot_interval
 from verify.evidence.records import (
     Frame,
@@ -102,7 +102,7 @@ class Check(Record):
         if self.verdict is not Verdict.UNDECIDED:
             return self.basis
         return self.doubt or still_open(
-            self.estimate, self.interval, self.prediction, _ends(self.band), self.blocks
+            self.estimate, self.interval, self.prediction, ends_of(self.band), self.blocks
         )
 
     @computed_property
@@ -171,15 +171,10 @@ class ControlRecord(Record):
 
 
 def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
-    within = _ends(finding.band)
+    within = ends_of(finding.band)
     if exact:
         return judge_exact(finding.estimate, within)
     return judge(finding.interval, finding.prediction, within, reliable=not finding.doubt)
-
-
-def _ends(band: Band) -> Interval:
-    low, high = band
-    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 class OrdinaryFit(Record):

@@ -110,7 +110,7 @@ def judge(interval: Interval, prediction: float, within: Interval, *, reliable: 
     low, high = interval
     if not reliable:
         return Verdict.UNDECIDED
-    least, most = _tenable(prediction, within)
+    least, most = tenable(prediction, within)
     if high < least or low > most:
         return Verdict.REFUTED
     if within[0] <= low and high <= within[1]:
@@ -131,7 +131,7 @@ def still_open(estimate: float, interval: Interval, prediction: float, within: I
     """
     low, high = interval
     needed = []
-    for edge in {*within, *_tenable(prediction, within)}:
+    for edge in {*within, *tenable(prediction, within)}:
         if low < edge < high:
             side = estimate - low if edge < estimate else high - estimate
             # The width shrinks with the root of the blocks.
@@ -147,8 +147,17 @@ def still_open(estimate: float, interval: Interval, prediction: float, within: I
     )
 
 
-def _tenable(prediction: float, within: Interval) -> Interval:
-    """Return the ends of what an interval that does not refute reaches: the band, or what keeps a bound."""
+def ends_of(band: tuple[float | None, float | None]) -> Interval:
+    """Return the ends of a band; a side that a bound leaves open is infinite."""
+    low, high = band
+    return -math.inf if low is None else low, math.inf if high is None else high
+
+
+def tenable(prediction: float, within: Interval) -> Interval:
+    """Return the values of which an interval that does not refute holds one: the band, or what keeps a bound.
+
+    The tolerance of a bound lets an interval around it reach over; it makes no value beyond it right.
+    """
     low, high = within
     return prediction if high == math.inf else low, prediction if low == -math.inf else high
 

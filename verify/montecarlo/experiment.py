@@ -215,15 +215,6 @@ def band(prediction: float, width: float, relation: Relation = "=") -> tuple[flo
     return low, high
 
 
-def tenable(prediction: float, within: tuple[float, float]) -> tuple[float, float]:
-    """Return the values of which an interval that does not refute holds one: the band, or what keeps a bound.
-
-    The tolerance of a bound lets an interval around it reach over; it makes no value beyond it right.
-    """
-    low, high = within
-    return prediction if high == math.inf else low, prediction if low == -math.inf else high
-
-
 def excess(value: float, within: tuple[float, float]) -> float:
     """Return how far ``value`` lies outside the band ``within``; inside, minus its distance to the edge."""
     return max(within[0] - value, value - within[1])
