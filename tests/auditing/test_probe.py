@@ -113,6 +113,7 @@ def test_wrong_scale_is_named_with_its_fix() -> None:
         probe(wrong, d_k=32, heads=2).assert_is()
 
 
+@pytest.mark.slow
 def test_a_scale_that_is_zero_at_one_key_stops_no_corner() -> None:
     """The logarithm of the length, of scalable softmax: declared, it passes, and its corners are tried."""
     scaled = partial(attention, scale=lambda q, k: math.log(k.shape[2]) * q.shape[-1] ** -0.5)

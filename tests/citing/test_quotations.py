@@ -149,6 +149,7 @@ ISSUE = [
 ]
 
 
+@pytest.mark.slow
 def test_what_was_once_made_false_is_left_alone(tmp_path: Path) -> None:
     """True sentences: none is written; one whose form is known is offered it, ready to paste."""
     run = shipped()

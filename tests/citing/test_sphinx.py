@@ -119,6 +119,7 @@ def test_missing_results_are_reported(project: Path) -> None:
     assert "cannot be read" in said
 
 
+@pytest.mark.slow
 def test_pages_that_quote_a_changed_value_are_built_again(project: Path) -> None:
     """Though they did not change themselves; the others stay as they were built."""
     index = "Index\n=====\n\n:verify:`run:seed`\n\n.. toctree::\n\n   more\n"

@@ -79,6 +79,7 @@ def test_values_are_those_of_numpy() -> None:
     assert computed(what="scale", d_k=64, form="factor") == 0.125
 
 
+@pytest.mark.slow
 def test_a_sample_spreads_as_simulated_ones_do() -> None:
     """Many samples of 200 scores in 8 dimensions."""
     rng = np.random.default_rng(1)

@@ -121,6 +121,7 @@ def fail() -> None:
     raise OSError
 
 
+@pytest.mark.slow
 def test_tasks_of_one_key_stay_in_one_process(two: Workers) -> None:
     """Until the key is released or the process ends."""
     keys = ("a", "b", "a", "a", "b", "a")
@@ -217,6 +218,7 @@ def killed_after(seconds: float) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_half_a_task_ends_the_wait_for_it(two: Workers) -> None:
     """Nobody reads the rest of what is sent to a process that has ended; Python 3.11.2 went on writing."""
     task = Task(killed_after, (0.5,), near="one")

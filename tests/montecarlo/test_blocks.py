@@ -163,6 +163,7 @@ def drawn(batches: int, so_far: Drawn | None = None, cell: Cell = CELL) -> Drawn
 WHOLE = drawn(BATCHES).total
 
 
+@pytest.mark.slow
 @examples(25)
 @given(st.lists(st.integers(1, BATCHES - 1), max_size=4))
 def test_going_on_equals_drawing_at_once(stops: list[int]) -> None:

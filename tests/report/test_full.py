@@ -115,6 +115,7 @@ class Styled(Spelled):
         return Markup("⟨{}⟩").format(style)
 
 
+@pytest.mark.slow
 def test_each_step_is_as_wide_as_its_formula() -> None:
     """Steps stand in lines: the widest, E[(…)(…)] of sums, is 40 em wide and fits on the page."""
     whole = shipped()

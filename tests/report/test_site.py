@@ -120,6 +120,7 @@ def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPa
     assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_site(
     tool: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
