@@ -27,7 +27,7 @@ from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.evidence.load import shipped
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
-from verify.spec.claim import _PARAMETERS
+from verify.former.claim import _PARAMETERS
 from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
@@ -172,7 +172,7 @@ def test_every_layer_is_named_in_order() -> None:
 
 
 def test_every_call_of_a_claim_is_there() -> None:
-    """The section on claims names what `verify.spec` and its rules have."""
+    """The section on claims names what `verify.former` and its rules have."""
     part = PAGE[PAGE.index("A step is taken by a rule") : PAGE.index("## Add a distribution")]
     called = set(re.findall(r"(?<![.\w])([A-Za-z_]+)\(", part)) - {"help", "replace"}
     assert len(called) > 10

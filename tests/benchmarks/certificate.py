@@ -21,7 +21,7 @@ from tests.montecarlo.samples import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
-from verify.spec.cells import score_cell
+from verify.former.cells import score_cell
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 WIDTH = 0.005

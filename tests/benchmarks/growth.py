@@ -15,7 +15,7 @@ from verify.executors.machine import thread_map
 from tests.montecarlo.samples import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
-from verify.spec.cells import score_cell
+from verify.former.cells import score_cell
 
 
 def certificate(d: int, tolerance: float, alpha: float = 6e-7, workers: int = 1) -> float:

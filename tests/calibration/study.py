@@ -30,8 +30,8 @@ from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
-from verify.spec.cells import score_cell
-from verify.spec.checks import prediction
+from verify.former.cells import score_cell
+from verify.former.checks import prediction
 from verify.symbolic.blocks import mean_variance, square_variance
 from verify.version import __version__
 

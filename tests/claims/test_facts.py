@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from verify.engine import catalogue
-from verify.spec.claim import several
+from verify.former.claim import several
 
 CATALOGUE = catalogue.catalogue()
 

@@ -198,7 +198,7 @@ def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable
     right = "Derivation.of(variance_route(2 * score, STANDARD))"
     path = claim_file(
         (right, "Derivation.of(replace(variance_route(2 * score, STANDARD), start=score))"),
-        ("from verify.spec import", "from dataclasses import replace\nfrom verify.spec import"),
+        ("from verify.former import", "from dataclasses import replace\nfrom verify.former import"),
     )
     ended = tool("show", "doubled-keys", "--claims", path)
     assert ended.status == 1

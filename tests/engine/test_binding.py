@@ -31,9 +31,9 @@ from verify.montecarlo.experiment import Exact, Quantity, Tolerance
 from verify.montecarlo.inputs import Linked, SharedVectors, Simulated
 from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
-from verify.spec.cells import cell_of, score_cell
-from verify.spec.checks import prediction, variances
-from verify.spec.fitting import Coefficient, fits
+from verify.former.cells import cell_of, score_cell
+from verify.former.checks import prediction, variances
+from verify.former.fitting import Coefficient, fits
 from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.kernel.hypotheses import Hypotheses, Population
 from verify.symbolic.kernel.moments import Evaluation

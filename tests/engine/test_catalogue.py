@@ -82,8 +82,8 @@ BROKEN = [
     pytest.param(('meaning="', 'meaning=" ",  # '), "CLAIM", "its meaning is empty; write one", id="empty"),
     pytest.param(
         ("    NORMAL,", "    NORMALL,"),
-        "verify.spec",
-        "ImportError: verify.spec has no name 'NORMALL'; did you mean 'NORMAL'?; correct",
+        "verify.former",
+        "ImportError: verify.former has no name 'NORMALL'; did you mean 'NORMAL'?; correct",
         id="import",
     ),
     pytest.param(
@@ -222,7 +222,7 @@ def with_module_beside(folder: Path, name: str, reduced: str) -> Path:
     text = examples()["key_lengths.py"]
     head, statistic, rest = re.split(r"^(?=@dataclass|def derive)", text, flags=re.MULTILINE)
     statistic = statistic.replace("(keys**2)", reduced)
-    module = "from dataclasses import dataclass\nfrom verify.spec import Statistic\nimport deeper\n"
+    module = "from dataclasses import dataclass\nfrom verify.former import Statistic\nimport deeper\n"
     (folder / "lengths.py").write_text(f"{module}{statistic}", encoding="utf-8")
     (folder / "deeper.py").write_text("HERE = True\n", encoding="utf-8")
     (folder / "statistics.py").write_text("raise ValueError\n", encoding="utf-8")

@@ -22,7 +22,7 @@ from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Statement
 from verify.evidence.load import command, load
-from verify.spec.claim import several
+from verify.former.claim import several
 
 HEAD = """[[source]]
 id = "s"

@@ -42,10 +42,10 @@ from verify.montecarlo.experiment import (
 )
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
-from verify.spec.cells import cell_of, score_cell
-from verify.spec.checks import computed, variances, wrong
-from verify.spec.claim import Findings
-from verify.spec.fitting import Coefficient, fits, linear_fits
+from verify.former.cells import cell_of, score_cell
+from verify.former.checks import computed, variances, wrong
+from verify.former.claim import Findings
+from verify.former.fitting import Coefficient, fits, linear_fits
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d

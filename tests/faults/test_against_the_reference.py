@@ -17,8 +17,8 @@ from verify.engine.measure import control_record, judged
 from verify.evidence import Check, ClaimRecord, ControlRecord, Record, RunRecord
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
-from verify.spec.claim import several
-from verify.spec.words import Words
+from verify.former.claim import several
+from verify.former.words import Words
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""

@@ -16,8 +16,8 @@ from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import ON_COMPONENTS
-from verify.spec.claim import Claim, several
-from verify.spec.words import Words, assumed, titled
+from verify.former.claim import Claim, several
+from verify.former.words import Words, assumed, titled
 from verify.symbolic.printing import latex, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact

@@ -26,7 +26,7 @@ from sympy import Add, Integer, N, Rational, S, log, sqrt
 
 from verify.errors import unknown
 from verify.evidence import Record
-from verify.spec import STANDARD, Population, d, k, kurtosis_route, q, score, variance_route
+from verify.former import STANDARD, Population, d, k, kurtosis_route, q, score, variance_route
 from verify.symbolic import softmax
 from verify.symbolic.gauss import legendre, of_lengths
 from verify.symbolic.kernel.words import p

@@ -37,8 +37,8 @@ from verify.montecarlo.blocks import Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
-from verify.spec.claim import Claim, Findings, several
-from verify.spec.words import Words, assumed
+from verify.former.claim import Claim, Findings, several
+from verify.former.words import Words, assumed
 from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.kernel.core import Reach

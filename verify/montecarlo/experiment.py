@@ -120,7 +120,7 @@ class Exact:
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
     may lie. ``code`` is the function that the computed value comes from, a name of the claim's module or of
-    ``verify.spec.loops``; without it, the label stands for what is computed. ``uncontrolled`` is as in a
+    ``verify.former.loops``; without it, the label stands for what is computed. ``uncontrolled`` is as in a
     ``Quantity``.
     """
 

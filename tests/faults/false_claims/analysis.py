@@ -48,8 +48,8 @@ from tests.faults.false_claims.pairs import (
     y,
     z,
 )
-from verify.spec import Derivation, E, Population, Var, component, d, n, sigma
-from verify.spec.rules import (
+from verify.former import Derivation, E, Population, Var, component, d, n, sigma
+from verify.former.rules import (
     Applied,
     AtItsLeast,
     AtItsMost,

@@ -21,7 +21,7 @@ import verify
 from tests.faults.false_claims import analysis, inference, measuring, newer
 from verify.errors import VerifyError
 from verify.evidence import ClaimRecord, FalseClaims, FalseKind, Proof, Verdict
-from verify.spec import Claim
+from verify.former import Claim
 from verify.version import __version__
 
 COMMAND = "python -m tests.faults.false_claims.campaign --write data/false_claims.json"

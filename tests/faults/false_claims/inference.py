@@ -33,7 +33,7 @@ from tests.faults.false_claims.pairs import (
     w,
     y,
 )
-from verify.spec import (
+from verify.former import (
     ENTROPY,
     GENERAL,
     LOG_TOTAL,
@@ -60,7 +60,7 @@ from verify.spec import (
     sigma_k,
     sigma_q,
 )
-from verify.spec.rules import (
+from verify.former.rules import (
     AtItsLeast,
     Evaluation,
     EvenIsMost,

@@ -3,7 +3,7 @@
 from sympy import Rational, S
 
 from tests.faults.false_claims.pairs import Pair, measured, of_experiments, of_measured_parts, spread
-from verify.spec import (
+from verify.former import (
     LAPLACE,
     NORMAL_MOMENTS,
     STANDARD,

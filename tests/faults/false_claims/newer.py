@@ -23,8 +23,8 @@ from sympy import (
 
 from tests.faults.false_claims.pairs import Pair, a, e, h, of_derivations, of_parts, r, steps, t, y
 from verify.claims.newer.adaptive_temperature import FACTOR, PEAK
-from verify.spec import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
-from verify.spec.rules import (
+from verify.former import Derivation, E, Population, Var, i, j, n, ordered, p, s, sigma
+from verify.former.rules import (
     Applied,
     Assuming,
     AtItsLeast,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sympy import Symbol, symbols
 
-from verify.spec import (
+from verify.former import (
     NORMAL,
     STANDARD,
     Array,
@@ -29,7 +29,7 @@ from verify.spec import (
     variance_route,
     variances,
 )
-from verify.spec.rules import Hypotheses
+from verify.former.rules import Hypotheses
 from verify.symbolic.kernel.core import Theorem
 
 a, b, c, e, t, w = symbols("a b c e t w", positive=True)

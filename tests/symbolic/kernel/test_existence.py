@@ -8,7 +8,7 @@ from sympy import (
     sqrt, symbols,
 )  # fmt: skip
 
-from verify.spec import Derivation, E, Population, Route, Step, d, i, k, n, p, q, s, score
+from verify.former import Derivation, E, Population, Route, Step, d, i, k, n, p, q, s, score
 from verify.symbolic.kernel.core import Theorem, chained, prove
 from verify.symbolic.kernel.equations import Identity, Replaced
 from verify.symbolic.kernel.existence import open_in

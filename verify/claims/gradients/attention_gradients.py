@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Expr, Rational, S
 
 from verify.claims.gradients.shared import SingleQueries, attention_gradients, gradients, jacobian, plain
-from verify.spec import (
+from verify.former import (
     ROUNDING, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
     Findings, Prediction, Quantity, Tolerance, assume, capped, cell_of, cite, complex_step, computed, figure,
     in_single_precision, largest_difference, line, loops, matrices, measured, no_distance, prediction,

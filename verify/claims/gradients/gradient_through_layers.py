@@ -9,12 +9,12 @@ from sympy import Expr, Function, IndexedBase, Rational, S, Sum, Symbol, expand,
 from verify.claims.gradients.shared import (
     PlotLayer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name, softmax_over_queries,
 )  # fmt: skip
-from verify.spec import (
+from verify.former import (
     Array, Cell, Claim, Control, Derivation, E, Experiment, Figure, Findings, Quantity, Smooth, assume,
     biased, capped, cell_of, d, estimates, figure, function, i, j, line, n, one_step, prediction, ratio,
     threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, Induction, SumIdentity
+from verify.former.rules import Families, Induction, SumIdentity
 
 m = Symbol("D", integer=True, positive=True)
 layers, depth = Symbol("L", integer=True, positive=True), Symbol("l", integer=True, nonnegative=True)

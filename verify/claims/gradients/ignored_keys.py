@@ -8,12 +8,12 @@ import numpy as np
 from sympy import Abs, Expr, Idx, KroneckerDelta, Rational, S, Sum, sqrt
 
 from verify.claims.gradients.shared import Relation, SingleQueries, gradients, jacobian, output_name
-from verify.spec import (
+from verify.former import (
     E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, Ordered,
     Prediction, Quantity, Route, Step, Tolerance, assume, cell_of, computed, estimates, figure, function, i,
     in_single_precision, j, line, loops, matrices, n, one_step, p, prediction, probabilities, ratio, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, FamilyPutIn, OfSigns, SumIdentity, Surplus, with_entries
+from verify.former.rules import Families, FamilyPutIn, OfSigns, SumIdentity, Surplus, with_entries
 
 k, x, M = Idx("k"), jacobian.x, jacobian.M
 q = Ordered("|q|", "b", positive=True)

@@ -9,7 +9,7 @@ import numpy as np
 from sympy import Expr, Rational, S, log
 
 from verify.claims.gradients.shared import OfRows, jacobian, largest_ratio, spectral_norms
-from verify.spec import (
+from verify.former import (
     Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Notation, cite,
     complex_step, computed, fact, figure, function, in_single_precision, line, n, p, scatter,
     softmax,

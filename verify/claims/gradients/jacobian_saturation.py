@@ -6,7 +6,7 @@ from functools import cache
 from sympy import S
 
 from verify.claims.gradients.shared import BothScales, extremes, jacobian, saturation
-from verify.spec import (
+from verify.former import (
     E, EVEN, NORMAL, SQUARES, STEIN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
     NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of, component, d,
     figure, function, integrated, line, measured, n, normal, prediction, ratio, row_integrals, row_means,

@@ -7,12 +7,12 @@ from scipy import special
 from sympy import Derivative, Dummy, Idx, KroneckerDelta, S, Sum, exp, log, symbols
 
 from verify.claims.gradients.shared import jacobian
-from verify.spec import (
+from verify.former import (
     ROUNDING, SQUARES, Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, assume, cite,
     complex_step, function, i, in_single_precision, integrated, j, largest_difference, loops, n, p,
     s, softmax,
 )  # fmt: skip
-from verify.spec.rules import Applied, SumIdentity
+from verify.former.rules import Applied, SumIdentity
 
 Softmax = Callable[[Array], Array]
 _Values = tuple[Array, dict[str, float]]

@@ -10,12 +10,12 @@ from verify.claims.gradients.shared import (
     PlotLayer, Lookup, Relation, TrainingRuns, against_loops, losses, output_name, softmax_over_queries,
     student_quantile,
 )  # fmt: skip
-from verify.spec import (
+from verify.former import (
     NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
     Findings, Ordered, Quantity, Route, Step, Tolerance, assume, cell_of, computed, d, estimates, figure,
     largest_difference, latex, line, n, stream, threshold,
 )  # fmt: skip
-from verify.spec.rules import Families, SumIdentity
+from verify.former.rules import Families, SumIdentity
 
 c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
 m = Symbol("D", integer=True, positive=True)

@@ -9,7 +9,7 @@ from sympy import Expr, Float, Rational, S, sqrt
 from verify.claims.gradients.shared import (
     Ratio, Relation, RowGradients, against_loops, row_gradients, softmax_over_queries,
 )  # fmt: skip
-from verify.spec import (
+from verify.former import (
     EVEN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings, Quantile, Quantity, Smooth,
     assume, biased, capped, cell_of, d, fact, figure, function, integrated, line, measured, prediction,
     ratio, row_integrals, threshold, wrong,

@@ -3,7 +3,7 @@
 from sympy import Expr, S, Sum, sqrt
 
 from verify.claims.limits.shared import PairMoments, block_variances
-from verify.spec import (
+from verify.former import (
     NORMAL, NORMAL_MOMENTS, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
     OrderedBase, Population, Quantity, Tolerance, biased, cell_of, cite, component, d, figure, index, line,
     mean_route, measured, prediction, scaled, variance, variance_route, wrong,

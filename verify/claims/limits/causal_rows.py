@@ -9,13 +9,13 @@ from scipy import special
 from sympy import Rational, S, Sum, log, simplify, sqrt
 
 from verify.claims.limits.shared import CausalRows, best_queries
-from verify.spec import (
+from verify.former import (
     E, ENTROPY, LOG_TOTAL, NORMAL, NORMAL_VECTORS, SQUARES, Cell, Claim, Derivation, Experiment, Figure,
     Findings, Prediction, Quantity, Route, Simulated, Smooth, Step, Tolerance, capped, cell_of, component, d,
     estimates, figure, function, index, integrated, j, k, line, mean_of_rows, n, of_probability, one_step, p,
     prediction, q, row_integrals, sharper, sigma, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import ByParts, Evaluation, EvenIsMost, OverQueries, Replaced, Surplus, TotalGrows
+from verify.former.rules import ByParts, Evaluation, EvenIsMost, OverQueries, Replaced, Surplus, TotalGrows
 
 POSITIONS = (2, 8, 32, 128)
 TOGETHER = ((2,), (8,), (32, 128))

@@ -3,12 +3,12 @@
 from sympy import Expr, Interval, Matrix, Rational, S, Sum, Trace, sqrt
 
 from verify.claims.limits.shared import PairMoments
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Linked, Notation, Ordered, OrderedBase,
     Population, Quantity, Route, ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d, figure,
     index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     KEY, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Evaluation, Hypotheses, Identity, VectorMoments, Vectors,
     in_numbers,
 )  # fmt: skip

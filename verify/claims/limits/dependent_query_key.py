@@ -5,11 +5,11 @@ from itertools import product
 from sympy import Add, Idx, Matrix, MatrixSymbol, Rational, S, Sum, Trace
 
 from verify.claims.limits.shared import ComponentMoments, PairMoments
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Linked, Quantity, Route, Step, Tolerance, Var, biased, capped,
     cell_of, cite, component, covariance, d, of_deviation, one_step, prediction, variance, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, MatrixIdentity, VectorMoments, Vectors, in_numbers,
 )  # fmt: skip
 

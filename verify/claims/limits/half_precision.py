@@ -7,13 +7,13 @@ import numpy as np
 from sympy import Expr, Integral, Rational, S, Sum, Symbol, log, oo, sign, sqrt
 
 from verify.claims.limits.shared import SINGLE_SCORES, even_dimensions
-from verify.spec import (
+from verify.former import (
     E, EVEN, NORMAL, NORMAL_VECTORS, Allowance, Bounded, Claim, Comparison, Control, Derivation, Exact,
     Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step, Tolerance,
     assume, cell_of, characteristic, computed, d, fact, figure, integrated, k, line, measured, one_step,
     scaled, score, score_law, softmax, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import NormalGiven, SplitAt, Unfolded, exceeds, normal_density
+from verify.former.rules import NormalGiven, SplitAt, Unfolded, exceeds, normal_density
 
 DIMENSIONS = (16, 64, 256)
 LARGEST = 65504

@@ -8,12 +8,12 @@ from sympy import E as EULER
 from sympy import Integral, Interval, Rational, S, limit, log, oo, pi, sqrt, symbols
 
 from verify.claims.limits.shared import CAUCHY, SINGLE_SCORES
-from verify.spec import (
+from verify.former import (
     Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered, PairShares,
     Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated, line,
     of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
+from verify.former.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 D, FAR = 64, 10.0

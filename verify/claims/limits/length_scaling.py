@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from sympy import Float, Range, Rational, Sum, log, oo, sqrt
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows,
     Notation, Quantity, Route, Step, Tolerance, capped, cell_of, cite, component, effective_keys, fact,
     figure, integrated, j, line, measured, n, p, prediction, row_integrals, row_means, s, sharper,
     sigma, wrong,
 )  # fmt: skip
-from verify.spec.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
+from verify.former.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
 
 KEYS, TIMES = (4, 64, 1024), 2
 """Numbers of keys; the growing spread, as a multiple of √(2 ln n)."""

@@ -5,11 +5,11 @@ from fractions import Fraction
 from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
 
 from verify.claims.limits.shared import OtherTokens, ProjectedTokens
-from verify.spec import (
+from verify.former import (
     EVEN, NORMAL, UNIFORM, Claim, Derivation, Experiment, Fact, Notation, Ordered, Quantity, Route, Step, Var,
     biased, capped, cell_of, cite, component, d, fact, index, one_step, ordered, prediction, wrong,
 )  # fmt: skip
-from verify.spec.rules import Assuming, Families, PutIn, Replaced, SumIdentity
+from verify.former.rules import Assuming, Families, PutIn, Replaced, SumIdentity
 
 WIDTH, HEAD, TOKENS = 128, 32, 64
 LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"

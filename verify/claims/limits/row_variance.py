@@ -3,13 +3,13 @@
 from sympy import Expr, S, Sum, Symbol, exp
 
 from verify.claims.limits.shared import RowVariance, block_variances
-from verify.spec import (
+from verify.former import (
     E, EVEN, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact, Figure,
     Findings, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth, Step, Tolerance, Var,
     biased, cell_of, component, d, evaluate, fact, figure, for_components, index, j, k, line, measured,
     moment_steps, mu_k, mu_q, n, one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation, SumIdentity
+from verify.former.rules import Evaluation, SumIdentity
 
 DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
 LABEL = "mean variance of the scores within a row"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sympy import IndexedBase, S, Sum, Symbol, sqrt
 
 from verify.claims.limits.shared import PairMoments, block_variances
-from verify.spec import (
+from verify.former import (
     NORMAL, NORMAL_MOMENTS, UNIFORM, Cell, Claim, Derivation, Distribution, Experiment, Figure, Findings,
     Linked, Population, Smooth, Tolerance, biased, cell_of, component, d, figure, index, line, mean_route,
     measured, of_deviation, over_cells, variance, variance_route, wrong,

@@ -6,12 +6,12 @@ import numpy as np
 from sympy import Derivative, Rational, exp, sqrt
 
 from verify.claims.modern.shared import BesideSink, beside_sink
-from verify.spec import (
+from verify.former import (
     E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, biased, capped,
     cells_of, cite, complex_step, component, computed, d, figure, function, in_turn, largest_difference, line,
     loops, mean_of_rows, n, normal, one_step, ordered, over_cells, row_integrals, score_law, sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import Identity, Jensen, PutIn, Replaced, Unfolded
+from verify.former.rules import Identity, Jensen, PutIn, Replaced, Unfolded
 
 D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension and scale of the scores; numbers of keys and scores of the sink."""

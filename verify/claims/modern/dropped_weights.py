@@ -3,11 +3,11 @@
 from sympy import Expr, Interval, S, Sum, Symbol, cancel, sqrt
 
 from verify.claims.modern.shared import DroppedWeights
-from verify.spec import (
+from verify.former import (
     E, Claim, Derivation, Experiment, Figure, Findings, Tolerance, beside, biased, cells_of, cite, d, figure,
     in_turn, j, n, normal, one_step, ordered, over_cells, p, ratio, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, Hypotheses, Identity, SumIdentity
+from verify.former.rules import Families, Hypotheses, Identity, SumIdentity
 
 D, KEYS = 8, 8
 (r, first), (v, z) = ordered("r p_1", positive=True), ordered("v[] z[]")

@@ -1,7 +1,7 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
 from verify.claims.modern.shared import GroupedScores
-from verify.spec import (
+from verify.former import (
     E, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route, Smooth, Tolerance,
     beside, biased, cell_of, cells_of, cite, covariance, d, figure, in_turn, k, moment_steps, normal, ordered,
     over_cells, q, score, variance, variance_route, wrong,

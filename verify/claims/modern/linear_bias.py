@@ -4,12 +4,12 @@ import numpy as np
 from sympy import Rational, S, Sum, exp, sqrt, tanh
 
 from verify.claims.modern.shared import BiasedRows, with_linear_bias
-from verify.spec import (
+from verify.former import (
     E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, biased, cells_of, cite,
     component, computed, d, figure, index, line, measured, n, normal, ordered, over_cells, s, sigma,
     softmax, wrong,
 )  # fmt: skip
-from verify.spec.rules import ClosedSums, Families, Identity, SumIdentity
+from verify.former.rules import ClosedSums, Families, Identity, SumIdentity
 
 D, SLOPES = 16, (0.5, 0.125)
 """Dimension, and the slopes of the first and the third of eight heads."""

@@ -6,12 +6,12 @@ from verify.claims.modern.shared import (
     RoundedScores, change_of_weights, distance_from_half, distance_of_orders, expected, largest_move,
     spacing_above,
 )  # fmt: skip
-from verify.spec import (
+from verify.former import (
     Claim, Derivation, Experiment, Figure, Findings, Route, Step, Tolerance, assume, biased, cells_of, cite,
     component, computed, d, figure, measured, normal, one_step, ordered, over_cells, scaled, score_law,
     sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import AtItsLeast, Identity
+from verify.former.rules import AtItsLeast, Identity
 
 BITS, SCALES = {"bfloat16": 8, "E4M3": 4}, {"raw": S.One, "scaled": 1 / sqrt(d)}
 """Bits of the significand, the leading one counted, and factors on scores."""

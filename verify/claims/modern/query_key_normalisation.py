@@ -3,12 +3,12 @@
 from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.claims.modern.shared import Cosines, largest_cosine
-from verify.spec import (
+from verify.former import (
     E, NORMAL_VECTORS, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Ordered, Route, Step,
     beside, biased, cell_of, cells_of, cite, component, computed, d, figure, i, index, j, k, kurtosis, line,
     normal, one_step, over_cells, q, score, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     AlongAndAcross, EulerIntegrals, Families, PutIn, Replaced, SumIdentity, Unfolded, normal_density,
 )  # fmt: skip
 

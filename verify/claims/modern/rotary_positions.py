@@ -6,12 +6,12 @@ from functools import partial
 from sympy import Expr, Idx, Interval, Matrix, MatrixSymbol, S, Sum, cos, rot_givens, sqrt, symbols
 
 from verify.claims.modern.shared import RotatedScores, rotation_angles
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Linked, Population, Route, Step, Var, beside,
     biased, cells_of, cite, component, d, figure, function, in_turn, of_deviation, one_step, ordered,
     over_cells, sigma_k, sigma_q, variance, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation, Hypotheses, Identity, VectorMoments, Vectors
+from verify.former.rules import Evaluation, Hypotheses, Identity, VectorMoments, Vectors
 
 PAIRS, MEANS, MIXED = 8, (0.5, -1.0, 1.0, -0.5), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""

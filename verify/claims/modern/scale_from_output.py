@@ -4,12 +4,12 @@ import numpy as np
 from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt
 
 from verify.claims.modern.shared import RecoveredScales, fitted_scale, response
-from verify.spec import (
+from verify.former import (
     E, ROUNDING, Array, Claim, Derivation, Experiment, Tolerance, assume, biased, capped, cells_of,
     complex_step, component, computed, d, i, in_turn, j, largest_difference, loops, n, one_step, ordered,
     over_cells, p, s, softmax, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, SumIdentity
+from verify.former.rules import Families, SumIdentity
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
 """Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""

@@ -5,12 +5,12 @@ from functools import partial
 from sympy import Derivative, Expr, sqrt, tanh
 
 from verify.claims.modern.shared import CappedScores
-from verify.spec import (
+from verify.former import (
     E, INDEPENDENT, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route,
     Smooth, Step, Tolerance, assume, biased, capped, cells_of, cite, component, d, figure, in_turn, k, line,
     measured, normal, ordered, over_cells, q, score as raw, score_law, sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation, FirstTerms, FromZero, Identity, PutIn
+from verify.former.rules import Evaluation, FirstTerms, FromZero, Identity, PutIn
 
 D, CAPS = 16, (1, 2, 4, 32)
 """Dimension of the scaled scores, and caps, the last about as large as those in use."""

@@ -3,11 +3,11 @@
 from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Trace
 
 from verify.claims.modern.shared import ScoreProducts, difference
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Linked, Notation, Quantity, Route, Step, Var, biased, capped,
     cell_of, d, of_deviation, prediction, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, VectorMoments, Vectors, in_numbers,
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from functools import partial
 from sympy import Expr, sqrt
 
 from verify.claims.modern.shared import entropy_lost
-from verify.spec import (
+from verify.former import (
     NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Quantity, SoftmaxRows, beside, biased,
     cell_of, d, figure, integrated, mean_of_rows, normal, ordered, prediction, row_integrals, score,
     score_cell, variance_route, wrong,

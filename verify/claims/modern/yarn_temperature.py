@@ -6,13 +6,13 @@ from functools import partial
 from sympy import Expr, Rational, S, cbrt, exp, log, sqrt
 
 from verify.claims.modern.shared import entropy_lost
-from verify.spec import (
+from verify.former import (
     E, NORMAL, SQUARES, STANDARD, Claim, Derivation, Experiment, Fact, Figure, Findings, SoftmaxRows, Step,
     Tolerance, beside, biased, cells_of, cite, component, d, effective_keys, fact, figure, in_turn, line,
     mean_of_rows, n, normal, one_step, ordered, over_cells, row_integrals, score, score_cell, sigma,
     variance_route, variances, wrong,
 )  # fmt: skip
-from verify.spec.rules import AtItsMost, OnRange, PutIn
+from verify.former.rules import AtItsMost, OnRange, PutIn
 
 D, KEYS = 16, 8
 """Dimension, and keys of the rows of training."""

@@ -7,12 +7,12 @@ from scipy import optimize
 from sympy import Float, Interval, Rational, S, exp, log, oo
 
 from verify.claims.newer.shared import AdaptiveRows, factor_at
-from verify.spec import (
+from verify.former import (
     Allowance, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Smooth, Step, Tolerance, biased,
     cell_of, cite, computed, estimates, fact, figure, function, line, one_step, ordered, over_cells,
     row_integrals, wrong,
 )  # fmt: skip
-from verify.spec.rules import Compared, Hypotheses
+from verify.former.rules import Compared, Hypotheses
 
 H = ordered("H", real=True)
 COEFFICIENTS = tuple(Rational(one, 1000) for one in (-37, 481, -2300, 4917, -1791))

@@ -7,11 +7,11 @@ from scipy import special
 from sympy import Expr, Idx, Interval, Rational, S, Sum, cosh, diff, exp, log, sinh
 
 from verify.claims.newer.shared import LevelRows, M, entropy_lost, mean_over_signs, weights_of_levels, x
-from verify.spec import (
+from verify.former import (
     RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Route, Step, biased, capped, cell_of, cite,
     component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter, sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import Compared, Hypotheses, PutIn, Rising, SumIdentity, Surplus
+from verify.former.rules import Compared, Hypotheses, PutIn, Rising, SumIdentity, Surplus
 
 R, e = ordered("R e", positive=True)
 t, i = ordered("t", real=True), Idx("i")

@@ -4,11 +4,11 @@ import numpy as np
 from sympy import Interval, KroneckerDelta, Rational, S, Sum, exp, log
 
 from verify.claims.newer.shared import termwise
-from verify.spec import (
+from verify.former import (
     Allowance, Claim, Derivation, Exact, Experiment, Fact, Figure, Route, Step, cite, computed, fact, figure,
     j, line, n, ordered, scatter, softmax, wrong,
 )  # fmt: skip
-from verify.spec.rules import Hypotheses, PutIn, SumIdentity
+from verify.former.rules import Hypotheses, PutIn, SumIdentity
 
 (gamma, beta), rho = ordered("gamma beta", positive=True), ordered("rho", real=True)
 KEYS, LARGE = (16, 128, 512), 10**8

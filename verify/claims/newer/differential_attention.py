@@ -5,11 +5,11 @@ from functools import partial
 from sympy import Eq, Expr, Float, Interval, MatrixSymbol, Rational, S, exp, sqrt
 
 from verify.claims.newer.shared import DifferentialRows, correlation_of_two
-from verify.spec import (
+from verify.former import (
     E, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Smooth, Step, Tolerance, Var, beside,
     biased, cell_of, characteristic, cite, fact, figure, line, one_step, ordered, over_cells, wrong,
 )  # fmt: skip
-from verify.spec.rules import Assuming, Compared, Hypotheses, Identity, VectorMoments, Vectors
+from verify.former.rules import Assuming, Compared, Hypotheses, Identity, VectorMoments, Vectors
 
 factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
 first, second, m, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V", "C"))

@@ -3,11 +3,11 @@
 from sympy import Integral, Rational, S, cos, sin
 
 from verify.claims.newer.shared import EightBits, change_by_rotation
-from verify.spec import (
+from verify.former import (
     ROUNDING, Claim, Derivation, Experiment, Fact, Route, Step, capped, cell_of,
     cite, computed, fact, one_step, ordered, over_cells, ratio, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import Identity, Primitive
+from verify.former.rules import Identity, Primitive
 
 (q_1, q_2, k_1, k_2, theta, e), h = ordered("q_1 q_2 k_1 k_2 theta e", real=True), ordered("h", positive=True)
 SCORES, OUTPUTS = "error of scores, plain over rotated", "error of outputs, plain over rotated"

@@ -4,11 +4,11 @@ import numpy as np
 from sympy import Rational, S
 
 from verify.claims.newer.shared import LowDenominators, LowSums, running, sum_of_ones
-from verify.spec import (
+from verify.former import (
     Claim, Derivation, Experiment, Figure, Route, Step, assume, capped, cell_of, cite, computed, figure, line,
     one_step, ordered, over_cells, ratio, scatter, sharper, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import AtItsLeast, PutIn
+from verify.former.rules import AtItsLeast, PutIn
 
 (b, e, h), (g, r) = ordered("b e:f h", integer=True), ordered("g r", nonnegative=True)
 N = ordered("n", positive=True)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from sympy import Expr, Rational, S, Sum, exp, log
 
 from verify.claims.newer.shared import M, OnlineRows, distance_from_softmax, largest_partial_sum, x
-from verify.spec import (
+from verify.former import (
     ROUNDING, Allowance, Claim, Derivation, Experiment, Fact, Figure, Route, Step, Tolerance, cell_of, cite,
     computed, fact, figure, i, j, line, n, one_step, ordered, over_cells, p, prediction, ratio, s, scatter,
     threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import PutIn, SumIdentity, Surplus
+from verify.former.rules import PutIn, SumIdentity, Surplus
 
 t, r = ordered("t", positive=True), ordered("r", real=True)
 LAG = 8 * log(2)

@@ -5,11 +5,11 @@ from functools import partial
 from sympy import Expr, Rational, S, exp, log
 
 from verify.claims.newer.shared import LeadingRows, N, mean_of_leader, termwise, weight_of_leader
-from verify.spec import (
+from verify.former import (
     ROUNDING, Claim, Derivation, Exact, Experiment, Fact, Figure, Findings, beside, biased, capped, cell_of,
     cite, component, computed, fact, figure, in_turn, line, one_step, ordered, over_cells, sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import Identity
+from verify.former.rules import Identity
 
 s, g, R = ordered("s g R", positive=True)
 FACTOR, LEAD = Rational(43, 100), 5

@@ -3,12 +3,12 @@
 from sympy import Rational, S, Sum, exp, sqrt
 
 from verify.claims.newer.shared import ClippedScores, distance_from_temperature, largest_clipped
-from verify.spec import (
+from verify.former import (
     ROUNDING, Claim, Derivation, Experiment, Figure, Findings, biased, cells_of, cite, component, computed, d,
     figure, i, index, k, line, measured, n, normal, of_probability, one_step, ordered, over_cells, q, s,
     score, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, SumIdentity, Unfolded
+from verify.former.rules import Families, SumIdentity, Unfolded
 
 gamma, tau, top = ordered(r"gamma tau S_{\max}", positive=True)
 LEVEL = 4.0

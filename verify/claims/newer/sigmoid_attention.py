@@ -6,12 +6,12 @@ from typing import Any
 from sympy import Rational, exp
 
 from verify.claims.newer.shared import SigmoidRows, mean_of_sigmoids
-from verify.spec import (
+from verify.former import (
     E, Claim, Derivation, Experiment, Fact, Figure, Findings, Population, Route, Step, beside, biased,
     capped, cell_of, characteristic, cite, component, d, fact, figure, in_turn, line, n, ordered, over_cells,
     score_law, sharper, wrong,
 )  # fmt: skip
-from verify.spec.rules import Between, Evaluation, Jensen, PutIn, Surplus
+from verify.former.rules import Between, Evaluation, Jensen, PutIn, Surplus
 
 KEYS = (4, 64, 1024)
 NARROW = 0.25

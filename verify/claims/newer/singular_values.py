@@ -3,11 +3,11 @@
 from sympy import Expr, Integral, Rational, S, exp, oo, sqrt
 
 from verify.claims.newer.shared import SecondValues
-from verify.spec import (
+from verify.former import (
     Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, capped, cell_of, characteristic,
     cite, component, figure, measured, over_cells, sharper, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import Replaced, normal_density
+from verify.former.rules import Replaced, normal_density
 
 y, v = characteristic.y, characteristic.v
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, S.Half

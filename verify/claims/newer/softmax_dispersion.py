@@ -6,7 +6,7 @@ import numpy as np
 from sympy import Rational, exp
 
 from verify.claims.newer.shared import N, mean_over_signs, termwise, weight_of_leader
-from verify.spec import (
+from verify.former import (
     RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, beside, biased,
     capped,
     cell_of, cite, component, computed, fact, figure, in_turn, line, ordered, over_cells, sharper, wrong,

@@ -4,12 +4,12 @@ import numpy as np
 from sympy import KroneckerDelta, Rational, S, Sum, exp, tanh
 
 from verify.claims.newer.shared import mean_slope, x
-from verify.spec import (
+from verify.former import (
     NORMAL, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, NormalRows, Route, Smooth, Step,
     beside, biased, capped, cell_of, cite, complex_step, computed, figure, i, in_turn, j, line, n, one_step,
     ordered, over_cells, p, sharper, sigma, softmax, wrong,
 )  # fmt: skip
-from verify.spec.rules import Identity, SumIdentity, Surplus
+from verify.former.rules import Identity, SumIdentity, Surplus
 
 delta, HALF = ordered("delta", positive=True), Rational(1, 2)
 SPREADS = (0.25, 1.0, 4.0)

@@ -4,12 +4,12 @@ from scipy import special
 from sympy import Dummy, Float, Integral, Rational, S, exp, oo
 
 from verify.claims.newer.shared import SoftpickRows, mean_of_softpick
-from verify.spec import (
+from verify.former import (
     Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, Tolerance, beside, biased, capped,
     cell_of, cite, component,
     fact, figure, line, of_probability, one_step, ordered, over_cells, sharper, sigma, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     Applied, Even, GaussIntegrals, Identity, Replaced, SameIntegrands, Substituted, Turned, normal_density,
 )  # fmt: skip
 

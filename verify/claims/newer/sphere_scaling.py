@@ -5,11 +5,11 @@ from functools import partial
 from sympy import Eq, Float, Integral, Interval, Range, Rational, S, exp, oo
 
 from verify.claims.newer.shared import SphereRows, growth_of_scale, mean_of_largest
-from verify.spec import (
+from verify.former import (
     E, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, beside, biased, capped, cell_of,
     cite, component, d, fact, figure, n, one_step, ordered, over_cells, wrong,
 )  # fmt: skip
-from verify.spec.rules import Assuming, Compared, Hypotheses, Integrated, Jensen, Primitive, PutIn, Replaced
+from verify.former.rules import Assuming, Compared, Hypotheses, Integrated, Jensen, Primitive, PutIn, Replaced
 
 beta, v, w, total = ordered("beta v w T", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20

@@ -5,12 +5,12 @@ from numpy.typing import NDArray
 from sympy import Idx, IndexedBase, Sum, Symbol, exp
 
 from verify.claims.pipeline.shared import EXACTLY, attention
-from verify.spec import (
+from verify.former import (
     NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Notation, Ordered,
     OrderedBase, Route, Step, d, in_single_precision, largest_difference, loops, matrices, n, no_distance,
     probabilities, softmax, stream,
 )  # fmt: skip
-from verify.spec.rules import Families, SumIdentity
+from verify.former.rules import Families, SumIdentity
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)

@@ -3,11 +3,11 @@
 from sympy import Expr, MatrixSymbol, Tuple
 
 from verify.claims.pipeline.shared import attention
-from verify.spec import (
+from verify.former import (
     NORMAL, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Notation, Route, Step, computed, d,
     fact, ordered, probabilities, stream, wrong,
 )  # fmt: skip
-from verify.spec.rules import MatrixShape, ShapeOfProduct
+from verify.former.rules import MatrixShape, ShapeOfProduct
 
 TOKENS, WIDTH, HEAD = 3, 512, 64
 SIDES = ("rows", "columns")

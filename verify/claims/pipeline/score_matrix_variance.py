@@ -5,7 +5,7 @@ from dataclasses import replace
 from sympy import Sum
 
 from verify.claims.pipeline.shared import EntryProducts
-from verify.spec import (
+from verify.former import (
     E, HOEFFDING, NORMAL_MOMENTS, Claim, Derivation, Experiment, Ordered, OrderedBase, Population, Quantity,
     Route, Tolerance, biased, capped, cell_of, covariance, d, index, k, moment_steps, normal, prediction, q,
     score, variance_route, wrong,

@@ -5,12 +5,12 @@ from dataclasses import replace
 from sympy import S
 
 from verify.claims.pipeline.shared import ScoresBesideValues
-from verify.spec import (
+from verify.former import (
     E, EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Cell, Claim, Derivation, Distribution, Experiment, Figure,
     Findings, Ordered, Population, Quantity, biased, capped, cell_of, covariance, d, figure, line, measured,
     one_step, prediction, q, score, variance_of_scores, variance_route, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation
+from verify.former.rules import Evaluation
 
 D, SIDE = 64, 32
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}

@@ -7,12 +7,12 @@ from functools import cache
 from sympy import Expr, Idx, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, sqrt
 
 from verify.claims.raw_scores.shared import AllPairs, SharedVectors, linear_fits
-from verify.spec import (
+from verify.former import (
     E, EVEN, HOEFFDING, UNIT_INTERVAL, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
     Ordered, Population, Route, Smooth, Step, Tolerance, Var, beside, biased, cell_of, d, evaluate, fact,
     figure, index, j, moment_steps, over_cells, prediction, variance, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Evaluation, Replaced, Unfolded, WhichCoincide
+from verify.former.rules import Evaluation, Replaced, Unfolded, WhichCoincide
 
 VECTORS = 100
 DIMENSIONS = (1, 2, 8, 32, 128, 512)

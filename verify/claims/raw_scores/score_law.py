@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, NORMAL_VECTORS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
     PairShares, Quantity, Route, Simulated, Step, cell_of, characteristic, cite, d, figure, function, k, line,
     of_probability, prediction, scatter, score, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     BesselIntegrals, DensityByTransform, DensityGiven, Unfolded, density, normal_density,
 )  # fmt: skip
 

@@ -2,12 +2,12 @@
 
 from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, NORMAL_VECTORS, Claim, Derivation, Experiment, Figure, Findings, Route, ScorePowers, Simulated,
     Step, biased, cell_of, characteristic, cite, component, computed, d, figure, function, k, line, measured,
     ordered, over_cells, score, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     Applied, BesselIntegrals, EulerIntegrals, Evaluation, Even, NormalGiven, PutIn, Replaced,
     RootOfMeanSquare, SameLaw, Turned, normal_density,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from verify.spec import (
+from verify.former import (
     CENTRED, INDEPENDENT, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Tolerance, assume, biased,
     figure, fitting, line, mean_route, means, measured, score, score_cell, wrong,
 )  # fmt: skip

@@ -6,13 +6,13 @@ import numpy as np
 from scipy import special
 from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo, pi, sign, sqrt
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, NORMAL_MOMENTS, Allowance, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment,
     Figure, Findings, PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, Step,
     biased, capped, cell_of, characteristic, computed, d, figure, fitting, k, kurtosis, kurtosis_route, line,
     mean_route, measured, of_probability, one_step, prediction, q, score, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     AboutTheMean, Compared, GaussIntegrals, Identity, NormalGiven, SplitAt, exceeds, normal_density,
 )  # fmt: skip
 

@@ -8,13 +8,13 @@ import scipy
 from sympy import Eq, Integral, Interval, Limit, Min, Rational, Symbol, erf, erfinv, log, oo, sign, sqrt
 
 from verify.claims.raw_scores.shared import with_moments
-from verify.spec import (
+from verify.former import (
     E, GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Claim, Control, Derivation, Distribution, Exact, Experiment,
     Figure, Findings, PairShares, Quantile, Quantity, Route, Simulated, Step, biased, capped, cell_of, d,
     figure, function, integrated, line, mu_k, mu_q, one_step, prediction, scatter, score, score_law,
     variance_route, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     CentralLimit, Equivalent, Hypotheses, Primitive, Replaced, Solved, SplitAt, Unfolded,
 )  # fmt: skip
 

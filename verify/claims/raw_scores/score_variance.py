@@ -1,12 +1,12 @@
 """Var(q·k) = d_k for independent, centred, unit-variance components."""
 
 from verify.claims.raw_scores.shared import linear_fits
-from verify.spec import (
+from verify.former import (
     NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Derivation, Experiment, Fact, Figure, Findings,
     ScoreMoments, Simulated, Step, Var, biased, cell_of, characteristic, d, evaluate, fact, figure, fitting,
     line, measured, one_product, score, score_cell, variance, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Moments
+from verify.former.rules import Moments
 
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k)$"

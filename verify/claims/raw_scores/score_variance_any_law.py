@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sympy import Expr, Rational, symbols
 
 from verify.claims.raw_scores.shared import STANDARD_DISTRIBUTIONS
-from verify.spec import (
+from verify.former import (
     LAPLACE, NORMAL, RADEMACHER, STANDARD, STANDARD_COMPONENTS, UNIFORM, Claim, Comparison, Derivation,
     Distribution, Experiment, Figure, Findings, Population, Quantity, ScorePowers, Simulated, biased, capped,
     cell_of, d, figure, fits, fitting, k, kurtosis, kurtosis_route, line, measured, prediction, q, score,

@@ -5,13 +5,13 @@ from fractions import Fraction
 from sympy import Expr, Rational, S
 
 from verify.claims.raw_scores.shared import ScoreCell, linear_fits
-from verify.spec import (
+from verify.former import (
     E, EXPONENTIAL, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact,
     Figure, Findings, Step, Tolerance, biased, d, evaluate, fact, figure, fitting, for_components, line,
     mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
     variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Identity
+from verify.former.rules import Identity
 
 LABEL = r"$\operatorname{Var}(q\cdot k)$"
 SHIFTED_Q = Components(NORMAL.moved(Fraction(1, 2), 1), Rational(1, 2), S(1))

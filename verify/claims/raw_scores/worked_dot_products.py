@@ -7,11 +7,11 @@ import numpy as np
 from scipy import special
 from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, oo, symbols
 
-from verify.spec import (
+from verify.former import (
     ROUNDING, Allowance, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, cite,
     computed, d, fact, prediction, score_law, wrong,
 )  # fmt: skip
-from verify.spec.rules import ClosedSums, EulerIntegrals, Identity
+from verify.former.rules import ClosedSums, EulerIntegrals, Identity
 
 n = symbols("n", integer=True, positive=True)
 i = Idx("i")

@@ -2,7 +2,7 @@
 
 from sympy import S
 
-from verify.spec import (
+from verify.former import (
     NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Notation, biased, d, figure, fits,
     fitting, line, measured, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip

@@ -2,12 +2,12 @@
 
 from sympy import S, sqrt
 
-from verify.spec import (
+from verify.former import (
     CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Experiment,
     Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, fitting, for_components, line, measured,
     one_product, score, score_cell, variance_route, variances, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Evaluation
+from verify.former.rules import Evaluation
 
 DIMENSIONS = (1, 8, 64, 256)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"

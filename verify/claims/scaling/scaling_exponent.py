@@ -2,12 +2,12 @@
 
 from sympy import Rational, S, Symbol, root, sqrt
 
-from verify.spec import (
+from verify.former import (
     NORMAL, STANDARD, Claim, Comparison, Control, Derivation, Experiment, Figure, Findings, Notation, Route,
     Step, Var, biased, d, figure, fits, fitting, function, line, measured, score, score_cell,
     variances, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation
+from verify.former.rules import Evaluation
 
 DIMENSIONS = (2, 16, 128, 1024)
 POWERS = {

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 from sympy import Sum, Symbol, exp, log, sign
 
-from verify.spec import (
+from verify.former import (
     NORMAL, Array, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment, Ordered, OrderedBase,
     PairShares, Quantity, Simulated, assume, cell_of, computed, i, j, n, of_probability, one_step, p,
     prediction, s, score_law, softmax, stream, wrong,
 )  # fmt: skip
-from verify.spec.rules import Families, PositiveFactor, SumIdentity
+from verify.former.rules import Families, PositiveFactor, SumIdentity
 
 SIZES = (2, 5, 64, MOST := 512)
 """Numbers of keys in the matrices whose rows are compared."""

@@ -2,12 +2,12 @@
 
 from sympy import Add, IndexedBase, S, Sum
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, STANDARD, Claim, Derivation, Experiment, Figure, Findings, Population, Route, ScoreMoments,
     Smooth, Step, biased, cell_of, d, figure, fits, fitting, index, line, measured, normal, over_cells, q,
     score, variance_of_scores, variance_route, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Evaluation
+from verify.former.rules import Evaluation
 
 TOKENS = (2, 8, 32, 128)
 D = 64

@@ -2,12 +2,12 @@
 
 from sympy import S, sqrt
 
-from verify.spec import (
+from verify.former import (
     EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Experiment, Fact,
     Figure, Findings, Quantity, Route, Step, Var, biased, d, fact, figure, fits, fitting, line, measured,
     prediction, score, score_cell, variance_route, variances, wrong_fits,
 )  # fmt: skip
-from verify.spec.rules import Evaluation
+from verify.former.rules import Evaluation
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"

@@ -2,11 +2,11 @@
 
 from sympy import Eq, Expr, S, root, sqrt
 
-from verify.spec import (
+from verify.former import (
     NORMAL, STANDARD, Claim, Control, Derivation, Experiment, Ordered, Quantity, Route, Step, Var, d,
     prediction, scaled, score, score_cell, variance_route,
 )  # fmt: skip
-from verify.spec.rules import Equivalent
+from verify.former.rules import Equivalent
 
 c = Ordered("c", "b", real=True)
 DIMENSIONS = (4, 64, 512)

@@ -2,11 +2,11 @@
 
 from sympy import Rational, S, Symbol
 
-from verify.spec import (
+from verify.former import (
     EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Experiment, Ordered,
     Population, Quantity, Route, Step, Var, biased, d, latex, prediction, score_cell, unfold, wrong,
 )  # fmt: skip
-from verify.spec.rules import Evaluation, Identity, by_component
+from verify.former.rules import Evaluation, Identity, by_component
 
 X = Symbol("X", real=True)
 c = Ordered("c", "b", real=True)

@@ -7,13 +7,13 @@ from functools import partial
 from sympy import Eq, Float, Range, Rational, S, Sum, Symbol, log, oo, sqrt
 
 from verify.claims.softmax.shared import attention_cell, complement
-from verify.spec import (
+from verify.former import (
     E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Control, Derivation, Exact, Experiment, Fact, Figure, Findings,
     NormalRows, Route, Step, Tolerance, capped, cell_of, cite, component, computed, d, fact, figure,
     integrated, j, line, measured, n, one_step, over_cells, p, row_integrals, row_means, s,
     score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import ByParts, Hypotheses, LargestScore, Solved, Surplus, largest
+from verify.former.rules import ByParts, Hypotheses, LargestScore, Solved, Surplus, largest
 
 ROWS = ((16, 4), (16, 16), (1024, 8))
 """Numbers of keys and standard deviations of independent normal scores."""

@@ -5,13 +5,13 @@ import math
 from sympy import Expr, Float, Rational, S, exp, log, sqrt
 
 from verify.claims.softmax.shared import attention_cell
-from verify.spec import (
+from verify.former import (
     E, ENTROPY, LOG_TOTAL, NORMAL, SQUARES, STEIN, WEIGHTED_SCORE, Cell, Claim, Control, Derivation,
     Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Smooth, Step, capped, cell_of, component,
     d, fact, figure, integrated, j, line, measured, n, of_probability, p, prediction, row_integrals,
     row_means, sharper, sigma, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import ByParts, SumIdentity, Surplus, TotalGrows
+from verify.former.rules import ByParts, SumIdentity, Surplus, TotalGrows
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
 """Numbers of keys and dimensions."""

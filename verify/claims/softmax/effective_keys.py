@@ -3,12 +3,12 @@
 from sympy import E as EULER
 from sympy import S, exp
 
-from verify.spec import (
+from verify.former import (
     NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
     Smooth, cell_of, component, computed, effective_keys, figure, line, measured, n, one_step,
     over_cells, row_integrals, sigma, wrong,
 )  # fmt: skip
-from verify.spec.rules import PutIn
+from verify.former.rules import PutIn
 
 KEYS, MANY = (4, 16, 64), 10**6
 LABEL = r"$n\,\mathbb{E}\sum p_j^2$"

@@ -6,11 +6,11 @@ import numpy as np
 from scipy import special
 from sympy import S, Sum, Symbol, exp
 
-from verify.spec import (
+from verify.former import (
     Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, i, in_single_precision,
     largest_difference, loops, n, no_distance, p, s, softmax, stream,
 )  # fmt: skip
-from verify.spec.rules import SumIdentity
+from verify.former.rules import SumIdentity
 
 Softmax = Callable[[Array], Array]
 ROWS, KEYS = 64, 50

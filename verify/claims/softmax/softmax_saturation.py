@@ -7,12 +7,12 @@ from typing import Any
 from sympy import Expr, Float, Integral, Max, Min, S, Symbol, exp, log, oo, pi, sqrt
 
 from verify.claims.softmax.shared import attention_cell, complement
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Quantity, Route, Step,
     beside, capped, cell_of, component, d, fact, figure, function, gauss, integrated, line, measured,
     one_step, over_cells, p, row_integrals, s, scaled, score_law, sharper, sigma, threshold, wrong,
 )  # fmt: skip
-from verify.spec.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
+from verify.former.rules import SCORES, AtItsLeast, Even, FewKeys, Integrated, OverNormal, Primitive, Replaced
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 RAW, ROOT = S.One, 1 / sqrt(d)

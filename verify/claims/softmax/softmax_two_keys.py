@@ -5,12 +5,12 @@ from functools import partial
 
 from sympy import Float, Integral, S, Symbol, exp, oo, pi, sqrt
 
-from verify.spec import (
+from verify.former import (
     E, NORMAL, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows, Route, Step, capped,
     cell_of, component, fact, figure, function, gauss, integrated, line, measured, one_step, over_cells, p, s,
     sharper, sigma, wrong,
 )  # fmt: skip
-from verify.spec.rules import (
+from verify.former.rules import (
     SCORES, AtItsLeast, FewKeys, Identity, Integrated, OverNormal, Primitive, Replaced,
 )  # fmt: skip
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 from sympy import Expr, Rational, S, exp, sqrt
 
-from verify.spec import (
+from verify.former import (
     Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, computed, fact,
     in_single_precision, largest_difference, latex, p, prediction, s, softmax, threshold,
 )  # fmt: skip
-from verify.spec.rules import FewKeys
+from verify.former.rules import FewKeys
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
 """The pairs of scores whose softmax is printed somewhere."""

@@ -12,7 +12,7 @@ from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.reference_loops import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.rows import BothScales
-from verify.spec import Array, Control, Exact, loops, no_distance
+from verify.former import Array, Control, Exact, loops, no_distance
 from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 

@@ -7,4 +7,4 @@ from verify.claims.modern.shared.variants import (
 )  # fmt: skip
 from verify.montecarlo.estimands import difference, entropy_lost
 from verify.montecarlo.statistics import ScoreProducts
-from verify.spec.figures import expected
+from verify.former.figures import expected

@@ -5,7 +5,7 @@ from typing import Any
 from verify.montecarlo.estimands import complement
 from verify.montecarlo.experiment import best_queries
 from verify.montecarlo.rows import OfRow
-from verify.spec import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
+from verify.former import NORMAL, Cell, Simulated, SoftmaxRows, cell_of
 
 
 def attention_cell(keys: int, d_k: int, scale: Any, *wanted: OfRow) -> Cell:

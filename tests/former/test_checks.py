@@ -15,12 +15,12 @@ from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import component
 from verify.montecarlo.experiment import Exact, Fit, Model, Quantity, Tolerance, route_of
 from verify.montecarlo.inputs import Simulated
-from verify.spec.cells import cell_of, cells_of, score_cell
-from verify.spec.checks import (
+from verify.former.cells import cell_of, cells_of, score_cell
+from verify.former.checks import (
     biased, in_turn, integrated, means, over_cells, prediction, sharper, threshold, variances, wrong,
     wrong_fits,
 )  # fmt: skip
-from verify.spec.fitting import Coefficient, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
+from verify.former.fitting import Coefficient, fits, in_dimension, linear_fits, misfit, no_slope, slope_of
 from verify.symbolic.scores import d
 
 r = Symbol("r")

@@ -144,7 +144,7 @@ from verify.symbolic.routes import by
 from verify.symbolic.scores import KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, in_numbers
 
 if TYPE_CHECKING:
-    # As in ``verify.spec``.
+    # As in ``verify.former``.
     __all__ = [
         "KEY", "MU_K", "MU_Q", "PRODUCT", "QUERY", "SCORES", "SIGMA_K", "SIGMA_Q", "AboutTheMean",
         "AlikeTerms", "AlongAndAcross", "Applied", "Assuming", "AtItsLeast", "AtItsMost", "AtLimit",

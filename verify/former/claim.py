@@ -75,7 +75,7 @@ class Claim:
     What is assumed is what the main theorem's hypotheses say; ``assumptions`` are what the author states
     besides, which the page prints as not used. In ``title``, ``statement`` and ``meaning`` a slot in braces,
     such as {theorem}, is filled from what is derived and measured, or from ``symbols``, expressions by the
-    names of their slots (``verify.spec.words``). ``derive`` returns the
+    names of their slots (``verify.former.words``). ``derive`` returns the
     derivation, ``experiment`` what to measure, ``facts`` exact values that a document may have printed, and
     ``figures`` what to draw; one fact or figure may stand for itself. The last three name the parameters that
     they use: ``derivation``, what ``derive`` returned; ``experiment`` also ``tolerance``, the run's relative
@@ -181,7 +181,7 @@ class Claim:
         Raises:
             ClaimError: there is no ``derive`` or ``experiment``, or a function wants something else.
         """
-        # `from verify.spec import *` brings the module `figures` as well.
+        # `from verify.former import *` brings the module `figures` as well.
         own = {one: value for one, value in functions.items() if not isinstance(value, ModuleType)}
         found = {one: own[one] for one in _PARAMETERS if one in own and getattr(self, one) is _nothing}
         placed = replace(self, id=self.id or name, chapter=chapter, **found)

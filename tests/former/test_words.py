@@ -11,11 +11,11 @@ from verify.errors import ClaimError
 from verify.evidence import Assumption
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Experiment
-from verify.spec.cells import score_cell
-from verify.spec.checks import biased, fact, variances, wrong
-from verify.spec.claim import Claim
-from verify.spec.figures import figure, line, scatter
-from verify.spec.words import Notation, Words, assumed, in_line, titled
+from verify.former.cells import score_cell
+from verify.former.checks import biased, fact, variances, wrong
+from verify.former.claim import Claim
+from verify.former.figures import figure, line, scatter
+from verify.former.words import Notation, Words, assumed, in_line, titled
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.words import E, Var

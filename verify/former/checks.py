@@ -23,7 +23,7 @@ from verify.montecarlo.experiment import (
     Relation,
     Tolerance,
 )
-from verify.spec.cells import ScoreCell, named_by, scaled, setting_of
+from verify.former.cells import ScoreCell, named_by, scaled, setting_of
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import Approximation, over_lengths
 

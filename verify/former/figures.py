@@ -9,7 +9,7 @@ from sympy import Basic
 
 from verify.errors import ClaimError
 from verify.evidence import Axis, Check, Figure, PlotLayer
-from verify.spec.cells import place_of
+from verify.former.cells import place_of
 from verify.symbolic.printing import function, latex
 from verify.symbolic.scores import d
 

@@ -17,8 +17,8 @@ from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, 
 from verify.montecarlo.experiment import Allowance
 from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import PairShares, Reduced
-from verify.spec.cells import Components, cell_of, for_components, named_by, normal, score_cell
-from verify.spec.checks import computed, fact, mean_of_rows, prediction
+from verify.former.cells import Components, cell_of, for_components, named_by, normal, score_cell
+from verify.former.checks import computed, fact, mean_of_rows, prediction
 from verify.symbolic.kernel.moments import evaluate
 from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.row_integrals import mean_beside_sink, mean_lost, mean_squares, over_lengths

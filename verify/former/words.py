@@ -14,7 +14,7 @@ from sympy.printing.precedence import PRECEDENCE
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment
-from verify.spec.claim import Claim
+from verify.former.claim import Claim
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.core import Theorem
 from verify.symbolic.printing import _Latex, assumptions_of, latex

@@ -7,8 +7,8 @@ from typing import Any
 from sympy import S, diff, log, simplify
 
 from verify.montecarlo.experiment import Fit, Model, Quantity, Target, Tolerance, WeightedFit
-from verify.spec.cells import place_of
-from verify.spec.checks import EVEN, prediction
+from verify.former.cells import place_of
+from verify.former.checks import EVEN, prediction
 from verify.symbolic.scores import d
 
 

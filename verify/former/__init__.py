@@ -1,6 +1,6 @@
 """All that a claim file imports: claims, derivations, experiments, figures, and what they are made of.
 
-Steps are made by the rules in ``verify.spec.rules``. ``help`` of a name tells more than its line here.
+Steps are made by the rules in ``verify.former.rules``. ``help`` of a name tells more than its line here.
 
 A claim and its words
 Claim                 a claim: title, statement, meaning, assumptions, references, and its functions
@@ -52,7 +52,7 @@ Derivations
 Route                 a chain of steps: ``Route.of(title, start, *steps, name=…, defines=…)``
 Step                  an expression, how it follows in words, and the rule by which it does
 one_step              the route of a single step
-rules                 the rules of the kernel, by which steps are made: ``help(verify.spec.rules)``
+rules                 the rules of the kernel, by which steps are made: ``help(verify.former.rules)``
 variance_route        the derivation of a variance of scores, index by index
 mean_route            that of a mean
 kurtosis_route        that of a kurtosis
@@ -195,21 +195,21 @@ from verify.montecarlo.inputs import Input, Linked, Shape, Simulated
 from verify.montecarlo.reference_loops import in_single_precision, largest_difference
 from verify.montecarlo.rows import NormalRows, SoftmaxRows
 from verify.montecarlo.statistics import PairShares, ScoreMoments, ScorePowers, Statistic
-from verify.spec import fitting, rules
-from verify.spec.cells import (
+from verify.former import fitting, rules
+from verify.former.cells import (
     UNIFORM_COMPONENTS, Components, cell_of, cells_of, for_components, normal, scaled, score_cell,
     variance_of_scores,
 )  # fmt: skip
-from verify.spec.checks import (
+from verify.former.checks import (
     EVEN, ROUNDING, biased, capped, computed, fact, in_turn, integrated, mean_of_rows, means, no_distance,
     of_deviation, of_probability, over_cells, prediction, sharper, threshold, variances, wrong, wrong_fits,
 )  # fmt: skip
-from verify.spec.claim import (
+from verify.former.claim import (
     HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, Claim, Findings, assume, cite,
 )  # fmt: skip
-from verify.spec.figures import beside, estimates, figure, line, measured, scatter
-from verify.spec.fitting import fits
-from verify.spec.words import Notation
+from verify.former.figures import beside, estimates, figure, line, measured, scatter
+from verify.former.fitting import fits
+from verify.former.words import Notation
 from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
 from verify.symbolic import law as score_law

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from sympy import S
 
-import verify.spec
+import verify.former
 from tests.catalogue import CATALOGUE
 from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
 from tests.tool import ROOT
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
-from verify.spec import figures, rules
-from verify.spec.claim import Claim, Findings, several
-from verify.spec.figures import beside, expected, figure, line, measured, scatter
+from verify.former import figures, rules
+from verify.former.claim import Claim, Findings, several
+from verify.former.figures import beside, expected, figure, line, measured, scatter
 from verify.symbolic import kernel
 from verify.symbolic.kernel.core import Rule
 from verify.symbolic.scores import d
@@ -195,7 +195,7 @@ class TestFigure:
             figure("f", "title", "alt", "y", line("derived", d))
 
 
-NAMESPACES = (verify.spec, rules)
+NAMESPACES = (verify.former, rules)
 CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]
 
 
@@ -235,8 +235,8 @@ def test_help_has_one_line_for_each_name(module: ModuleType) -> None:
 
 def test_an_author_learns_a_screenful_at_a_time() -> None:
     """The names of an own estimand, sampler or input are among them."""
-    assert len(_names(verify.spec)) <= 150
-    assert {"BlockSampler", "Estimand", "Goal", "Input", "Measured", "Sample", "Shape"} < _names(verify.spec)
+    assert len(_names(verify.former)) <= 150
+    assert {"BlockSampler", "Estimand", "Goal", "Input", "Measured", "Sample", "Shape"} < _names(verify.former)
 
 
 def test_every_rule_of_the_kernel_can_be_imported() -> None:

@@ -1,0 +1,305 @@
+"""Chains: a derivation line by line, each with its reason and the check that decides it.
+
+A check decides one line, or refuses it; whatever it says, the second net (``refutation``) tries to refute the
+line as well. What a chain comes to is *derived*, or *derived, citing* the theorems that its lines rest on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from sympy import Basic, Eq, Expr, Function, Ge, Gt, Le, Lt, sympify
+
+from verify.errors import ClaimError, unknown
+from verify.symbolic.vocabulary import Laws
+
+Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
+"""How a line stands to the one before it; "~" says that it is its leading term, "⇔" that each implies the other."""
+
+
+class StepError(Exception):
+    """A line does not follow from the one before; its text says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A published theorem that a line may rest on: its name, what it says, its conditions, and where it stands.
+
+    ``source`` is the bibliographic text, ``url`` its address.
+    """
+
+    name: str
+    says: str
+    conditions: str
+    source: str
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class LineCheck:
+    """What decides a line. Each kind is a subclass with its own ``decide``.
+
+    ``laws`` are the laws of the families that it assumes, None where it needs none; ``cites`` is the theorem
+    that it rests on, None where it decides the line by itself.
+    """
+
+    @property
+    def words(self) -> str:
+        """What it is called in print, such as "algebra"."""
+        raise NotImplementedError
+
+    @property
+    def laws(self) -> Laws | None:
+        """The laws that the line assumes."""
+        return None
+
+    @property
+    def cites(self) -> Theorem | None:
+        """The theorem that the line rests on."""
+        return None
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What else the line assumes, in words."""
+        return ()
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where the line follows.
+
+        Raises:
+            StepError: it does not, or that could not be decided.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a chain: what it says, why in a few words, how that is checked, and how it stands to the last."""
+
+    expression: Any
+    because: str
+    check: LineCheck = field(hash=False)
+    relation: Relation = "="
+
+
+class Equivalent(Function):  # type: ignore[misc]  # SymPy has no types
+    """That two propositions imply each other."""
+
+    nargs = 2
+
+
+class Leading(Function):  # type: ignore[misc]  # SymPy has no types
+    """That an expression has this leading term."""
+
+    nargs = 2
+
+
+_RELATIONS = {"=": Eq, "≤": Le, "≥": Ge, "<": Lt, ">": Gt, "⇔": Equivalent, "~": Leading}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a chain shows: two sides, how they stand, and under which assumptions, in words."""
+
+    lhs: Any
+    relation: Relation
+    rhs: Any
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def proposition(self) -> Any:
+        """Both sides as one unevaluated equation, inequality or equivalence of SymPy."""
+        kind = _RELATIONS[self.relation]
+        return (
+            kind(self.lhs, self.rhs, evaluate=False) if self.relation in "=≤≥<>" else kind(self.lhs, self.rhs)
+        )
+
+
+@dataclass(frozen=True)
+class CheckedLine:
+    """A line with what became of it: ``problem`` says why it fails, ``tried`` how the second net tried it.
+
+    ``tried`` is empty where no point was found at which the line could be evaluated.
+    """
+
+    line: Line
+    problem: str = ""
+    tried: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the check took the line and nothing refuted it."""
+        return not self.problem
+
+
+class Chain:
+    """A derivation: a start and the lines that lead from it to an end.
+
+    Args:
+        start: The expression that it begins with.
+        lines: What follows, each from the one before.
+        name: What texts and experiments call it by; a claim's main chain needs none.
+        title: What the page prints above it.
+        defines: What the start is, in words, where it is not the quantity that the claim is about.
+        given: Conditions under which all lines hold, as relations of SymPy between symbols.
+
+    Example:
+        >>> Chain(Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra))
+    """
+
+    def __init__(
+        self,
+        start: Any,
+        *lines: Line,
+        name: str = "",
+        title: str = "",
+        defines: str = "",
+        given: tuple[Any, ...] = (),
+    ) -> None:
+        self.start, self.lines = sympify(start), lines
+        self.name, self.title, self.defines, self.given = name, title, defines, given
+
+    @property
+    def end(self) -> Any:
+        """The expression of the last line."""
+        return sympify(self.lines[-1].expression) if self.lines else self.start
+
+    @property
+    def relation(self) -> Relation:
+        """How the end stands to the start.
+
+        Raises:
+            ClaimError: lines go in opposite directions, or "~" is mixed with a bound.
+        """
+        found = {line.relation for line in self.lines} - {"="}
+        if not found:
+            return "="
+        for weak, strict in (("≤", "<"), ("≥", ">")):
+            if found <= {weak, strict}:
+                return strict if strict in found else weak  # type: ignore[return-value]
+        if len(found) == 1:
+            return found.pop()
+        raise ClaimError(
+            f"chain {self.name or self.start}: its lines go in several directions: {', '.join(sorted(found))}"
+        )
+
+    @property
+    def statement(self) -> Statement:
+        """What the chain shows, if all its lines hold."""
+        return Statement(self.start, self.relation, self.end, self.assumptions)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """All that its lines assume, in words, each once."""
+        from verify.symbolic.notation import assumptions_of
+
+        return assumptions_of(self)
+
+    @cached_property
+    def checked(self) -> tuple[CheckedLine, ...]:
+        """Its lines, decided by their checks and tried by the second net; after one that fails none is tried."""
+        from verify.symbolic.refutation import Counterexample, refute
+
+        checked, before = list[CheckedLine](), self.start
+        for line in self.lines:
+            problem, tried = "", ""
+            try:
+                line.check.decide(before, sympify(line.expression), line.relation)
+                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, self.given)
+            except (StepError, Counterexample) as error:
+                problem = str(error)
+            checked.append(CheckedLine(line, problem, tried))
+            if problem:
+                break
+            before = sympify(line.expression)
+        return tuple(checked)
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What a claim derives: a main chain, and others that it rests on or speaks of, by their names.
+
+    Where ``nothing`` says why nothing is derived for the statement itself, there is no main chain.
+    """
+
+    main: Chain | None
+    others: Mapping[str, Chain] = field(default_factory=dict)
+    nothing: str = ""
+
+    @classmethod
+    def of(cls, given: Any) -> Derivation:
+        """Return what an author's ``derive`` returned as a derivation: a chain, several, or one already.
+
+        Of several, the first is the main one and the others are named.
+
+        Raises:
+            ClaimError: it is something else, a chain has no name, or two have the same.
+        """
+        if isinstance(given, Derivation):
+            return given
+        chains = tuple(given) if isinstance(given, tuple | list) else (given,)
+        if not chains or not all(isinstance(chain, Chain) for chain in chains):
+            raise ClaimError("its derive returns no chain; end it with return Chain(start, Line(…), …)")
+        names = [chain.name for chain in chains[1:]]
+        if "" in names or len(set(names)) < len(names):
+            raise ClaimError(
+                "its derive returns chains without names of their own; give each but the first a name"
+            )
+        return cls(chains[0], dict(zip(names, chains[1:], strict=True)))
+
+    @property
+    def chains(self) -> tuple[Chain, ...]:
+        """All chains, the main one first."""
+        return (*((self.main,) if self.main else ()), *self.others.values())
+
+    @property
+    def start(self) -> Any:
+        """The start of the main chain: what the claim is about."""
+        return self._main.start
+
+    @property
+    def end(self) -> Any:
+        """The end of the main chain."""
+        return self._main.end
+
+    @property
+    def _main(self) -> Chain:
+        if self.main is None:
+            raise ClaimError("nothing is derived for the claim itself; name a chain")
+        return self.main
+
+    def __getitem__(self, name: str) -> Chain:
+        """Return the chain of this name.
+
+        Raises:
+            ClaimError: there is none.
+        """
+        if name not in self.others:
+            raise ClaimError(unknown("chain", name, self.others, "name it with Chain(…, name=…)"))
+        return self.others[name]
+
+    @cached_property
+    def problem(self) -> str:
+        """Which line fails and why; empty where all hold."""
+        for chain in self.chains:
+            for number, line in enumerate(chain.checked, 1):
+                if line.problem:
+                    return f"{chain.title or chain.name or 'the chain'}, line {number}: {line.problem}"
+        return ""
+
+    @property
+    def cited(self) -> tuple[Theorem, ...]:
+        """The theorems that its lines rest on, each once."""
+        return tuple(
+            dict.fromkeys(
+                line.check.cites for chain in self.chains for line in chain.lines if line.check.cites
+            )
+        )
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Return whether two expressions are written alike."""
+    return isinstance(one, Basic | Expr) and one == other

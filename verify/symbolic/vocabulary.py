@@ -1,0 +1,374 @@
+"""What statements about attention are written with: means, families of components, scores, weights.
+
+Everything here is plain SymPy: an expression is derived line by line, printed, and compiled to arrays. What is
+random stands inside ``E``, and belongs to a *family*: ``q[a, i]`` is component i of query a. An index that no
+sum binds means *any*, and two such indices over one range mean *different ones*:
+``Cov(score_of(a, j)**2, score_of(b, j)**2)`` is about two queries and one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import (
+    Expr,
+    Function,
+    Indexed,
+    IndexedBase,
+    Integer,
+    S,
+    Sum,
+    Symbol,
+    exp,
+    factorial2,
+    log,
+    symbols,
+    sympify,
+)
+
+from verify.errors import ClaimError
+
+d, m, n, d_v = symbols("d_k m n d_v", positive=True, integer=True)
+"""Sizes: components of a query or key, queries, keys, and components of a value."""
+
+sigma = Symbol("sigma", positive=True)
+"""The standard deviation of the scores of a row."""
+
+
+class Index(Symbol):
+    """A place in a range of a family, counted from 1."""
+
+    def __new__(cls, name: str) -> Index:
+        """Return the index of this name."""
+        index: Index = Symbol.__new__(cls, name, positive=True, integer=True)
+        return index
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        return (self.name,), {}
+
+
+a, b, i, j, l, e = (Index(name) for name in "abijle")  # noqa: E741 - as they stand in formulas
+"""Two queries, a component, two keys, and a component of a value."""
+
+
+class Family(IndexedBase):  # type: ignore[misc]  # SymPy has no types
+    """Random numbers of one kind, one for each place in its ``ranges``: ``Family("x", m, d)[a, i]``.
+
+    The sizes are no arguments in SymPy's sense: a number put in for d leaves the family what it is.
+    """
+
+    ranges: tuple[Any, ...]
+
+    def __new__(cls, name: Any, *ranges: Any) -> Family:
+        """Return the family of this name, with the sizes of its indices' ranges."""
+        family: Family = IndexedBase.__new__(cls, str(name))
+        family.ranges = ranges
+        return family
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (str(self.label), *self.ranges)
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.ranges)
+
+
+q, k = Family("q", m, d), Family("k", n, d)
+v, u = Family("v", n, d_v), Family("u", m, d_v)
+"""Components of queries, keys, values, and of the gradient that reaches an output."""
+
+s = Family("s", m, n)
+"""Scores of rows: the one of query a and key j is ``s[a, j]``, independent of all others."""
+
+
+class E(Function):  # type: ignore[misc]  # SymPy has no types
+    """The mean over everything that is drawn."""
+
+    nargs = 1
+
+    def _eval_is_extended_real(self) -> bool | None:
+        return self.args[0].is_extended_real
+
+    def _eval_is_positive(self) -> bool | None:
+        return self.args[0].is_positive or None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return self.args[0].is_nonnegative or None
+
+
+class Var(Function):  # type: ignore[misc]  # SymPy has no types
+    """The variance, E x² - (E x)²."""
+
+    nargs = 1
+    is_nonnegative = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for."""
+        (x,) = self.args
+        return E(x**2) - E(x) ** 2
+
+
+class Cov(Function):  # type: ignore[misc]  # SymPy has no types
+    """The covariance, E xy - E x·E y."""
+
+    nargs = 2
+    is_extended_real = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for."""
+        x, y = self.args
+        return E(x * y) - E(x) * E(y)
+
+
+class Quantile(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Quantile(x, level)``: the value below which the share ``level`` of x lies."""
+
+    nargs = 2
+    is_extended_real = True
+
+
+class Dot(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Dot(q, a, k, j)``: the dot product of vector a of one family and vector j of another."""
+
+    nargs = 4
+    is_extended_real = True
+
+    @property
+    def size(self) -> Expr:
+        """The number of components."""
+        return self.args[0].ranges[-1]
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for: the sum over components."""
+        left, first, right, second = self.args
+        return Sum(left[first, i] * right[second, i], (i, 1, self.size))
+
+
+def score_of(query: Any, key: Any) -> Expr:
+    """Return the raw score of a query and a key, given by their indices."""
+    return Dot(q, query, k, key)
+
+
+score = score_of(a, j)
+"""q·k, the raw score of any query and any key."""
+
+
+class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Softmax(x, j)``: the weight of key j among scores x, which depend on j."""
+
+    nargs = 2
+    is_positive = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for; j stays the key that is meant, another index runs over all of them."""
+        x, key = self.args
+        other = _unused(self)
+        return exp(x) / Sum(exp(x.xreplace({key: other})), (other, 1, range_of(x, key)))
+
+
+class Entropy(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Entropy(x, j)``: the entropy, in nats, of the weights of scores x over keys j."""
+
+    nargs = 2
+    is_nonnegative = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for: log-sum-exp less the mean score."""
+        x, key = self.args
+        return LogSumExp(x, key) - Sum(Softmax(x, key) * x, (key, 1, range_of(x, key)))
+
+
+class LogSumExp(Function):  # type: ignore[misc]  # SymPy has no types
+    """``LogSumExp(x, j)``: the logarithm of the sum of exponentials of x over keys j."""
+
+    nargs = 2
+    is_extended_real = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for."""
+        x, key = self.args
+        return log(Sum(exp(x), (key, 1, range_of(x, key))))
+
+
+class Largest(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Largest(x, j)``: the largest of x over all j."""
+
+    nargs = 2
+
+    def _eval_is_extended_real(self) -> bool | None:
+        return self.args[0].is_extended_real
+
+    def _eval_is_positive(self) -> bool | None:
+        return self.args[0].is_positive or None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return self.args[0].is_nonnegative or None
+
+
+class Indicator(Function):  # type: ignore[misc]  # SymPy has no types
+    """1 where x is above 0, else 0: the event x > y is ``Indicator(x - y)``, its probability the mean."""
+
+    nargs = 1
+    is_nonnegative = True
+
+
+BINDERS = (Softmax, Entropy, LogSumExp, Largest)
+"""Functions whose second argument is an index that they run over."""
+
+
+def over_keys(x: Any, key: Index = j) -> Expr:
+    """Return the sum over all keys."""
+    return Sum(x, (key, 1, n))
+
+
+def squares(x: Any, key: Index = j) -> Expr:
+    """Return the sum of the squared weights of scores x."""
+    return over_keys(Softmax(x, key) ** 2, key)
+
+
+def definition(expression: Any) -> Expr:
+    """Return an expression with every function of this module put in by what it stands for.
+
+    ``E``, ``Quantile``, ``Largest`` and ``Indicator`` stay.
+    """
+    return sympify(expression).replace(
+        lambda part: hasattr(part, "definition"), lambda part: definition(part.definition)
+    )
+
+
+def range_of(expression: Any, index: Index) -> Expr:
+    """Return the size of the range of an index, from the first family that has it.
+
+    Raises:
+        ClaimError: no family of the expression has the index.
+    """
+    for part in expression.atoms(Indexed):
+        for size, place in zip(part.base.ranges, part.indices, strict=True):
+            if place == index:
+                return size
+    for part in expression.atoms(Dot):
+        left, first, right, second = part.args
+        for base, place in ((left, first), (right, second)):
+            if place == index:
+                return base.ranges[0]
+    raise ClaimError(f"{expression}: no family has the index {index}; write one as in k[{index}, i]")
+
+
+def free_indices(expression: Any) -> set[Index]:
+    """Return the indices that no sum and no function of this module binds."""
+    return {symbol for symbol in _free(sympify(expression)) if isinstance(symbol, Index)}
+
+
+def _free(expression: Any) -> set[Any]:
+    if isinstance(expression, Sum):
+        bound = {limit[0] for limit in expression.limits}
+        return _free(expression.function) - bound
+    if isinstance(expression, BINDERS):
+        x, key = expression.args
+        free = _free(x)
+        return free if isinstance(expression, Softmax) else free - {key}
+    if isinstance(expression, IndexedBase):
+        return set()
+    if not expression.args:
+        return {expression}
+    return set().union(*map(_free, expression.args))
+
+
+def families_of(expression: Any) -> set[Family]:
+    """Return the families that an expression is made of."""
+    dots = {base for part in expression.atoms(Dot) for base in (part.args[0], part.args[2])}
+    return dots | {part.base for part in expression.atoms(Indexed)}
+
+
+def _unused(expression: Any) -> Index:
+    taken = {symbol.name for symbol in expression.atoms(Index)}
+    return next(
+        index for index in (l, *(Index(f"l_{place}") for place in range(9))) if index.name not in taken
+    )
+
+
+@dataclass(frozen=True)
+class Law:
+    """What is assumed of the components of a family: independent, with these raw moments.
+
+    ``raw`` are E x⁰, E x¹, … as far as they are assumed; of a law that is ``whole``, such as the normal one,
+    every moment is. ``words`` say it: "mean 0 and variance 1".
+    """
+
+    words: str
+    raw: tuple[Expr, ...]
+    whole: bool = False
+
+    def moment(self, order: int) -> Expr:
+        """Return E x^order.
+
+        Raises:
+            ClaimError: it is not assumed.
+        """
+        if order < len(self.raw):
+            return self.raw[order]
+        raise ClaimError(f"moment {order} of components with {self.words} is not given; assume it")
+
+
+HIGHEST = 16
+"""The order up to which moments of a law are written down."""
+
+
+def normal(mean: Any = 0, deviation: Any = 1) -> Law:
+    """Return the normal law, with its moments up to order 16."""
+    mu, spread = sympify(mean), sympify(deviation)
+    z = [factorial2(order - 1) if order % 2 == 0 else S.Zero for order in range(HIGHEST + 1)]
+    raw = tuple(
+        sum(
+            (
+                _binomial(order, part) * spread**part * z[part] * mu ** (order - part)
+                for part in range(order + 1)
+            ),
+            S.Zero,
+        )
+        for order in range(HIGHEST + 1)
+    )
+    named = (
+        "standard normal components"
+        if (mu, spread) == (0, 1)
+        else f"normal components of mean {mu} and variance {spread**2}"
+    )
+    return Law(named, raw, whole=True)
+
+
+def _binomial(above: int, below: int) -> Integer:
+    from math import comb
+
+    return Integer(comb(above, below))
+
+
+mu_q, mu_k = symbols("mu_q mu_k", real=True)
+sigma_q, sigma_k = symbols("sigma_q sigma_k", positive=True)
+
+UNIT = Law("mean 0 and variance 1", (S.One, S.Zero, S.One))
+NORMAL_LAW = normal()
+
+Laws = Mapping[Family, Law]
+"""The law of each family; all families are independent of each other."""
+
+STANDARD: Laws = {q: UNIT, k: UNIT}
+"""Components of queries and keys with mean 0 and variance 1, of whatever law."""
+
+CENTRED: Laws = {
+    q: Law("mean 0 and variance σ_q²", (S.One, S.Zero, sigma_q**2)),
+    k: Law("mean 0 and variance σ_k²", (S.One, S.Zero, sigma_k**2)),
+}
+GENERAL: Laws = {
+    q: Law("mean μ_q and variance σ_q²", (S.One, mu_q, mu_q**2 + sigma_q**2)),
+    k: Law("mean μ_k and variance σ_k²", (S.One, mu_k, mu_k**2 + sigma_k**2)),
+}
+NORMAL_COMPONENTS: Laws = {q: NORMAL_LAW, k: NORMAL_LAW, v: NORMAL_LAW, u: NORMAL_LAW}
+NORMAL_ROWS: Laws = {s: NORMAL_LAW}
+"""Scores of a row that are independent and standard normal; ``sigma*s[a, j]`` has deviation σ."""
