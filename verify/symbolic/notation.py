@@ -12,47 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sympy import (
-    Add,
-    Indexed,
-    Integral,
-    Limit,
-    Mul,
-    Number,
-    Pow,
-    Product,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    sqrt,
-    sympify,
-)
+import sympy
+from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
 from sympy.printing.latex import LatexPrinter
 
-from verify.symbolic.vocabulary import (
-    BINDERS,
-    Dot,
-    E,
-    Entropy,
-    Family,
-    Index,
-    Indicator,
-    Largest,
-    Law,
-    LogSumExp,
-    Softmax,
-    d,
-    d_v,
-    families_of,
-    k,
-    m,
-    n,
-    q,
-    s,
-    u,
-    v,
-)
+from verify.symbolic import vocabulary as of
+from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
 from verify.text.speech import in_words
 
@@ -62,30 +27,24 @@ if TYPE_CHECKING:
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
 
-_LARGE = (Sum, Product, Integral, Limit, LogSumExp, Largest)
+_LARGE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
 """What reaches to the end of its product, and is a factor only in brackets or as the last."""
 
+_RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}
 _BRACKETS = re.compile(
     r"\\left([(\[|])((?:(?!\\(?:left|right|frac|sum|int|prod)(?![a-z])).)*)\\right([)\]|])"
 )
-_CALLED = r"(?:E|variance|covariance|median) of"
-_MEAN = re.compile(
-    rf"(?<!the )\b(?P<name>E|variance|covariance|median) of (?:open (?P<kind>paren|bracket) "
-    rf"(?P<inside>(?:(?!\b{_CALLED}|\b(?:open|close) (?P=kind)).)*?),? close (?P=kind)|"
-    r"(?P<alone>capital \w+|(?!open|capital|the)\w+(?: sub \w+)?(?: squared)?))(?P<more>,? (?!equals |is |plus |minus |close |end |over )(?=\w))?"
-)
-_SHORT = re.compile(r"([_^])\{(\w)\}")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def latex(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition, for a line of its own."""
-    return _tidy(_Writer(sympify(expression)).text)
+    return _Writer(sympify(expression)).text
 
 
 def in_line(expression: Any) -> str:
     """Return the LaTeX of an expression or proposition for a line of text: with strokes and low brackets."""
-    text = _tidy(_Writer(sympify(expression), stroke=True).text)
+    text = _Writer(sympify(expression), stroke=True).text.replace(r"\int\limits", r"\int")
     while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
         text = shorter
     return text
@@ -94,23 +53,18 @@ def in_line(expression: Any) -> str:
 def plain(expression: Any) -> str:
     """Return an expression or proposition as one line of Unicode, such as ``E[(q·k)²] − E[q·k]²``."""
     text = in_signs(re.sub(r"\\sum(?![a-z])", "Σ", in_line(expression)).replace(r"\int", "∫"))
-    text = re.sub(r"\^([0-9]+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
-    return re.sub(r"_\((\w),(\w)\)", r"_\1\2", re.sub(r"_\(([\w.]+)\)", r"_\1", text))
+    text = re.sub(r"\^(\d+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
+    return re.sub(r"_\((\w+(?:[.,]\w+)?)\)", lambda index: f"_{index[1].replace(',', '')}", text)
 
 
 def spoken(expression: Any) -> str:
     """Return an expression or proposition in words, such as ``the variance of q dot k``."""
-    words, count = in_words(in_line(expression)), 1
-    while count:
-        words, count = _MEAN.subn(_without_brackets, words)
-    return words
-
-
-def _without_brackets(mean: re.Match[str]) -> str:
-    """Return a mean or a variance in words without brackets; where it ends is said unless that is plain."""
-    name, inside = mean["name"].replace("E", "mean"), mean["inside"] or mean["alone"]
-    end = f", end {name}," if mean["more"] and " " in inside else ""
-    return f"the {name} of {inside}{end}{' ' if mean['more'] else ''}"
+    words, ends = in_words(in_line(expression)), r"(?=$| (?:plus|minus|equals|is|over)\b)"
+    called = rf"\b(variance|covariance|median) of open paren ((?:(?!paren).)*) close paren{ends}"
+    words = re.sub(r"\bE of (?:open bracket )?", "the mean of ", re.sub(called, r"the \1 of \2", words))
+    # Where a mean ends is said unless that is plain.
+    words = re.sub(rf",? close bracket{ends}", "", words)
+    return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
 def proposition_latex(statement: Statement) -> str:
@@ -118,184 +72,167 @@ def proposition_latex(statement: Statement) -> str:
     return latex(statement.proposition)
 
 
-def _tidy(text: str) -> str:
-    return re.sub(r" {2,}", " ", _SHORT.sub(r"\1\2", text.replace(r" \right", r"\right"))).strip()
-
-
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
-    """Writes one expression; which of its indices tell something is found out first."""
+    """Writes one expression; which of its indices tell something is found out first.
+
+    With a ``stroke``, short fractions stand on the line. SymPy calls methods by the names of classes; ``exp``
+    is what the printed is raised to.
+    """
 
     def __init__(self, expression: Any, *, stroke: bool = False) -> None:
-        super().__init__({"ln_notation": True, "fold_frac_powers": True})
-        self._stroke, self._hidden = stroke, set[Any]()
+        super().__init__({"ln_notation": True})
+        self._stroke = stroke
         places = set(_places(expression))
-        self._single = {
-            place for size, place in places if isinstance(place, Index) and _is_alone(size, places)
-        } - _summed(expression)
-        self._several_queries = len([place for size, place in places if size == m]) > 1
-        self.text = str(self.doprint(expression))
+        by_size = {size: {place for other, place in places if other == size} for size, _ in places}
+        self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
+        self._hidden = {place for place in self._hidden if isinstance(place, Index)} - _summed(expression)
+        self._has_queries = len(by_size.get(of.m, ())) > 1
+        text = re.sub(r"([_^])\{(\w)\}", r"\1\2", self.doprint(expression).replace(r" \right", r"\right"))
+        self.text = re.sub(r" {2,}", " ", text).strip()
 
-    # --- what is drawn, scores and weights ---
-
-    def _subscripts(self, family: Family, places: tuple[Any, ...]) -> str:
+    def _vector(self, family: Family, places: tuple[Any, ...]) -> str:
         """Return the name of a family with the indices that tell something."""
+        ranges = family.ranges or places
         shown = [
             self._print(place)
-            for size, place in zip(family.ranges or places, places, strict=False)
-            if not (size in (m, n) and place in self._single | self._hidden)
+            for size, place in zip(ranges, places, strict=False)
+            if size not in (of.m, of.n) or place not in self._hidden
         ]
         name = self._print(family.label)
-        if not shown:
-            return str(name)
-        return f"{{{name}}}_{{{','.join(shown)}}}" if "_" in name else f"{name}_{{{','.join(shown)}}}"
+        return f"{name}_{{{','.join(shown)}}}" if shown else str(name)
 
-    def _print_Indexed(self, expr: Any) -> str:  # noqa: N802 - SymPy dispatches by these names
+    def _print_Indexed(self, expr: Any) -> str:  # noqa: N802
         if isinstance(expr.base, Family):
-            return self._subscripts(expr.base, expr.indices)
+            return self._vector(expr.base, expr.indices)
         return f"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
 
-    def _print_Dot(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
+    def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
         if (left, first) == (right, second):
-            return self._raised(rf"\left|{self._subscripts(left, (first,))}\right|^{{2}}", exp, tight=False)
-        text = rf"{self._subscripts(left, (first,))}\cdot {self._subscripts(right, (second,))}"
-        return self._raised(text, exp, tight=False)
+            return _raised(rf"\left|{self._vector(left, (first,))}\right|^{{2}}", exp, in_brackets=True)
+        text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
+        return _raised(text, exp, in_brackets=True)
 
-    def _print_Softmax(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
+    def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
-        index = f"_{{{self._query_of(x)}{self._print(key)}}}"
-        if _is_raw(x):
-            return self._raised(f"p{index}", exp)
+        index = f"_{{{self._queries(x)}{self._print(key)}}}"
+        if isinstance(x, Dot | Indexed):
+            return _raised(f"p{index}", exp)
         with self._without(key):
-            return self._raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
+            return _raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
 
-    def _print_Entropy(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
+    def _print_Entropy(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
-        if _is_raw(x):
-            query = self._query_of(x).rstrip(",")
-            return self._raised(f"H_{{{query}}}" if query else "H", exp)
+        if isinstance(x, Dot | Indexed):
+            query = self._queries(x).rstrip(",")
+            return _raised(f"H_{{{query}}}" if query else "H", exp)
         with self._without(key):
-            return self._raised(rf"H\left({self._print(x)}\right)", exp)
+            return _raised(rf"H\left({self._print(x)}\right)", exp)
 
-    def _print_LogSumExp(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        x, key = expr.args
-        return self._raised(
-            rf"\ln \sum_{{{self._print(key)}}} e^{{{self._in_exponent(x)}}}", exp, tight=False
-        )
-
-    def _print_Largest(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        x, key = expr.args
-        inner = rf"\left({self._print(x)}\right)" if x.is_Add else self._print(x)
-        return self._raised(rf"\max_{{{self._print(key)}}} {inner}", exp, tight=False)
-
-    def _query_of(self, x: Any) -> str:
-        places = {place for size, place in _places(x) if size == m} if self._several_queries else set()
+    def _queries(self, x: Any) -> str:
+        """Return the indices of the queries of scores, where an expression has several."""
+        places = {place for size, place in _places(x) if size == of.m} if self._has_queries else set()
         return "".join(f"{self._print(place)}," for place in sorted(places, key=str))
 
     @contextmanager
     def _without(self, key: Any) -> Iterator[None]:
-        """Hide the index of a key: what runs over all keys stands for all their scores."""
+        """Hide the index of a key: without it a score stands for those of all keys."""
         before, self._hidden = self._hidden, self._hidden | {key}
         yield
         self._hidden = before
 
-    # --- means, and what is made of them ---
+    def _print_LogSumExp(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        text = rf"\ln \sum_{{{self._print(key)}}} e^{{{self._above(x)}}}"
+        return _raised(text, exp, in_brackets=True)
 
-    def _print_E(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
+    def _print_Largest(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        text = rf"\max_{{{self._print(key)}}} {self._in_brackets_if(x.is_Add, x)}"
+        return _raised(text, exp, in_brackets=True)
+
+    def _print_E(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         (x,) = expr.args
         if isinstance(x, Indicator):
-            return self._raised(rf"P\left({self._event(x)}\right)", exp)
-        return self._raised(rf"\mathbb{{E}}\left[{self._print(x)}\right]", exp)
+            return _raised(rf"P\left({self._event(x)}\right)", exp)
+        return _raised(rf"\mathbb{{E}}\left[{self._print(x)}\right]", exp)
 
-    def _print_Var(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        return self._named("Var", expr.args, exp)
+    def _print_Var(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
 
-    def _print_Cov(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        return self._named("Cov", expr.args, exp)
+    _print_Cov = _print_Var  # noqa: N815
 
-    def _print_Quantile(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
+    def _print_Quantile(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, level = expr.args
-        if level == S.Half:
-            return self._named("median", (x,), exp)
         share = f"{float(level):g}" if level.is_number else self._print(level)
-        return self._raised(rf"Q_{{{share}}}\left({self._print(x)}\right)", exp)
+        name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
+        return self._named(name, (x,), exp)
 
-    def _print_Indicator(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        return self._raised(rf"\left[{self._event(expr)}\right]", exp)
+    def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
         """Return x > y for the indicator of x - y."""
         terms = Add.make_args(indicator.args[0])
-        below = [-term for term in terms if term.could_extract_minus_sign()]
-        above = [term for term in terms if not term.could_extract_minus_sign()]
-        return f"{self._print(Add(*above))} > {self._print(Add(*below))}"
-
-    def _print_Equivalent(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802, ARG002
-        return rf" {SIGNS['⇔']} ".join(map(self._print, expr.args))
-
-    def _print_Leading(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802, ARG002
-        return rf" {SIGNS['~']} ".join(map(self._print, expr.args))
+        below = [term for term in terms if term.could_extract_minus_sign()]
+        above = [term for term in terms if term not in below]
+        return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
 
     def _print_Relational(self, expr: Any) -> str:  # noqa: N802
-        sign = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}.get(expr.rel_op, expr.rel_op)
+        sign = _RELATIONS.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
 
-    # --- sums, products, powers ---
+    def _print_Equivalent(self, expr: Any, _: str = "") -> str:  # noqa: N802
+        return rf" {SIGNS['⇔']} ".join(map(self._print, expr.args))
+
+    def _print_Leading(self, expr: Any, _: str = "") -> str:  # noqa: N802
+        return rf" {SIGNS['~']} ".join(map(self._print, expr.args))
 
     def _print_Sum(self, expr: Any) -> str:  # noqa: N802
-        signs = ""
+        text = ""
         for index, low, high in reversed(expr.limits):
             # That a sum over keys reaches over all of them goes without saying.
-            whole = isinstance(index, Index) and (low, high) in ((1, n), (1, m))
-            start = self._print(index) if whole else f"{self._print(index)}={self._print(low)}"
-            signs += rf"\sum_{{{start}}}" + ("" if whole else f"^{{{self._print(high)}}}") + " "
-        body = self._print(expr.function)
-        return signs + (rf"\left({body}\right)" if expr.function.is_Add else body)
+            is_whole = isinstance(index, Index) and (low, high) in ((1, of.n), (1, of.m))
+            limits = "" if is_whole else f"={self._print(low)}}}^{{{self._print(high)}"
+            text += rf"\sum_{{{self._print(index)}{limits}}} "
+        return text + self._in_brackets_if(expr.function.is_Add, expr.function)
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
-        terms = sorted(
-            self._as_ordered_terms(expr, order=order), key=lambda term: bool(term.could_extract_minus_sign())
-        )
-        text = ""
-        for place, term in enumerate(terms):
-            minus = place > 0 and term.could_extract_minus_sign()
-            text += (" - " if minus else " + ") if place else ""
-            written = self._print(-term if minus else term)
-            text += rf"\left({written}\right)" if term.is_Piecewise or term.is_Relational else written
+        terms = self._as_ordered_terms(expr, order=order)
+        first, *rest = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        text = str(self._print(first))
+        for term in rest:
+            is_minus = term.could_extract_minus_sign()
+            text += f" {'-' if is_minus else '+'} {self._print(-term if is_minus else term)}"
         return text
 
     def _print_Mul(self, expr: Any) -> str:  # noqa: N802
         sign, above, below = _fraction(expr)
         if not below:
             return sign + self._product(above)
-        # A sum stands beside its fraction; its terms would be small above the line.
-        large = [] if self._stroke else [factor for factor in above if isinstance(factor, _LARGE)]
-        over = self._product([factor for factor in above if factor not in large]) or "1"
         under = self._product(below)
-        if self._stroke and r"\frac" not in over + under:
-            alone = len(above) == 1 and (above[0].is_Add or isinstance(above[0], _LARGE))
-            over = rf"\left({over}\right)" if alone else over
-            is_product = len(below) > 1 or below[0].is_Add or isinstance(below[0], Dot)
-            return f"{sign}{over}/" + (rf"\left({under}\right)" if is_product else under)
-        return rf"{sign}\frac{{{over}}}{{{under}}}" + "".join(f" {self._print(factor)}" for factor in large)
+        if self._stroke and r"\frac" not in (over := self._product(above)) + under:
+            over = self._in_brackets_if(
+                len(above) == 1 and isinstance(above[0], (Add, *_LARGE)), above[0], over
+            )
+            lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
+            return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
+        # A sum stands beside its fraction; its terms would be small above the line.
+        large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
+        over = self._product([factor for factor in above if factor not in large]) or "1"
+        return " ".join([rf"{sign}\frac{{{over}}}{{{under}}}", *map(self._print, large)])
 
     def _product(self, factors: list[Any]) -> str:
         """Return factors side by side, in brackets what would not be read as a factor."""
+        text, dots = "", sum(isinstance(factor, Dot) for factor in factors)
         factors = sorted(factors, key=_rank)
-        text = ""
         for place, factor in enumerate(factors):
-            written = self._print(factor)
-            last = place == len(factors) - 1
-            lonely = isinstance(factor, Dot) and sum(isinstance(other, Dot) for other in factors) == 1
-            if len(factors) > 1 and (
-                factor.is_Add
-                or factor.is_Piecewise
-                or (isinstance(factor, Dot) and not (lonely and last))
-                or (isinstance(factor, _LARGE) and not last)
-                or (factor.is_Mul and place)
-            ):
-                written = rf"\left({written}\right)"
-            text += (r" \cdot " if re.match(r"\d", written) else " ") * bool(place) + written
+            is_last = place == len(factors) - 1
+            lies_open = factor.is_Add or factor.is_Piecewise or (factor.is_Mul and place > 0)
+            lies_open |= isinstance(factor, _LARGE) and not is_last
+            lies_open |= isinstance(factor, Dot) and (dots > 1 or not is_last)
+            written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
+            text += ("" if not place else r" \cdot " if written[0].isdigit() else " ") + written
         return text
 
     def _print_Pow(self, expr: Any) -> str:  # noqa: N802
@@ -303,66 +240,59 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         if power.is_Rational and power.is_negative:
             return self._print_Mul(expr)
         if power.is_Rational and power.p == 1 and power.q > 1:
-            root = f"[{power.q}]" if power.q > 2 else ""
-            return rf"\sqrt{root}{{{self._print(base)}}}"
-        exponent = f"{power.p}/{power.q}" if power.is_Rational and power.q > 1 else self._in_exponent(power)
+            return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
         if base.is_Function:
-            return str(self._print(base, exp=exponent))
-        simple = base.is_Symbol or isinstance(base, Indexed) or (base.is_Integer and base.is_nonnegative)
-        written = self._print(base)
-        return f"{written}^{{{exponent}}}" if simple else rf"\left({written}\right)^{{{exponent}}}"
+            return str(self._print(base, exp=self._above(power)))
+        is_simple = base.is_Symbol or isinstance(base, Indexed) or (base.is_Integer and base.is_nonnegative)
+        return f"{self._in_brackets_if(not is_simple, base)}^{{{self._above(power)}}}"
 
     def _print_Rational(self, expr: Any) -> str:  # noqa: N802
-        if expr.q == 1:
-            return str(expr.p)
-        sign = "-" if expr.p < 0 else ""
-        return f"{expr.p}/{expr.q}" if self._stroke else rf"{sign}\frac{{{abs(expr.p)}}}{{{expr.q}}}"
+        if expr.q == 1 or self._stroke:
+            return f"{expr.p}/{expr.q}".removesuffix("/1")
+        return rf"{'-' * (expr.p < 0)}\frac{{{abs(expr.p)}}}{{{expr.q}}}"
 
-    def _print_Abs(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        return self._raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
+    def _print_Abs(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
 
-    def _print_ExpBase(self, expr: Any, exp: str | None = None) -> str:  # noqa: N802
-        return self._raised(f"e^{{{self._in_exponent(expr.args[0])}}}", exp, tight=False)
+    def _print_ExpBase(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(f"e^{{{self._above(expr.args[0])}}}", exp, in_brackets=True)
 
-    def _print_log(self, expr: Any, exp: str | None = None) -> str:
+    def _print_log(self, expr: Any, exp: str = "") -> str:
         (x,) = expr.args
-        simple = (x.is_Symbol or x.is_Integer) and exp is None
-        text = rf"\ln {self._print(x)}" if simple else rf"\ln\left({self._print(x)}\right)"
-        return self._raised(text, exp)
-
-    def _in_exponent(self, expression: Any) -> str:
-        before, self._stroke = self._stroke, True
-        text = self._print(expression)
-        self._stroke = before
-        return str(text)
-
-    def _named(self, name: str, args: tuple[Any, ...], exp: str | None) -> str:
-        return self._raised(rf"\operatorname{{{name}}}\left({', '.join(map(self._print, args))}\right)", exp)
-
-    @staticmethod
-    def _raised(text: str, exp: str | None, *, tight: bool = True) -> str:
-        """Return a text with an exponent; one that is not ``tight`` gets brackets first."""
-        if exp is None:
-            return text
-        return f"{text}^{{{exp}}}" if tight else rf"\left({text}\right)^{{{exp}}}"
+        is_simple = (x.is_Symbol or x.is_Integer) and not exp
+        return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
 
+    def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
+        return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
 
-def _is_raw(x: Any) -> bool:
-    return isinstance(x, Dot | Indexed)
+    def _above(self, exponent: Any) -> str:
+        """Return an exponent, in which all fractions have strokes."""
+        before, self._stroke = self._stroke, True
+        text = str(self._print(exponent))
+        self._stroke = before
+        return text
+
+    def _in_brackets_if(self, lies_open: bool, expression: Any, written: str = "") -> str:
+        text = written or str(self._print(expression))
+        return rf"\left({text}\right)" if lies_open else text
+
+
+def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
+    return (rf"\left({text}\right)^{{{exp}}}" if in_brackets else f"{text}^{{{exp}}}") if exp else text
 
 
 def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each place in a range of queries or keys that is printed, with the size of the range."""
+    """Yield each place in a range of a family that is printed, with the size of the range."""
     if isinstance(expression, Softmax | Entropy):
         x, key = expression.args
         yield from ((size, place) for size, place in _places(x) if place != key)
     elif isinstance(expression, Dot):
         left, first, right, second = expression.args
-        yield from ((base.ranges[0], place) for base, place in ((left, first), (right, second)))
+        yield from ((left.ranges[0], first), (right.ranges[0], second))
     elif isinstance(expression, Indexed) and isinstance(expression.base, Family):
         yield from zip(expression.base.ranges, expression.indices, strict=False)
     else:
@@ -370,14 +300,10 @@ def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(part)
 
 
-def _is_alone(size: Any, places: set[tuple[Any, Any]]) -> bool:
-    return len([place for other, place in places if other == size]) == 1
-
-
 def _summed(expression: Any) -> set[Any]:
     """Return the indices that a printed sign of a sum or a maximum runs over."""
-    limits = {limit[0] for total in expression.atoms(Sum, Product) for limit in total.limits}
-    return limits | {part.args[1] for part in expression.atoms(Largest, LogSumExp)}
+    limits = {limit[0] for part in expression.atoms(sympy.Sum, sympy.Product) for limit in part.limits}
+    return limits | {part.args[1] for part in expression.atoms(of.Largest, of.LogSumExp)}
 
 
 def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
@@ -386,40 +312,34 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
     for part in Mul.make_args(expression):
         factor = abs(part) if isinstance(part, Number) else part
         sign = sign if factor == part else "" if sign else "-"
-        if isinstance(factor, Rational) and factor.q > 1:
-            above += [S(factor.p)] if factor.p != 1 else []
-            below.append(S(factor.q))
+        if isinstance(factor, Rational):
+            above += [S(factor.p)] * (factor.p != 1)
+            below += [S(factor.q)] * (factor.q != 1)
         elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
             below.append(Pow(factor.base, -factor.exp))
-        elif factor != 1:
+        else:
             above.append(factor)
-    return sign, *_roots_together(above or [S.One], below)
-
-
-def _roots_together(above: list[Any], below: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Return factors above and below a line with several square roots as a single one: √(2 d_k/π)."""
-    for root in [factor for factor in above if _is_root(factor) and factor.base.is_Integer]:
-        # √2/2 is 1/√2.
-        for number in [factor for factor in below if factor.is_Integer and factor % root.base == 0]:
-            above = [factor for factor in above if factor is not root] or [S.One]
-            below = [factor for factor in below if factor is not number]
-            below += [root, *([number / root.base] if number != root.base else [])]
-            break
-    over, under = [*filter(_is_root, above)], [*filter(_is_root, below)]
-    if len(over) + len(under) < 2 or ((len(over), len(under)) == (1, 1) and not over[0].is_number):
-        return above, below
-    inside = Mul(*(root.base for root in over)) / Mul(*(root.base for root in under))
-    rest = [factor for factor in below if factor not in under]
-    if not over:
-        return above, [*rest, sqrt(1 / inside, evaluate=False)]
-    return [*(factor for factor in above if factor not in over), sqrt(inside, evaluate=False)], rest
+    # √2/2 is 1/√2, and of several roots one is made: √(2 d_k/π).
+    for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
+        above.remove(root)
+        below[below.index(root.base)] = root
+    over, under = list(filter(_is_root, above)), list(filter(_is_root, below))
+    if len(over) + len(under) > 1:
+        numbers = [[root.base for root in roots] for roots in (over, under)]
+        inside = Mul(*numbers[0]) / Mul(*numbers[1]) if over else Mul(*numbers[1])
+        above = [factor for factor in above if factor not in over] + [sqrt(inside, evaluate=False)] * bool(
+            over
+        )
+        below = [factor for factor in below if factor not in under]
+        below += [] if over else [sqrt(inside, evaluate=False)]
+    return sign, above or [S.One], below
 
 
 def _is_root(factor: Any) -> bool:
     return bool(factor.is_Pow and factor.exp == S.Half)
 
 
-_SIZES = {d: 0, d_v: 1, n: 2, m: 3}
+_SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
 _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 
 
@@ -431,37 +351,28 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     if isinstance(base, Symbol):
         stem, _, index = base.name.partition("_")
         return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
-    if isinstance(base, _LARGE):
-        return 9, 0, str(factor)
-    if isinstance(base, Dot):
-        return 7, 0, str(factor)
-    families = [_ORDER.get(str(family.label), 9) for family in families_of(base)]
-    random = 4 + base.is_Add if base.has(*BINDERS) or families else 3 - base.is_Add
-    return random, min(families, default=0), str(factor)
+    if isinstance(base, (Dot, *_LARGE)):
+        return 7 + isinstance(base, _LARGE), 0, str(factor)
+    families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
+    kind = 4 + base.is_Add if families else 3 - base.is_Add
+    return kind, min(families, default=0), str(factor)
 
 
-_VECTORS = {q: "queries", k: "keys", v: "values", u: "gradients of outputs"}
-_FORMULA = re.compile(r"[μσρτλκαβ](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
-_NAMES = {
-    "μ": r"\mu",
-    "σ": r"\sigma",
-    "ρ": r"\rho",
-    "τ": r"\tau",
-    "λ": r"\lambda",
-    "κ": r"\kappa",
-    "α": r"\alpha",
-    "β": r"\beta",
-    "²": "^2",
-    "³": "^3",
-    "±": r"\pm ",
-}
+_VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
+_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
+_LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
 def assumptions_of(chain: Chain) -> tuple[str, ...]:
     """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
-    expressions = [chain.start, *(sympify(line.expression) for line in chain.lines), *chain.given]
-    families = set().union(*map(families_of, expressions))
-    laws = _strongest(chain)
+    expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
+    families = set().union(*map(of.families_of, expressions))
+    laws: dict[Family, Law] = {}
+    for line in chain.lines:
+        for family, law in (line.check.laws or {}).items():
+            # The law of which most is assumed serves all lines.
+            known = laws.get(family, law)
+            laws[family] = max(known, law, key=lambda of_line: (of_line.whole, len(of_line.raw)))
     sentences = _laws({family: law for family, law in laws.items() if family in families})
     if not laws and any(expression.has(E) for expression in expressions):
         sentences.append("Any law for which the means exist.")
@@ -471,75 +382,46 @@ def assumptions_of(chain: Chain) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentences))
 
 
-def _strongest(chain: Chain) -> dict[Family, Law]:
-    """Return the law of each family that serves all lines: the one of which most is assumed."""
-    laws: dict[Family, Law] = {}
-    for line in chain.lines:
-        for family, law in (line.check.laws or {}).items():
-            known = laws.get(family)
-            if known is None or (law.whole, len(law.raw)) > (known.whole, len(known.raw)):
-                laws[family] = law
-    return laws
-
-
 def _laws(laws: dict[Family, Law]) -> list[str]:
     """Return what is assumed of families, those of one law together."""
     sentences, groups = list[str](), dict[Law, list[str]]()
     for family in (family for family in _VECTORS if family in laws):
         groups.setdefault(laws[family], []).append(_VECTORS[family])
-    everything = _listed([name for names in groups.values() for name in names])
-    if len(groups) == 1:
-        sentences.append(f"All components of {everything} are independent{_of_law(*groups, 'with')}.")
-    elif groups:
-        sentences.append(f"All components of {everything} are independent.")
+    if groups:
+        everything = _listed([name for names in groups.values() for name in names])
+        shared = _of_law(next(iter(groups)), "with") if len(groups) == 1 else ""
+        sentences.append(f"All components of {everything} are independent{shared}.")
+    if len(groups) > 1:
         sentences += [f"Those of {_listed(names)}{_of_law(law, 'have')}." for law, names in groups.items()]
     for family in (family for family in laws if family not in _VECTORS):
-        what = "scores of a row" if family == s else f"${latex(family.label)}$"
+        what = "scores of a row" if family == of.s else f"${latex(family.label)}$"
         sentences.append(f"All {what} are independent{_of_law(laws[family], 'with')}.")
     return sentences
 
 
 def _of_law(law: Law, verb: str) -> str:
     """Return a law as it follows "are independent", if ``verb`` is "with", or a family, if it is "have"."""
-    if "components" in law.words:
-        words = law.words.replace(" components of", " with").replace(" components", "")
+    words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
+    if "components" in words:
+        words = words.replace(" components of", " with").replace(" components", "")
         joint = " and " if verb == "with" else " are "
-    else:
-        words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
-    return joint + _as_formulas(words) + ("" if law.whole else ", of whatever law")
-
-
-def _as_formulas(words: str) -> str:
-    """Return words of a law with its numbers and Greek letters as formulas."""
     for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
         words = words.replace(name, sign)
-
-    def formula(piece: re.Match[str]) -> str:
-        return "$" + "".join(_NAMES.get(sign, sign) for sign in piece[0]) + "$"
-
-    return _FORMULA.sub(formula, words)
+    return joint + _FORMULA.sub(_as_formula, words) + ("" if law.whole else ", of whatever law")
 
 
-def _domains(symbols: set[Any]) -> list[str]:
-    """Return the domains of symbols that are neither indices, sizes, deviations nor any real number."""
-    sentences = []
-    for symbol in sorted(symbols, key=str):
-        if isinstance(symbol, Index) or symbol in _SIZES or str(symbol).startswith("sigma"):
-            continue
-        kind = (
-            "a positive whole number"
-            if symbol.is_integer and symbol.is_positive
-            else "a whole number"
-            if symbol.is_integer
-            else "positive"
-            if symbol.is_positive
-            else "not negative"
-            if symbol.is_nonnegative
-            else ""
-        )
-        if kind and type(symbol) is Symbol:
-            sentences.append(f"${latex(symbol)}$ is {kind}.")
-    return sentences
+def _as_formula(piece: re.Match[str]) -> str:
+    text = piece[0].replace("²", "^2").replace("³", "^3").replace("±", r"\pm ")
+    return f"${_LETTERS.get(text[0], text[0])}{text[1:]}$"
+
+
+def _domains(symbols: set[Any]) -> Iterator[str]:
+    """Yield the domains of symbols that are neither indices, sizes, deviations nor any real number."""
+    for symbol in sorted(symbols - set(_SIZES), key=str):
+        sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
+        kind = f"a {sign} whole number".replace("  ", " ") if symbol.is_integer else sign
+        if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
+            yield f"${latex(symbol)}$ is {kind}."
 
 
 def _listed(words: list[str]) -> str:
