@@ -174,6 +174,7 @@ def test_statement_has_its_sign_between_its_sides() -> None:
     assert notation.proposition_latex(Chain(Le(d**2, 1), line).statement) == r"d_k^2 \le 1 \iff d_k \le 1"
 
 
+BOTH = "queries and keys"
 SIGNS_LAW = Law("signs ±1 with equal chance", (S.One, S.Zero, S.One, S.Zero, S.One), whole=True)
 
 
@@ -182,10 +183,7 @@ SIGNS_LAW = Law("signs ±1 with equal chance", (S.One, S.Zero, S.One, S.Zero, S.
     [
         (
             STANDARD,
-            [
-                "All components of queries and keys are independent, with mean $0$ and variance $1$"
-                + ", of whatever law."
-            ],
+            [f"All components of {BOTH} are independent, with mean $0$ and variance $1$, of whatever law."],
         ),
         (
             CENTRED,
