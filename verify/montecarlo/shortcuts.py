@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sympy import Expr, Indexed, Pow
+from sympy import Expr, Indexed
 
 from verify.montecarlo.compiling import BLOCK, COMPONENT, Column, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.montecarlo.statistics import ScoreMoments
-from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices, range_of
+from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices
 
 Shortcut = Callable[[Compiler, Sequence[Expr]], Mapping[Expr, Node]]
 
@@ -34,13 +34,19 @@ def score_moments(compiler: Compiler, terms: Sequence[Expr]) -> dict[Expr, Node]
         compiler.columns |= {str(left.label), str(right.label)}
         moments = compiler.emit(
             ("score moments",),
-            lambda xp, queries, keys: ScoreMoments().reduce(queries, keys),  # noqa: ARG005
+            ScoreMoments().reduce,
             [x, y],
             (BLOCK, COMPONENT),
             (0, min(x.shape[-1] ** 2, x.shape[1] * y.shape[1])),
         )
-        for term in mine:
-            taken[term] = compiler.taken(moments, 1, 0 if term == dot else 1)
+        for place, term in enumerate((dot, dot**2)):
+            taken[term] = compiler.emit(
+                ("column", place),
+                lambda both, place=place: both[:, place],
+                [moments],
+                (BLOCK,),
+                (0,),
+            )
     return taken
 
 
