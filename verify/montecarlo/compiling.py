@@ -1,10 +1,10 @@
-"""Compiles expressions without means to a list of array operations, and runs it on the draws of a batch.
+"""Compiles expressions without means to a list of array operations, and runs it on a batch of draws.
 
-Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean is
-taken over all its places; two such indices over one range are different places. Sums of products are matrix
-products where an array of all their indices can be avoided. An operation is known by what it does and by the
-places of its operands, so whatever several expressions have in common is computed once, also where they differ
-in names of indices.
+Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean
+is taken over all its places; two such indices over one range are different places. Sums of products are
+matrix products where an array of all their indices can be avoided. An operation is known by what it does and
+by the places of its operands, so whatever several expressions have in common is computed once, also where
+they differ in names of indices.
 
 Arrays are NumPy's, or those of another library ``xp`` that follows the array API and has ``einsum``.
 """
@@ -263,8 +263,8 @@ class Compiler:
             apply = function.numpy
         else:
             raise ClaimError(
-                f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, Max, "
-                "Min, Indicator and the functions of softmax, or as a program's column"
+                f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
+                "Max, Min, Indicator and the functions of softmax, or as a program's column"
             )
         return self.elementwise(function, apply, [self.node(part) for part in expression.args])
 

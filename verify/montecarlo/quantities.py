@@ -1,9 +1,9 @@
 """Measures expressions: which blocks are drawn, which means are taken of them, and what is estimated.
 
-A quantity is a smooth function of means, such as ``Var(score)``, the mean square less the squared mean. Each
-mean is a column of the blocks' statistics; all quantities of a setting share a cell, and with it its draws. Where
-a quantity is made of means of polynomials of one score, and the laws have the moments, the variance of a block's
-estimate is derived.
+A quantity is a smooth function of means, such as ``Var(score)``, the mean square less the squared mean.
+Each mean is a column of the blocks' statistics; all quantities of a setting share a cell, and with it its
+draws. Where a quantity is made of means of polynomials of one score, and the laws have the moments, the
+variance of a block's estimate is derived.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ _PIECE = 1 << 19
 class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
-    ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block, ``values``
-    those of symbols. Of a family among ``mirrored`` every second row is the one before with the other sign.
-    It is compiled in each process that draws, once.
+    ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
+    ``values`` those of symbols. Of a family among ``mirrored`` every second row is the one before with the
+    other sign. It is compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, Expr], ...]
@@ -204,10 +204,10 @@ def _lambdified(
 
 @dataclass(frozen=True)
 class Expressed(Smooth):
-    """A smooth function of means, with SymPy's gradient; ``share`` is the output that it is, if that is a share.
+    """A smooth function of means, with SymPy's gradient; ``share`` is its output, if it is a share of events.
 
-    A share of which every block says the same has the interval that holds for all means of bounded numbers: that
-    no event was seen does not mean that there are none.
+    A share of which every block says the same has the interval that holds for all means of bounded numbers:
+    that no event was seen does not mean that there are none.
     """
 
     function: OfMeans
@@ -304,10 +304,10 @@ class BlockVariance:
 def block_variance(
     expression: Expr, means: Mapping[Symbol, Expr], laws: Mapping[Family, Distribution], at: Mapping[Any, Any]
 ) -> BlockVariance | None:
-    """Derive the variance of a block's estimate of an expression in symbols, which stand for ``means``.
+    """Derive the variance of a block's estimate of an expression in symbols that stand for ``means``.
 
-    It is linearised at the derived means. None where the means are not all of polynomials of one score, or the
-    laws lack a moment.
+    It is linearised at the derived means. None where the means are not all of polynomials of one score, or
+    the laws lack a moment.
     """
     dots = sorted(set().union(*(mean.atoms(Dot) for mean in means.values())), key=str)
     if len(dots) != 1 or any(mean.atoms(Indexed, Column) for mean in means.values()):
@@ -342,6 +342,9 @@ def _assumed(law: Distribution) -> Law:
 
 _ROW_NUMBERS = 1 << 12
 """Scores of a block of independent rows, in at most 64 rows and at least 8."""
+
+_MOST_SIDE = 64
+"""Queries and keys, at most, of a block of which all scores are made, for more than means of their squares."""
 
 _ROLES = {"q": "query", "k": "key", "v": "value", "u": "upstream"}
 
@@ -430,11 +433,10 @@ def _sizes(
         dimension = lengths.get(d, 1)
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
         side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
-        if any(
-            x.expand() - x.expand().coeff(score) * score - x.expand().coeff(score, 2) * score**2 for x in ()
-        ):
-            pass
         side = max(side, *(len(free_indices(x)) for x in expressions))
+        scores = (part.as_independent(Dot)[1] for x in expressions for part in Add.make_args(x.expand()))
+        if not {part.as_base_exp()[1] for part in scores} <= {1, 2}:
+            side = min(side, _MOST_SIDE)
         lengths |= {m: side, n: side}
     elif n in missing:
         lengths[n] = lengths.get(m, 1)
@@ -449,7 +451,7 @@ def _sizes(
 
 @lru_cache
 def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -> BlockVariance:
-    """Return the variance of a block's estimate of a score's variance, by which the shape of blocks is chosen.
+    """Return the variance of a block's estimate of a score's variance, by which blocks are shaped.
 
     Where the laws do not have it, that of normal components stands in.
     """

@@ -61,10 +61,9 @@ def mirrored(
 ) -> tuple[Family, ...]:
     """Return the families of normal rows of which every second may be the one before with the other sign.
 
-    That is a row of the same law, whose large weights are those of other keys. Two such rows are nearly
-    uncorrelated, and one of them takes no random numbers. Nothing else may be drawn, and every output must be a
-    mean over single rows of functions of weights, as rows of few keys say the same with the other sign, and
-    products of two rows do not have the mean of two independent ones.
+    That is a row of the same law, whose large weights are those of other keys: of many keys nearly
+    uncorrelated, and without a random number drawn. Nothing else may be drawn, and every output must be a
+    mean over single rows, for products of the two do not have the mean of independent ones.
     """
     if len(laws) != 1:
         return ()
