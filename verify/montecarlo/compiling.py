@@ -1,10 +1,10 @@
-"""Compiles expressions without means to a list of array operations, and runs it on the draws of a batch.
+"""Compiles expressions without means to a list of array operations, and runs it on a batch of draws.
 
-Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean is
-taken over all its places; two such indices over one range are different places. Sums of products are matrix
-products where an array of all their indices can be avoided. An operation is known by what it does and by the
-places of its operands, so whatever several expressions have in common is computed once, also where they differ
-in names of indices.
+Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean
+is taken over all its places; two such indices over one range are different places. Sums of products are
+matrix products where an array of all their indices can be avoided. An operation is known by what it does and
+by the places of its operands, so whatever several expressions have in common is computed once, also where
+they differ in names of indices.
 
 Arrays are NumPy's, or those of another library ``xp`` that follows the array API and has ``einsum``.
 """
@@ -12,9 +12,10 @@ Arrays are NumPy's, or those of another library ``xp`` that follows the array AP
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,9 +161,13 @@ class Compiler:
     """
 
     def __init__(
-        self, sizes: Mapping[Expr, int], values: Mapping[Symbol, float], families: Iterable[Family]
+        self,
+        sizes: Mapping[Expr, int],
+        values: Mapping[Symbol, float],
+        families: Iterable[Family],
+        xp: Any = np,
     ) -> None:
-        self._sizes, self._values = sizes, values
+        self._sizes, self._values, self.xp = sizes, values, xp
         self.families = {str(family.label): family for family in families}
         self.columns: set[str] = set()
         self.by_key: set[str] = set()
@@ -174,7 +179,6 @@ class Compiler:
         self._rows: set[tuple[Family, Family]] = set()
         self._outputs: list[int] = []
 
-    # ---- operations ------------------------------------------------------------------------------------------
     def emit(
         self,
         key: tuple[Any, ...],
@@ -185,7 +189,7 @@ class Compiler:
         *,
         is_view: bool = False,
     ) -> Node:
-        """Return the value of ``function(xp, *operands)``, which ``key`` tells from other functions.
+        """Return the value of ``function(*operands)``, which ``key`` tells from other functions.
 
         The ``key`` names positions of axes, no indices: what differs in their names alone is one operation.
         """
@@ -204,8 +208,8 @@ class Compiler:
         cut = tuple(slice(None) if axis in node.axes else None for axis in axes)
         moves, grows = order != tuple(sorted(order)), len(order) < len(axes)
 
-        def moved(xp: Any, array: Any) -> Any:
-            array = xp.permute_dims(array, order) if moves else array
+        def moved(array: Any) -> Any:
+            array = self.xp.permute_dims(array, order) if moves else array
             return array[cut] if grows else array
 
         shape = [node.shape[node.axes.index(axis)] if axis in node.axes else 1 for axis in axes]
@@ -223,18 +227,17 @@ class Compiler:
 
     def number(self, value: float) -> Node:
         """Return a number."""
-        return self.emit(("number", value), lambda xp: value, [], (), ())  # noqa: ARG005
+        return self.emit(("number", value), lambda: value, [], (), ())
 
     def product(self, nodes: Sequence[Node]) -> Node:
         """Return the product, the smallest factors first."""
         pending = sorted(nodes, key=lambda node: (node.size, node.place))
         while len(pending) > 1:
             first, second, *rest = pending
-            both = self.elementwise("multiply", lambda xp, x, y: x * y, [first, second])  # noqa: ARG005
+            both = self.elementwise(Mul, operator.mul, [first, second])
             pending = sorted([both, *rest], key=lambda node: (node.size, node.place))
         return pending[0]
 
-    # ---- expressions -----------------------------------------------------------------------------------------
     def node(self, expression: Expr) -> Node:
         """Return the value of an expression at every place of its free indices.
 
@@ -246,42 +249,45 @@ class Compiler:
         return self._nodes[expression]
 
     def _made(self, expression: Expr) -> Node:
-        function = expression.func
         if not expression.has(*RANDOM):
             return self.number(self.value(expression))
-        if isinstance(expression, Index):
-            size = self._size(self._ranges.get(expression), expression)
-            return self.emit(("places", size), lambda xp: _places(xp, size), [], (expression,), (size,))
-        if isinstance(expression, Indexed):
-            return self._entry(expression.base, expression.indices)
-        if isinstance(expression, Dot):
-            return self._dot(expression)
-        if isinstance(expression, Column):
-            return self._column(expression)
-        if isinstance(expression, Sum):
-            return self._sum(expression)
-        if isinstance(expression, BINDERS):
-            return self._row(expression)
-        if isinstance(expression, Pow):
-            return self._power(*expression.args)
-        parts = [self.node(part) for part in expression.args]
-        if isinstance(expression, Mul):
-            return self.product(parts)
-        if isinstance(expression, Indicator):
-            return self.elementwise(function, lambda xp, x: cast(x > 0, xp.float32), parts)
-        for kind, combine in ((Add, "add"), (Max, "maximum"), (Min, "minimum")):
+        for kind, made in _KINDS:
             if isinstance(expression, kind):
-                return reduce(lambda x, y: self.elementwise(combine, _named(combine), [x, y]), parts)
+                return made(self, expression)
+        function = expression.func
         if function in _ELEMENTWISE:
-            return self.elementwise(function, _named(_ELEMENTWISE[function]), parts)
-        if function is erf:
-            return self.elementwise(function, _erf, parts)
-        if hasattr(function, "numpy"):
-            return self.elementwise(function, lambda xp, *x: function.numpy(*x), parts)  # noqa: ARG005
-        raise ClaimError(
-            f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, Max, Min, "
-            "Indicator and the functions of softmax, or as a program's column"
+            apply = getattr(self.xp, _ELEMENTWISE[function])
+        elif function is erf:
+            apply = scipy.special.erf if self.xp is np else self.xp.special.erf
+        elif hasattr(function, "numpy"):
+            apply = function.numpy
+        else:
+            raise ClaimError(
+                f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
+                "Max, Min, Indicator and the functions of softmax, or as a program's column"
+            )
+        return self.elementwise(function, apply, [self.node(part) for part in expression.args])
+
+    def _places(self, index: Index) -> Node:
+        size, xp = self._size(self._ranges.get(index), index), self.xp
+        return self.emit(
+            ("places", size), lambda: xp.arange(1, size + 1, dtype=xp.float32), [], (index,), (size,)
         )
+
+    def _indexed(self, entry: Indexed) -> Node:
+        return self._entry(entry.base, entry.indices)
+
+    def _folded(self, expression: Expr) -> Node:
+        """Return a sum, or the larger or smaller of several."""
+        combine = _FOLDED[expression.func]
+        if isinstance(combine, str):
+            combine = partial(_extreme, self.xp, combine)
+        nodes = [self.node(part) for part in expression.args]
+        return reduce(lambda x, y: self.elementwise(expression.func, combine, [x, y]), nodes)
+
+    def _indicator(self, event: Indicator) -> Node:
+        (x,) = event.args
+        return self.elementwise(Indicator, lambda x: cast(x > 0, self.xp.float32), [self.node(x)])
 
     def value(self, expression: Expr) -> float:
         """Return an expression of sizes and symbols as a number.
@@ -306,27 +312,38 @@ class Compiler:
             raise ClaimError(f"no law is given for {family.label}, which the quantity is made of")
         shape = [self._size(extent, family.label) for extent in family.ranges]
         node = self.emit(
-            ("family", str(family.label)), _drawn, [], (BLOCK, *indices), (0, *shape), is_view=True
+            ("family", str(family.label)), dict, [], (BLOCK, *indices), (0, *shape), is_view=True
         )
         self._drawn[node.place] = str(family.label)
         for axis in reversed(range(1, len(node.axes))):
             index = node.axes[axis]
             if getattr(index, "is_Integer", False):
-                node = self._taken(node, axis, int(index) - 1)
+                node = self.taken(node, axis, int(index) - 1)
             elif not isinstance(index, Index):
-                raise ClaimError(f"{family}{list(indices)}: an index is a, b, i, j, l, e or a number, not {index}")
+                raise ClaimError(
+                    f"{family}{list(indices)}: an index is a, b, i, j, l, e or a number, not {index}"
+                )
         return node
 
-    def _taken(self, node: Node, axis: int, position: int) -> Node:
+    def vectors(self, family: Family, place: Any) -> Node:
+        """Return all vectors of a family, or the one at a numbered place."""
+        return self._entry(family, (place, COMPONENT))
+
+    def taken(self, node: Node, axis: int, position: int) -> Node:
+        """Return a node at one position of an axis.
+
+        Raises:
+            ClaimError: the axis is shorter.
+        """
         if not 0 <= position < node.shape[axis]:
             raise ClaimError(f"place {position + 1} of {node.shape[axis]}: there is none; draw more of them")
         at = (*(slice(None),) * axis, position)
         axes, shape = ((*part[:axis], *part[axis + 1 :]) for part in (node.axes, node.shape))
-        return self.emit(("take", axis, position), lambda xp, x: x[at], [node], axes, shape, is_view=True)  # noqa: ARG005
+        return self.emit(("take", axis, position), lambda x: x[at], [node], axes, shape, is_view=True)
 
     def _dot(self, expression: Dot) -> Node:
         left, first, right, second = expression.args
-        x, y = self._entry(left, (first, COMPONENT)), self._entry(right, (second, COMPONENT))
+        x, y = self.vectors(left, first), self.vectors(right, second)
         return self._contracted(x, y, COMPONENT, is_row=(left, right) in self._rows)
 
     def _contracted(self, x: Node, y: Node, index: Index, *, is_row: bool = False) -> Node:
@@ -337,25 +354,25 @@ class Compiler:
         lengths = dict(zip(x.axes + y.axes, x.shape + y.shape, strict=True))
         p, q = self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))
         at = len(shared)
-        is_row = is_row and shared == [BLOCK] and len(left) == len(right) == 1
+        is_row = is_row and self.xp is np and shared == [BLOCK] and len(left) == len(right) == 1
 
-        def matrices(xp: Any, p: Any, q: Any) -> Any:
+        def matrices(p: Any, q: Any) -> Any:
             flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
-            product = rows_of(flat_p, flat_q) if is_row and xp is np else flat_p @ flat_q.swapaxes(-1, -2)
+            product = rows_of(flat_p, flat_q) if is_row else flat_p @ flat_q.swapaxes(-1, -2)
             return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
 
         if left or right:
-            key, function = ("matrices", at, len(left), is_row), matrices
-        else:
-            key, function = ("inner",), lambda xp, p, q: xp.einsum("...k,...k->...", p, q)
-        return self.emit(key, function, [p, q], axes, [lengths[axis] for axis in axes])
+            key: tuple[Any, ...] = ("matrices", at, len(left), is_row)
+            return self.emit(key, matrices, [p, q], axes, [lengths[axis] for axis in axes])
+        inner = partial(self.xp.einsum, "...k,...k->...")
+        return self.emit(("inner",), inner, [p, q], axes, [lengths[axis] for axis in axes])
 
     def _column(self, column: Column) -> Node:
         program = column.program
         made = self.emit(("program", column._hashable_content()[:2]), program, [], (BLOCK,), (0,))
         self._drawn[made.place] = ""
 
-        def named(xp: Any, columns: Mapping[str, Any]) -> Any:  # noqa: ARG001
+        def named(columns: Mapping[str, Any]) -> Any:
             if column.name not in columns:
                 raise ClaimError(f"the program makes no column {column.name!r}, but {', '.join(columns)}")
             values = np.asarray(columns[column.name])
@@ -363,25 +380,26 @@ class Compiler:
 
         return self.emit(("column", column.name), named, [made], (BLOCK,), (0,))
 
-    def _power(self, base: Expr, power: Expr) -> Node:
+    def _power(self, expression: Pow) -> Node:
+        base, power = expression.args
         if base.is_number and not power.is_number:
             by = math.log(self.value(base))
-            return self.elementwise(("base", by), lambda xp, y: xp.exp(y * by), [self.node(power)])
+            return self.elementwise(("base", by), lambda y: self.xp.exp(y * by), [self.node(power)])
         x, exponent = self.node(base), self.value(power)
         if exponent in {0.5, -0.5}:
-            root = self.elementwise("sqrt", _named("sqrt"), [x])
+            root = self.elementwise("sqrt", self.xp.sqrt, [x])
             return root if exponent > 0 else self._reciprocal(root)
         if exponent != int(exponent) or abs(exponent) > 16:
-            return self.elementwise(("power", exponent), lambda xp, x: x**exponent, [x])  # noqa: ARG005
+            return self.elementwise(("power", exponent), lambda x: x**exponent, [x])
         whole = self.product([self.node(part) for part in _halves(base, int(abs(exponent)))])
         return whole if exponent > 0 else self._reciprocal(whole)
 
     def _reciprocal(self, node: Node) -> Node:
-        return self.elementwise("reciprocal", lambda xp, x: 1 / x, [node])  # noqa: ARG005
+        return self.elementwise("reciprocal", lambda x: 1 / x, [node])
 
     def _row(self, expression: Expr) -> Node:
         """Return a function of the scores of a row; its exponentials are relative to the largest."""
-        x, key = expression.args
+        (x, key), xp = expression.args, self.xp
         scores = self.node(x)
         if key not in scores.axes:
             raise ClaimError(f"{expression}: its scores do not depend on {key}")
@@ -390,31 +408,35 @@ class Compiler:
         rest, shape = axes[:-1], rows.shape[:-1]
 
         def top_of(node: Node) -> Node:
-            return self.emit(("largest",), _top, [node], rest, shape)
+            return self.emit(("largest",), self._top, [node], rest, shape)
 
         if isinstance(expression, Largest):
             return top_of(rows)
-        weights = self.emit(("softmax",), softmax_of, [rows], axes, rows.shape)
+        weights = self.emit(("softmax",), partial(softmax_of, xp), [rows], axes, rows.shape)
         if isinstance(expression, Softmax):
             return weights
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
         most, top = top_of(weights), top_of(rows)
         if isinstance(expression, LogSumExp):
-            return self.emit(("logsumexp",), lambda xp, s, p: s - xp.log(p), [top, most], rest, shape)
+            return self.emit(("logsumexp",), lambda s, p: s - xp.log(p), [top, most], rest, shape)
         assert isinstance(expression, Entropy)  # noqa: S101  # the last of the binders
-        return self.emit(("entropy",), _entropy, [rows, weights, top, most], rest, shape)
+        return self.emit(("entropy",), partial(_entropy, xp), [rows, weights, top, most], rest, shape)
 
-    # ---- sums and means --------------------------------------------------------------------------------------
+    def _top(self, rows: Any) -> Any:
+        return largest(rows) if self.xp is np else self.xp.amax(rows, -1)
+
     def _sum(self, expression: Sum) -> Node:
         limits = {index: (low, high) for index, low, high in expression.limits}
         if isinstance(expression.function, Add):
             parts = [self.node(Sum(part, *expression.limits)) for part in expression.function.args]
-            return reduce(lambda x, y: self.elementwise("add", _named("add"), [x, y]), parts)
+            return reduce(lambda x, y: self.elementwise(Add, operator.add, [x, y]), parts)
         for index, (low, high) in limits.items():
             self._ranges.setdefault(index, high)
             if any(other in (low.free_symbols | high.free_symbols) for other in limits):
-                raise ClaimError(f"{expression}: the limits of {index} depend on another index; use Indicator")
+                raise ClaimError(
+                    f"{expression}: the limits of {index} depend on another index; use Indicator"
+                )
         nodes = []
         for node in map(self.node, _factors(expression.function)):
             for index, (low, high) in limits.items():
@@ -436,7 +458,7 @@ class Compiler:
             raise ClaimError(f"a sum over {index} from {low} to {high}: there are {length} of them")
         at = (*(slice(None),) * axis, slice(first - 1, last))
         shape = (*node.shape[:axis], last - first + 1, *node.shape[axis + 1 :])
-        return self.emit(("cut", axis, first, last), lambda xp, x: x[at], [node], node.axes, shape, is_view=True)  # noqa: ARG005
+        return self.emit(("cut", axis, first, last), lambda x: x[at], [node], node.axes, shape, is_view=True)
 
     def _summed(self, nodes: Sequence[Node], counts: Mapping[Index, float]) -> Node:
         """Return the sum of a product over several indices, each with the number of its places."""
@@ -465,7 +487,7 @@ class Compiler:
         (node,) = pending
         axis = node.axes.index(index)
         axes, shape = ((*part[:axis], *part[axis + 1 :]) for part in (node.axes, node.shape))
-        return self.emit(("sum", axis), lambda xp, x: x.sum(axis), [node], axes, shape)  # noqa: ARG005
+        return self.emit(("sum", axis), lambda x: x.sum(axis), [node], axes, shape)
 
     def terms(self, expression: Expr) -> list[tuple[float, Expr]]:
         """Return an expression as a sum of numbers times what is random."""
@@ -505,11 +527,15 @@ class Compiler:
             if len(indices) > 1:
                 size, many = self._size(extent, indices[0]), len(indices)
                 if size < many:
-                    raise ClaimError(f"{expression}: needs {many} different places of {size}; give more of them")
+                    raise ClaimError(
+                        f"{expression}: needs {many} different places of {size}; give more of them"
+                    )
                 parts = []
                 for partition in multiset_partitions(indices):
                     merged = {index: group[0] for group in partition for index in group}
-                    sign_of = math.prod((-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition)
+                    sign_of = math.prod(
+                        (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
+                    )
                     parts.append((sign_of * size ** len(partition) / math.perm(size, many), merged))
                 means = [(weight, self._apart(expression, merged, indices)) for weight, merged in parts]
                 return self.combined(means)
@@ -534,29 +560,37 @@ class Compiler:
         if not axes.keys() - set(most.axes):
             exact = [self._double(node) for node in nodes]
             if len(exact) == 1:
-                return self.emit(("mean",), _mean, exact, (BLOCK,), (0,))
+                return self.emit(("mean",), self._block_mean, exact, (BLOCK,), (0,))
             factor = self.product(exact[:-1]) if len(exact) > 2 else exact[0]
             order = tuple(sorted(most.axes, key=lambda axis: axis != BLOCK))
             pair = [self.view(node, order) for node in (factor, exact[-1])]
-            return self.emit(("mean of product", most.size), _mean_product(most.size), pair, (BLOCK,), (0,))
+            return self.emit(("mean",), self._block_mean, pair, (BLOCK,), (0,))
         counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
         total = self._double(self._summed(nodes, counts))
         many = math.prod(counts.values())
-        return self.elementwise(("over", many), lambda xp, x: x / many, [total])  # noqa: ARG005
+        return self.elementwise(("over", many), lambda x: x / many, [total])
 
     def _double(self, node: Node) -> Node:
-        return self.emit(("double",), _double, [node], node.axes, node.shape)
+        double = self.xp.float64
+        return self.emit(("double",), lambda array: cast(array, double), [node], node.axes, node.shape)
+
+    def _block_mean(self, *arrays: Any) -> Any:
+        """Return the mean of a product over all axes but that of the blocks."""
+        letters = ",".join("bcdefghijk"[: array.ndim] for array in arrays)
+        many = math.prod(
+            max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)
+        ) // len(arrays[0])
+        return self.xp.einsum(f"{letters}->b", *arrays) / many
 
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
         """Return a sum of numbers times means."""
         weights = tuple(weight for weight, _ in terms)
 
-        def sum_of(xp: Any, *means: Any) -> Any:  # noqa: ARG001
+        def sum_of(*means: Any) -> Any:
             return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
 
         return self.emit(("combined", weights), sum_of, [node for _, node in terms], (BLOCK,), (0,))
 
-    # ---- programs --------------------------------------------------------------------------------------------
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
         """Return what computes the ``outputs``, and nothing else."""
         last: dict[int, int] = {}
@@ -575,6 +609,22 @@ class Compiler:
         drawn = {place: name for place, name in self._drawn.items() if place in needed}
         layouts = frozenset(self.columns), frozenset(self.by_key)
         return Compiled(steps, drawn, tuple(node.place for node in outputs), *layouts)
+
+
+_FOLDED: dict[Any, Any] = {Add: operator.add, Max: "maximum", Min: "minimum"}
+
+_KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
+    (Index, Compiler._places),
+    (Indexed, Compiler._indexed),
+    (Dot, Compiler._dot),
+    (Column, Compiler._column),
+    (Sum, Compiler._sum),
+    (BINDERS, Compiler._row),
+    (Pow, Compiler._power),
+    (Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
+    (Indicator, Compiler._indicator),
+    ((Add, Max, Min), Compiler._folded),
+)
 
 
 @dataclass(frozen=True)
@@ -598,13 +648,13 @@ class Compiled:
             live -= sum(sizes[place] for place in frees)
         return max(1, most)
 
-    def run(self, xp: Any, draws: Draws, rng: np.random.Generator) -> list[Any]:
+    def run(self, draws: Draws, rng: np.random.Generator) -> list[Any]:
         """Return the outputs of a batch, each of shape (blocks,)."""
         values: dict[int, Any] = {}
         for place, step, frees in self.steps:
             name = self.drawn.get(place)
             if name is None:
-                values[place] = step.function(xp, *(values[operand] for operand in step.operands))
+                values[place] = step.function(*(values[operand] for operand in step.operands))
             else:
                 values[place] = draws[name] if name else step.function(draws, rng)
             for free in frees:
@@ -612,54 +662,17 @@ class Compiled:
         return [values[place] for place in self.outputs]
 
 
-def _drawn(xp: Any) -> Any:
-    raise AssertionError("what is drawn is given")  # pragma: no cover
-
-
-def _places(xp: Any, size: int) -> Any:
-    return xp.arange(1, size + 1, dtype=xp.float32)
-
-
-def _named(name: str) -> Callable[..., Any]:
-    if name == "add":
-        return lambda xp, x, y: x + y  # noqa: ARG005
-    if name in {"maximum", "minimum"}:
-        return lambda xp, x, y: _extreme(xp, name, x, y)
-    return lambda xp, x: getattr(xp, name)(x)
-
-
 def _extreme(xp: Any, name: str, x: Any, y: Any) -> Any:
-    if xp is np:
-        return getattr(np, name)(x, y)
-    number, array = (x, y) if isinstance(x, float) else (y, x)
-    if isinstance(number, float):
-        return xp.clip(array, **{"min" if name == "maximum" else "max": number})
-    return getattr(xp, name)(x, y)
-
-
-def _erf(xp: Any, x: Any) -> Any:
-    return scipy.special.erf(x) if xp is np else xp.special.erf(x)
-
-
-def _top(xp: Any, rows: Any) -> Any:
-    return largest(rows) if xp is np else xp.amax(rows, -1)
+    """Return the larger or smaller of arrays and numbers; PyTorch compares no number with an array."""
+    numbers = [part for part in (x, y) if isinstance(part, float)]
+    if xp is np or not numbers:
+        return getattr(xp, name)(x, y)
+    return xp.clip(y if x is numbers[0] else x, **{"min" if name == "maximum" else "max": numbers[0]})
 
 
 def _entropy(xp: Any, rows: Any, weights: Any, top: Any, most: Any) -> Any:
     moved = cast(rows - top[..., None], weights.dtype)
     return -xp.log(most) - xp.einsum("...j,...j->...", weights, moved)
-
-
-def _double(xp: Any, array: Any) -> Any:
-    return cast(array, xp.float64) if not isinstance(array, float) else array
-
-
-def _mean(xp: Any, array: Any) -> Any:
-    return xp.einsum("b...->b", array) / max(1, math.prod(array.shape[1:]))
-
-
-def _mean_product(many: int) -> Callable[..., Any]:
-    return lambda xp, x, y: xp.einsum("b...,b...->b", x, y) / many
 
 
 def _halves(base: Expr, power: int) -> list[Expr]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sympy import Expr, Indexed, Pow
+from sympy import Expr, Indexed
 
 from verify.montecarlo.compiling import BLOCK, COMPONENT, Column, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.montecarlo.statistics import ScoreMoments
-from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices, range_of
+from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices
 
 Shortcut = Callable[[Compiler, Sequence[Expr]], Mapping[Expr, Node]]
 
@@ -34,13 +34,19 @@ def score_moments(compiler: Compiler, terms: Sequence[Expr]) -> dict[Expr, Node]
         compiler.columns |= {str(left.label), str(right.label)}
         moments = compiler.emit(
             ("score moments",),
-            lambda xp, queries, keys: ScoreMoments().reduce(queries, keys),  # noqa: ARG005
+            ScoreMoments().reduce,
             [x, y],
             (BLOCK, COMPONENT),
             (0, min(x.shape[-1] ** 2, x.shape[1] * y.shape[1])),
         )
-        for term in mine:
-            taken[term] = compiler.taken(moments, 1, 0 if term == dot else 1)
+        for place, term in enumerate((dot, dot**2)):
+            taken[term] = compiler.emit(
+                ("column", place),
+                lambda both, place=place: both[:, place],
+                [moments],
+                (BLOCK,),
+                (0,),
+            )
     return taken
 
 
@@ -55,10 +61,9 @@ def mirrored(
 ) -> tuple[Family, ...]:
     """Return the families of normal rows of which every second may be the one before with the other sign.
 
-    That is a row of the same law, whose large weights are those of other keys. Two such rows are nearly
-    uncorrelated, and one of them takes no random numbers. Nothing else may be drawn, and every output must be a
-    mean over single rows of functions of weights, as rows of few keys say the same with the other sign, and
-    products of two rows do not have the mean of two independent ones.
+    That is a row of the same law, whose large weights are those of other keys: of many keys nearly
+    uncorrelated, and without a random number drawn. Nothing else may be drawn, and every output must be a
+    mean over single rows, for products of the two do not have the mean of independent ones.
     """
     if len(laws) != 1:
         return ()
