@@ -39,10 +39,13 @@ Fit                  a fit through checks, over a symbol
 Wrong                a wrong version, which must come out refuted
 Computed             a value that code computes; nothing is drawn
 Program, Column      a NumPy function of the draws, and its columns as expressions
+Items                what ``experiment`` returns, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for others
 Within, Threshold    a band other than the usual one; a number that is set, not derived
 NORMAL, UNIFORM …    laws that are drawn: NORMAL, UNIFORM, UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL, student_t
 """
+
+from sympy import Sum
 
 from verify.evidence import Fact, Figure
 from verify.montecarlo.compiling import Column, Program
@@ -64,6 +67,7 @@ from verify.spec.checks import (
     Check,
     Computed,
     Fit,
+    Items,
     Plot,
     Threshold,
     Within,

@@ -6,7 +6,7 @@ here samples or evaluates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -201,6 +201,9 @@ class Plot:
 
 Item = Check | Wrong | Fit | Computed | Fact | Plot
 """What an experiment may yield."""
+
+Items = Iterator[Item]
+"""What an experiment is: a function that yields items."""
 
 
 def fact(name: str, what: str, value: Any) -> Fact:

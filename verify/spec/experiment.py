@@ -570,4 +570,4 @@ def _wrong_fit(
         quantity_of(measured.given[f"bent-{member.id}"], f"bent-{member.id}") for member in line.members
     )
     what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {line.label}"
-    return Control(what, replace(line, id=f"bent-{line.id}", members=bent), line.prediction.value)
+    return Control(what, replace(line, id=f"bent-{line.id}", members=bent), None)
