@@ -138,9 +138,19 @@ def _range(expression: Any, index: Index) -> Any:
 
 @lru_cache(maxsize=4096)
 def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
-    """E x, term by term."""
+    """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
     moments = _Moments(dict(laws))
-    return expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    if result.has(*moments.missing.values()):
+        result = factor(result)
+    missing = [entry for entry, symbol in moments.missing.items() if result.has(symbol)]
+    if missing:
+        base, order = max(missing, key=lambda entry: entry[1])
+        law = moments.laws[base]
+        if order < len(law.raw):
+            raise NotDerived(f"{law.words}: there is no moment of order {order}")
+        raise NotDerived(f"moment {order} of components with {law.words} is not given; assume it")
+    return result
 
 
 @dataclass(frozen=True)
@@ -214,7 +224,10 @@ class _Moments:
     """Sums of products of moments, as polynomials in sizes and moments; ``names`` are their symbols there."""
 
     laws: Laws
-    names: dict[Expr, Any] = field(default_factory=dict)
+    names: dict[Any, Any] = field(default_factory=dict)
+    missing: dict[tuple[Family, int], Dummy] = field(default_factory=dict)
+    zero: Dummy = field(default_factory=Dummy)
+    """What stands for a moment that is 0 beside one that is missing: their product need not exist."""
 
     def total(self, term: _Term) -> Expr:
         """Return the mean of Σ Π entries."""
@@ -235,17 +248,23 @@ class _Moments:
         families = {base for base, _ in entries}
         for base, places in entries:
             self._admit(base, places, bound)
-        values = {
-            raw for base in families for raw in map(sympify, self.laws[base].raw) if not raw.is_Rational
-        }
-        values |= {size for size in bound.values() if not size.is_Rational}
+        moments = [sympify(raw) for base in families for raw in self.laws[base].raw]
+        values = {value for value in (*moments, *bound.values()) if not value.is_Rational} | {self.zero}
+        for base, count in Counter(base for base, _ in entries).items():
+            for order in range(count + 1):
+                if self._raw(base, order) is None:
+                    values.add(self.missing.setdefault((base, order), Dummy()))
         ordered = sorted(values, key=str)
-        polynomials = ring([Dummy() for _ in ordered] or [Dummy()], QQ)
-        self.names = dict(zip(ordered, polynomials[1:], strict=False))
-        self._one = polynomials[0].one
-        result = self._sum(entries, bound)
+        polynomials, *generators = ring([Dummy() for _ in ordered], QQ)
+        self.names, self._one = dict(zip(ordered, generators, strict=True)), polynomials.one
         back = {generator.as_expr(): value for value, generator in self.names.items()}
-        return result.as_expr().xreplace(back)
+        return self._sum(entries, bound).as_expr().xreplace(back)
+
+    def _raw(self, base: Any, order: int) -> Any:
+        """A moment, or None where it is not given or does not exist."""
+        raw = self.laws[base].raw
+        given = sympify(raw[order]) if order < len(raw) else S.NaN
+        return None if given.is_finite is False or given is S.NaN else given
 
     def _admit(self, base: Any, places: tuple[Any, ...], bound: dict[Any, Any]) -> None:
         if base not in self.laws:
@@ -261,16 +280,16 @@ class _Moments:
 
     def _moments_of(self, counts: Counter[Entry]) -> Any:
         """Π E x^power over different components."""
+        raw = {entry: self._raw(entry[0], power) for entry, power in counts.items()}
+        all_given = None not in raw.values()
         result = self._one
-        for (base, _), power in counts.items():
-            law = self.laws[base]
-            try:
-                raw = sympify(law.moment(power))
-            except ClaimError as error:
-                raise NotDerived(str(error)) from None
-            if raw.is_finite is False:
-                raise NotDerived(f"{law.words}: there is no moment of order {power}")
-            result *= self._in_ring(raw)
+        for (base, places), value in raw.items():
+            if value is None:
+                result *= self.names[self.missing[base, counts[base, places]]]
+            elif all_given or value != 0:
+                result *= self._in_ring(value)
+            else:
+                result *= self.names[self.zero]
         return result
 
     def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
@@ -356,8 +375,7 @@ def _with_first(counts: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], int], .
     """The blocks that hold a certain index of the first kind, of so many of each, and in how many ways each."""
     first = next(kind for kind, count in enumerate(counts) if count)
     fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
-    # All of them at once come first: a moment that is missing is then named by its order.
-    chosen = product(*(range(count, -1, -1) for count in fewer))
+    chosen = product(*(range(count + 1) for count in fewer))
     return tuple(
         (tuple(b + (kind == first) for kind, b in enumerate(block)), math.prod(map(math.comb, fewer, block)))
         for block in chosen

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Indexed, IndexedBase, Integral, Sum, factor, sympify
+from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, Sum, factor, sympify
 
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
 from verify.symbolic.modular import Undecided, Unequal, decide_equality, derived, is_size
-from verify.symbolic.vocabulary import Cov, Dot, E, Laws, Var, definition, free_indices
+from verify.symbolic.vocabulary import Laws, definition, free_indices
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -82,7 +82,7 @@ class MomentCalculus(LineCheck):
             return
         try:
             decide_equality(*values)
-        except Unequal as error:
+        except Unequal:
             raise StepError(f"{self._under} they differ{_difference(*values)}") from None
         except Undecided as error:
             raise StepError(f"{self._under} both have a value, and {error}") from None
@@ -177,6 +177,6 @@ def _plain_symbols(x: Any) -> set[Any]:
 def _difference(before: Any, after: Any) -> str:
     """Return by how much two values differ, where that is short to say."""
     difference = before - after
-    if difference.has(E, Var, Cov, Sum, Indexed, Dot) or difference.count_ops() > 200:
+    if difference.atoms(Function, Integral, Sum, Derivative, Indexed) or difference.count_ops() > 200:
         return ""
     return f" by {factor(difference)}"

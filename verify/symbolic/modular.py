@@ -25,7 +25,6 @@ from sympy import (
     Derivative,
     Dummy,
     Function,
-    I,
     Indexed,
     Integer,
     Integral,
@@ -34,7 +33,6 @@ from sympy import (
     Min,
     Mul,
     Pow,
-    Rational,
     S,
     Sum,
     Symbol,
@@ -84,7 +82,7 @@ Places = dict[Any, Any]
 OUTCOMES = 4
 """How many outcomes a mean has of which no law is known."""
 LONGEST_SUM = 40
-MOST_OUTCOMES = 1000
+MOST_OUTCOMES = 300
 MOST_STEPS = 300_000
 ATTEMPTS = 40
 MOMENTS = (5, 4, 3, 2)
@@ -188,7 +186,11 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     symbols as any other, and drawn.
     """
     counting = sorted((_counting(before) | _counting(after)) - set(fixed), key=str)
-    degree = max((_degree(before, size) + _degree(after, size) for size in counting), default=0)
+    degree = 0
+    for size in counting:
+        degrees = [_degree(before, size), _degree(after, size)]
+        divides = any(part.exp.is_negative and part.base.has(size) for part in _powers(before) | _powers(after))
+        degree = max(degree, sum(degrees) if divides else max(degrees))
     times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
     pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
     shuffled = random.Random(1)
@@ -221,6 +223,10 @@ def _counting(x: Any) -> frozenset[Any]:
     parts += [range_of(*part.args) for part in x.atoms(Largest)]
     bound = {limit[0] for part in x.atoms(Sum, Integral) for limit in part.limits}
     return frozenset(size for part in parts for size in sympify(part).free_symbols if is_size(size)) - bound
+
+
+def _powers(x: Any) -> set[Any]:
+    return {part for part in x.atoms(Pow) if part.exp.is_Integer and not part.base.has(Sum)}
 
 
 def _degree(x: Any, size: Any) -> int:
