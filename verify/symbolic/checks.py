@@ -1,4 +1,4 @@
-"""What authors write in a line to say how it is decided: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+"""What decides a line, as authors write it: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, S
 
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
-from verify.symbolic.modular import Undecided, Unequal, decide_equality, derived, is_size
+from verify.symbolic.modular import Unequal, decide_equality, is_size
+from verify.symbolic.points import Undecided, derived
 from verify.symbolic.vocabulary import Laws, definition, free_indices
 
 
@@ -21,7 +22,7 @@ def _only_equality(relation: Relation, words: str) -> None:
 
 @dataclass(frozen=True)
 class Algebra(LineCheck):
-    """The two sides are one expression, whatever its symbols stand for: definitions, sums, derivatives put in."""
+    """The two sides are one expression, whatever its symbols stand for; definitions are put in."""
 
     @property
     def words(self) -> str:
@@ -153,7 +154,7 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
 
 
 def _put(x: Any, values: Mapping[Any, Any]) -> Any:
-    """Put values in: bound symbols are renamed first, so that none catches a value, and derivatives are taken."""
+    """Put values in: bound symbols are renamed first, so that none catches a value; derivatives are taken."""
     if not values or not x.has(*values):
         return x
     if x in values:
