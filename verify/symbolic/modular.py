@@ -1,0 +1,163 @@
+"""Exact equality: both sides are evaluated at random points, modulo two primes.
+
+An equation that is wrong holds at a random point modulo a prime P with a probability of about degree/P, that
+is never. Sums are written out, at several sizes: all different, and more of them than the degree. What cannot
+be evaluated, or at one size only, is *not decided*, which is no equality. ``points`` evaluates.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from sympy import Add, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
+
+from verify.errors import ClaimError
+from verify.symbolic.chains import StepError
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided
+from verify.symbolic.vocabulary import Family, Index, Largest, Law, Laws, definition, range_of
+
+LEAST_SIZE = 3
+LEAST_ASSIGNMENTS = 3
+MOST_STEPS = 300_000
+ATTEMPTS = 40
+MOMENTS = (5, 4, 3, 2)
+"""How many moments, E 1 among them, a drawn law has in common with the law that is assumed."""
+LEAST_SIZE = 3
+LEAST_ASSIGNMENTS = 3
+
+
+class Unequal(StepError):  # noqa: N818 - an outcome
+    """The sides differ at a point."""
+
+
+def decide_equality(
+    before: Any, after: Any, laws: Laws | None = None, sizes: Mapping[Any, int] | None = None
+) -> None:
+    """Return where two expressions are equal at all sizes and points tried, as an exact computation.
+
+    Means are any linear functional, or where ``laws`` are given those of independent families with these
+    moments. ``sizes`` are those that have one value only.
+
+    Raises:
+        Unequal: they differ; its text says at which sizes.
+        Undecided: one could not be evaluated; its text says why.
+    """
+    given = None if laws is None else tuple(sorted(laws.items(), key=lambda item: str(item[0])))
+    error = _error(sympify(before), sympify(after), given, tuple((sizes or {}).items()))
+    if error is not None:
+        raise error
+
+
+@lru_cache(maxsize=2048)
+def _error(
+    before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
+) -> StepError | None:
+    if before == after:
+        return None
+    error: StepError | None = None
+    # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.
+    for moments in MOMENTS if laws else MOMENTS[:1]:
+        drawn = {base: Law(law.words, law.raw[:moments]) for base, law in laws or ()}
+        try:
+            _try((definition(before), definition(after)), drawn, dict(sizes))
+        except StepError as problem:
+            error = problem
+        except (ClaimError, RecursionError) as problem:
+            error = Undecided(str(problem))
+        else:
+            return None
+        if not isinstance(error, TooManyOutcomes):
+            break
+    if isinstance(error, Unequal) and any(len(law.raw) > moments for _, law in laws or ()):
+        return Undecided(f"it does not follow from the first {moments - 1} moments of the components")
+    return error
+
+
+def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
+    """Evaluate both sides at a point for each assignment of sizes."""
+    budget = [MOST_STEPS]
+    for number, sizes in enumerate(_assignments(*sides, fixed)):
+        for attempt in range(ATTEMPTS):
+            point = Point(1000 * number + attempt, sizes, laws, budget)
+            places = point.places_of(*sides)
+            try:
+                before, after = (point.value(side, P, places) for side in sides)
+            except Redraw:
+                continue
+            if before != after:
+                raise Unequal(f"the two sides differ{_at(sizes)}")
+            break
+        else:
+            raise Undecided("no point was found at which all roots and quotients exist")
+
+
+def _at(sizes: Mapping[Any, int]) -> str:
+    return f" at {', '.join(f'{size} = {value}' for size, value in sizes.items())}" if sizes else ""
+
+
+def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[dict[Any, int]]:
+    """Yield numbers for the sizes that count something: all different, and more of them than degrees.
+
+    A polynomial in a size that vanishes at more numbers than its degree is 0. Sizes that count nothing are
+    symbols as any other, and drawn.
+    """
+    counting = sorted((_counting(before) | _counting(after)) - set(fixed), key=str)
+    degree = 0
+    for size in counting:
+        degrees = [_degree(before, size), _degree(after, size)]
+        divides = any(
+            part.exp.is_negative and part.base.has(size) for part in _powers(before) | _powers(after)
+        )
+        degree = max(degree, sum(degrees) if divides else max(degrees))
+    times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
+    pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
+    shuffled = random.Random(1)  # noqa: S311 - nothing is secret
+    columns = [shuffled.sample(pool, len(pool)) for _ in counting]
+    used = 0
+    while used < times:
+        # Each size takes each number in an order of its own; a row with two alike is drawn again.
+        row = [column[used % len(pool)] for column in columns]
+        if len(set(row)) < len(row):
+            row = shuffled.sample(pool, len(row))
+        yield {**dict(zip(counting, row, strict=True)), **fixed}
+        used += 1
+
+
+def is_size(symbol: Any) -> bool:
+    """Return whether a symbol counts something: a positive whole number that is no index."""
+    counts = symbol.is_Symbol and symbol.is_integer and symbol.is_positive
+    return bool(counts) and not isinstance(symbol, Index)
+
+
+@lru_cache(maxsize=4096)
+def _counting(x: Any) -> frozenset[Any]:
+    """Sizes in ends of sums and in whatever is evaluated at whole numbers only."""
+    parts: list[Any] = []
+    for part in x.atoms(Sum):
+        parts += [end for limit in part.limits for end in limit[1:]]
+    for part in x.atoms(gamma, factorial, binomial):
+        parts += part.args
+    parts += [part.exp for part in x.atoms(Pow) if not part.base.is_positive]
+    parts += [range_of(*part.args) for part in x.atoms(Largest)]
+    bound = {limit[0] for part in x.atoms(Sum, Integral) for limit in part.limits}
+    return frozenset(size for part in parts for size in sympify(part).free_symbols if is_size(size)) - bound
+
+
+def _powers(x: Any) -> set[Any]:
+    return {part for part in x.atoms(Pow) if part.exp.is_Integer and not part.base.has(Sum)}
+
+
+def _degree(x: Any, size: Any) -> Any:
+    """A bound of the degree of the numerator in a size, once all is over one denominator."""
+    if isinstance(x, Sum):
+        return _degree(x.function, size) + sum(limit[2].has(size) for limit in x.limits)
+    if isinstance(x, Pow) and x.exp.is_Integer:
+        return _degree(x.base, size) * abs(int(x.exp))
+    if isinstance(x, Add):
+        degrees = [_degree(part, size) for part in x.args]
+        over = [_degree(part, size) for part in x.args if fraction(part)[1] != 1]
+        return max(degrees) + sum(over)
+    return int(x == size) + sum(_degree(part, size) for part in x.args if not isinstance(x, Indexed))
