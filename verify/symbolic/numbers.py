@@ -127,6 +127,11 @@ class Point:
             )
         return self.number(self.components[key])
 
+    def _given(self, key: Any) -> float:
+        """Return any number; at some points all are close to each other, the same, or far from each other."""
+        apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
+        return float(1 - apart // 1 % 2 + apart * _rng(self.seed, key).integers(-300, 300) / 128)
+
     def row(self, x: Any, key: Index) -> tuple[list[Any], Any]:
         """Return x for every key, and the logarithm of the sum of exponentials."""
         others = (index for index in _indices(x) if index != key)

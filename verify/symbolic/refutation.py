@@ -9,6 +9,7 @@ errors. It proves nothing: a line that passes has not been refuted.
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Laws, Var
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var
 
 DIGITS = (30, 60, 500)
 """Digits in which a line is evaluated, and again where it seems false there: sides that agree agree in all."""
@@ -35,6 +36,9 @@ BUDGET = 50_000
 
 POINTS, FEWER, MEANS = 100, 24, 16
 """The most points of a line, of one with an integral, and of one with a mean."""
+
+MANY = 40
+"""Sizes of rows that are drawn besides."""
 
 STANDARD_ERRORS = 6.0
 """How far draws must be from what a line says."""
@@ -108,12 +112,11 @@ class _Trial:
     random: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  # no secrets
 
     def __post_init__(self) -> None:
-        named = [each for each in self.given if isinstance(each, Eq) and not each.lhs.is_number]
-        self.given = tuple(each for each in self.given if each not in named)
-        self.before, self.after = (
-            side.xreplace({each.lhs: each.rhs for each in named if not each.rhs.has(each.lhs)})
-            for side in (self.before, self.after)
-        )
+        named = [each for each in self.given if isinstance(each, Eq) and not each.rhs.has(each.lhs)]
+        meanings = {each.lhs: each.rhs for each in named}
+        self.before, self.after = self.before.xreplace(meanings), self.after.xreplace(meanings)
+        # A size goes on counting components and keys, which an expression does not show.
+        self.given = tuple(each for each in self.given if each not in named or each.lhs in self.sizes)
 
     @property
     def sides(self) -> tuple[Any, Any]:
@@ -167,9 +170,9 @@ class _Trial:
 
     # Points.
 
-    def points(self, wanted: int, moderate: bool = True, largest: int = 4) -> Iterator[dict[Any, Any]]:
+    def points(self, wanted: int, moderate: bool = True, least: int = 1) -> Iterator[dict[Any, Any]]:
         """Yield values of all symbols and free indices where the conditions hold, corners first."""
-        corners, sizes = [self._corners(symbol, moderate) for symbol in self.symbols], self._sizes(largest)
+        corners, sizes = [self._corners(symbol, moderate) for symbol in self.symbols], self._sizes(least)
         plans = _plans(corners, wanted // 2, self.random)
         for turn in range(wanted):
             if turn < min(wanted // 2, len(plans) * len(sizes)):
@@ -196,17 +199,18 @@ class _Trial:
         except NotEvaluated:
             return False
 
-    def _sizes(self, largest: int) -> list[dict[Any, int]]:
+    def _sizes(self, at_least: int) -> list[dict[Any, int]]:
         """Return values of sizes: those first that differ from each other, but the least soon."""
         ranges = []
         for symbol in self.sizes:
-            low = max(1, int(np.ceil(float(self._bounds(symbol)[0] or 1))))
-            ranges.append([size for size in range(low, low + largest) if _may_be(symbol, size)])
+            low, high = self._bounds(symbol)
+            low, high = max(at_least, math.ceil(low or 1)), math.inf if high is None else high
+            ranges.append([size for size in range(low, low + 4) if _may_be(symbol, size) and size <= high])
         combinations = list(itertools.islice(itertools.product(*ranges), 2000))
-        least = combinations[0]
+        least = combinations[:1]
         self.random.shuffle(combinations)
         combinations.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
-        combinations.insert(2, least)
+        combinations[2:2] = least
         return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(combinations)]
 
     def _bounds(self, symbol: Any) -> tuple[Any, Any]:
@@ -215,9 +219,9 @@ class _Trial:
         for each in self.given:
             for side, other, less in ((each.lhs, each.rhs, "<"), (each.rhs, each.lhs, ">")):
                 if side == symbol and other.is_number and other.is_finite:
-                    if less in each.rel_op:
+                    if less in each.rel_op or isinstance(each, Eq):
                         high = other if high is None else min(high, other)
-                    else:
+                    if less not in each.rel_op:
                         low = other if low is None else max(low, other)
         return low, high
 
@@ -355,23 +359,29 @@ class _Trial:
     def means(self) -> str:
         """Try a line with means: over all outcomes, by quadrature, or by draws."""
         counts, untold = {"exactly": 0, "by quadrature": 0, "drawn": 0}, list[Point]()
-        for number, values in enumerate(self.points(MEANS, largest=3), 1):
-            for choice in CHOICES:
-                if self.budget <= 0:
-                    break
-                if (laws := self._laws(values, choice)) is None:
-                    break
-                point = Point(dict(values), laws, self.fixed, number)
-                if self.by_quadrature(point):
-                    counts["exactly" if self.is_exact(point) else "by quadrature"] += 1
-                else:
-                    untold.append(point)
-                if not laws or all(law.whole for law in laws.values()):
-                    break
-        if not any(counts.values()):
-            counts["drawn"] = sum(map(self.by_draws, untold[:4]))
+        for point in self._drawn_from(MEANS):
+            if self.budget <= 0:
+                break
+            if self.by_quadrature(point):
+                counts["exactly" if self.is_exact(point) else "by quadrature"] += 1
+            else:
+                untold.append(point)
+        if any(counts.values()):
+            # What holds for a few keys need not for many.
+            untold = [*self._drawn_from(4, MANY)] if any(side.has(*BINDERS) for side in self.sides) else []
+        counts["drawn"] = sum(map(self.by_draws, untold[:4]))
         of = "law" if self.laws else "point"
         return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
+
+    def _drawn_from(self, wanted: int, least: int = 1) -> Iterator[Point]:
+        """Yield points with laws of all families."""
+        for number, values in enumerate(self.points(wanted, least=least), 1):
+            for choice in CHOICES:
+                if (laws := self._laws(values, choice)) is None:
+                    break
+                yield Point(dict(values), laws, self.fixed, number)
+                if all(law.whole for law in laws.values()):
+                    break
 
     @cached_property
     def fixed(self) -> frozenset[Family]:
@@ -484,27 +494,19 @@ class _Trial:
 
     def leading(self) -> str:
         """Try whether the ratio of both sides tends to 1 as some symbol grows, or a positive one vanishes."""
-        held, failed = 0, ""
-        for values in itertools.islice(self.points(MEANS), 6):
-            ways = [
-                (symbol, power)
-                for symbol in self.symbols
-                for power in (3, -3)
-                if power > 0 or _vanishes(symbol)
-            ]
-            ratios = {way: each for way in ways if (each := self._ratios(values, *way))}
-            if any(
-                abs(each[-1] - 1) < max(1e-6, min(0.05, abs(each[0] - 1) / 2)) for each in ratios.values()
-            ):
-                held += 1
-            elif ratios and all(abs(each[-1] - 1) > 0.9 * abs(each[-2] - 1) for each in ratios.values()):
-                (symbol, power), each = next(iter(ratios.items()))
-                failed = (
-                    f"at {symbol} = 10^{4 * power}: the ratio of both sides is {_number(each[-1])}, not 1"
-                )
-        if failed and not held:
-            raise Counterexample(failed)
-        return _tried(held, how=", as a symbol grows")
+        points = list(itertools.islice(self.points(MEANS), 6))
+        ways = [(symbol, power) for symbol in self.symbols for power in (3, -3) if power > 0 or _vanishes(symbol)]
+        failed = []
+        for symbol, power in ways:
+            ratios = [each for values in points if (each := self._ratios(values, symbol, power))]
+            if ratios and all(abs(each[-1] - 1) < max(1e-6, min(0.05, abs(each[0] - 1) / 2)) for each in ratios):
+                return f"{_tried(len(ratios))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
+            off = [each for each in ratios if abs(each[-1] - 1) > max(1e-6, 0.9 * abs(each[-2] - 1))]
+            failed += [(symbol, power, off[0][-1])] if off else []
+        if failed and len(failed) == len(ways):
+            symbol, power, ratio = failed[0]
+            raise Counterexample(f"at {symbol} = 10^{4 * power}: the ratio of both sides is {_number(ratio)}, not 1")
+        return ""
 
     def _ratios(self, values: dict[Any, Any], symbol: Any, power: int) -> list[Any]:
         """Return the ratios of both sides as a symbol goes on by powers of ten."""
