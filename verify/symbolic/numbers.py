@@ -1,0 +1,476 @@
+"""What an expression is at a point: in many digits, or in floats over all outcomes of what is drawn at once.
+
+A ``Point`` goes through an expression node by node. A mean and an integral are alike: both put an array of
+nodes in for what is drawn, or integrated over, along an axis of its own, and add up with weights.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, reduce
+from typing import Any
+
+import mpmath
+import numpy as np
+import sympy
+from mpmath import mp
+from scipy import special
+from sympy import Indexed, oo
+from sympy.core.relational import Relational
+
+from verify.errors import ClaimError
+from verify.symbolic import vocabulary
+from verify.symbolic.laws import NumericLaw
+from verify.symbolic.vocabulary import Family, Index
+
+MOST = 20_000
+"""The most outcomes that a mean is summed over."""
+
+DRAWS, BATCHES = 4000, 50
+"""Draws of a mean that has more outcomes, and the parts of them that its error is found from."""
+
+JOINT = np.array([0.5, 0.3, 0.2])
+"""The chances of three outcomes, for families of which no law is assumed."""
+
+
+class NotEvaluated(Exception):  # noqa: N818  # no error: another point may do
+    """An expression has no value at a point, or none that is found here."""
+
+
+@dataclass
+class Point:
+    """A point at which expressions are evaluated.
+
+    ``values`` are of symbols and free indices. ``laws`` are of the families that are drawn; components of
+    those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact`` says
+    that numbers are mpmath's, in its digits at the time, without means and integrals; others are NumPy's. A
+    quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
+    each part of them. ``work`` is how many nodes may still be evaluated.
+    """
+
+    values: dict[Any, Any]
+    laws: dict[Family, NumericLaw] = field(default_factory=dict)
+    fixed: frozenset[Family] = frozenset()
+    seed: int = 1
+    exact: bool = True
+    coarse: bool = False
+    drawn: bool = False
+    work: float = math.inf
+    depth: int = 0
+    length: int = 1
+    components: dict[Any, Any] = field(default_factory=dict)
+    memo: dict[Any, Any] = field(default_factory=dict)
+    used: set[Any] = field(default_factory=set)
+    magnitude: float = 0.0
+
+    def value(self, expression: Any) -> Any:
+        """Return the value of an expression.
+
+        Raises:
+            NotEvaluated: it has none, or too many outcomes, or the point's ``work`` is used up.
+        """
+        if expression in self.values:
+            self.used.add(expression)
+            return self.number(self.values[expression])
+        self.work -= 1 + self.length / 2000
+        handler = _handler(type(expression))
+        if handler is None or self.work < 0:
+            raise NotEvaluated(f"{type(expression).__name__} is not evaluated")
+        return handler(self, expression)
+
+    def number(self, value: Any) -> Any:
+        """Return a number as one of the point's arithmetic; arrays stay."""
+        if isinstance(value, np.ndarray):
+            return value
+        if self.exact:
+            return mp.mpf(value.p) / value.q if isinstance(value, sympy.Rational) else mp.mpmathify(value)
+        return np.complex128(complex(value)) if isinstance(value, mpmath.mpc) else np.float64(float(value))
+
+    def whole(self, expression: Any) -> int:
+        """Return the value of a size or an index."""
+        value = self.value(expression)
+        if np.ndim(value) or value != round(float(value)):
+            raise NotEvaluated(f"{expression} is no whole number")
+        return round(float(value))
+
+    @contextmanager
+    def having(self, values: dict[Any, Any], components: Any = None, along: int = 0) -> Iterator[None]:
+        """Put other values in for a while, of symbols and indices or components; ``along`` an axis so long."""
+        before = self.values, self.components, self.memo, self.depth, self.length
+        self.values = {**self.values, **values}
+        if components:
+            self.components = {**self.components, **components}
+        if components or not all(isinstance(key, Index) for key in values):
+            self.memo = {}
+        self.depth, self.length = self.depth + (along > 0), self.length * max(along, 1)
+        try:
+            yield
+        finally:
+            self.values, self.components, self.memo, self.depth, self.length = before
+
+    def component(self, family: Family, *places: int) -> Any:
+        """Return a component of a family."""
+        key = (family, *places)
+        if key not in self.components:
+            used = set(self.used)
+            sizes = [self.whole(size) for size in getattr(family, "ranges", places)]
+            self.used = used  # a size that only keeps places within it is not named
+            if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
+                raise NotEvaluated(f"{family} has no place {places}")
+            free = self.drawn and family not in self.fixed
+            self.components[key] = (
+                self._draws(key) if free else _rng(self.seed, key).integers(-300, 300) / 128
+            )
+        return self.number(self.components[key])
+
+    def _given(self, key: Any) -> float:
+        """Return any number; at some points all are close to each other, the same, or far from each other."""
+        apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
+        return float(1 - apart // 1 % 2 + apart * _rng(self.seed, key).integers(-300, 300) / 128)
+
+    def row(self, x: Any, key: Index) -> tuple[list[Any], Any]:
+        """Return x for every key, and the logarithm of the sum of exponentials."""
+        others = (index for index in _indices(x) if index != key)
+        state = (x, key, *map(self.values.get, others))
+        if state not in self.memo:
+            row = []
+            for place in range(1, self.whole(vocabulary.range_of(x, key)) + 1):
+                with self.having({key: place}):
+                    row.append(self.value(x))
+            most = row[0] if self.exact else reduce(np.maximum, row)
+            total = reduce(operator.add, (self.call("exp", each - most) for each in row))
+            self.memo[state] = row, most + self.call("log", total)
+        keys: tuple[list[Any], Any] = self.memo[state]
+        return keys
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """Return a function of numbers or arrays, by its name in mpmath."""
+        function = getattr(mp, name)
+        if self.exact:
+            return function(*arguments)
+        if name in _FLOATS and not any(map(np.iscomplexobj, arguments)):
+            return _FLOATS[name](*arguments)
+        with mp.workdps(15):
+            return np.vectorize(lambda *each: self.number(function(*map(float, each))))(*arguments)
+
+    def mean(self, x: Any) -> Any:
+        """Return the mean of x over all outcomes of the components in it, or over draws of them."""
+        if self.exact or self.drawn and self.depth:
+            raise NotEvaluated("a mean, here")
+        if self.drawn:
+            return self._mean_of_draws(x)
+        outcomes, weights = self._outcomes(self._touched(x))
+        with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
+            terms = self.value(x)
+        return self._added(terms * self._across(weights))
+
+    def _across(self, nodes: Any) -> Any:
+        return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
+
+    def _added(self, terms: Any) -> Any:
+        size = float(np.max(np.sum(np.abs(terms), axis=0)))
+        self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
+        return np.sum(terms, axis=0)
+
+    def _touched(self, x: Any) -> list[Any]:
+        """Return the components that x is made of, by evaluating it once at any numbers."""
+        plain = {key: 1.5 if isinstance(value, np.ndarray) else value for key, value in self.values.items()}
+        trial = Point(plain, self.laws, self.fixed, exact=False, work=self.work)
+        trial.value(x)
+        self.work, self.used = trial.work, self.used | trial.used
+        return [key for key in trial.components if key[0] not in self.fixed]
+
+    def _outcomes(self, keys: list[Any]) -> tuple[dict[Any, Any], Any]:
+        """Return arrays of what components are in every outcome, and the chances of the outcomes.
+
+        Raises:
+            NotEvaluated: there are too many.
+        """
+        drawn = [key for key in keys if key[0] in self.laws]
+        joint = [key for key in keys if key[0] not in self.laws]
+        most = (200 if self.depth else MOST) // (len(JOINT) if joint else 1)
+        rules = [self.laws[key[0]].rule(len(drawn), most, self.coarse) for key in drawn]
+        rules += [(np.arange(len(JOINT)), JOINT)] if joint else []
+        sizes = [len(nodes) for nodes, _ in rules]
+        if math.prod(sizes) > MOST:
+            raise NotEvaluated("too many outcomes")
+        places = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
+        chances = (weights[at] for (_, weights), at in zip(rules, places, strict=True))
+        outcomes = {key: rules[axis][0][places[axis]] for axis, key in enumerate(drawn)}
+        outcomes |= {key: self._joint(key)[places[-1]] for key in joint}
+        return outcomes, reduce(operator.mul, chances, np.ones(1))
+
+    def _joint(self, key: Any) -> Any:
+        return _rng(self.seed + 1, key).integers(-300, 300, len(JOINT)) / 128
+
+    def _draws(self, key: Any) -> Any:
+        if key[0] in self.laws:
+            return self.laws[key[0]].draws(_rng(self.seed + 2, key), DRAWS)
+        return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
+
+    def _mean_of_draws(self, x: Any) -> Any:
+        if ("draws", x) not in self.memo:
+            with self.having({}, along=DRAWS):
+                parts = np.broadcast_to(self.value(x), (DRAWS,)).reshape(BATCHES, -1).mean(axis=1)
+            self.memo["draws", x] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
+        return self.memo["draws", x]
+
+    def integral(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
+        """Return an integral, by the double exponential rule; infinite where it grows without end."""
+        if self.exact:
+            raise NotEvaluated("an integral, in many digits")
+        if (low, high) == (-oo, oo):
+            left, zero = self.integral(function, variable, -oo, sympy.S.Zero), sympy.S.Zero
+            return left + self.integral(function, variable, zero, oo)
+        step = 1 / 16 if self.coarse else 1 / 32
+        u = self._across(np.arange(-4.5, 4.5 + step / 2, step))
+        path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
+        if oo in {high, -low}:
+            end, side = (low, 1) if high == oo else (high, -1)
+            x, slope = self.value(end) + side * np.exp(path), np.exp(path) * slope
+        else:
+            start, width = self.value(low), self.value(high) - self.value(low)
+            x, slope = start + width * special.expit(2 * path), width * slope / (2 * np.cosh(path) ** 2)
+        with self.having({variable: x}, along=len(u)):
+            terms = self.value(function) * slope
+        if np.size(terms) > 3_000_000:
+            raise NotEvaluated("an integral of too many terms")
+        return self._added(_without_overflow(terms))
+
+
+def _without_overflow(terms: Any) -> Any:
+    """Return the terms of an integral with 0 where floats overflow, if those beside are negligible."""
+    bad = ~np.isfinite(terms)
+    sizes = np.where(bad, 0.0, np.abs(np.where(bad, 0, terms)))
+    beside = np.zeros(bad.shape, dtype=bool)
+    beside[1:] |= bad[:-1]
+    beside[:-1] |= bad[1:]
+    if not np.any(sizes[beside] > 1e-20 * sizes.max()):
+        return np.where(bad, 0, terms)
+    if np.all(terms[bad] == np.inf):
+        return terms
+    raise NotEvaluated("an integral that overflows")
+
+
+def _rng(seed: int, key: Any) -> np.random.Generator:
+    return np.random.default_rng([seed, *" ".join(map(str, key)).encode()])
+
+
+@cache
+def _indices(expression: Any) -> tuple[Index, ...]:
+    return tuple(sorted(expression.atoms(Index), key=str))
+
+
+def _constant(point: Point, number: Any) -> Any:
+    if number.is_Rational:
+        return point.number(number)
+    if not number.is_finite:
+        raise NotEvaluated("no number")
+    return point.number(sympy.N(number, mp.dps + 5)._to_mpmath(mp.prec + 16))
+
+
+def _product(point: Point, expression: Any) -> Any:
+    """Return a product; in floats exponentials first add up what they are of, as each may overflow."""
+    exponents = [part.args[0] for part in expression.args if isinstance(part, sympy.exp)]
+    if point.exact or len(exponents) < 2:
+        return reduce(operator.mul, map(point.value, expression.args))
+    others = [point.value(part) for part in expression.args if not isinstance(part, sympy.exp)]
+    return reduce(operator.mul, others, np.exp(reduce(operator.add, map(point.value, exponents))))
+
+
+def _power(point: Point, expression: Any) -> Any:
+    base, exponent = point.value(expression.base), expression.exp
+    if exponent.is_Integer:
+        return base ** int(exponent)
+    if exponent == sympy.S.Half:
+        return point.call("sqrt", base)
+    return base ** point.value(exponent)
+
+
+def _terms(together: Callable[[Any, Any], Any], empty: int) -> Callable[[Point, Any], Any]:
+    def handler(point: Point, expression: Any) -> Any:
+        *inner, (index, low, high) = expression.limits
+        body = expression.func(expression.function, *inner) if inner else expression.function
+        if high == oo:
+            raise NotEvaluated("a sum without end")
+        first, last = point.whole(low), point.whole(high)
+        if last - first > 400 or last < first - 1:
+            raise NotEvaluated("a sum of too many terms, or turned round")
+        value = point.number(empty)
+        for place in range(first, last + 1):
+            with point.having({index: place}):
+                value = together(value, point.value(body))
+        return value
+
+    return handler
+
+
+def _integral(point: Point, expression: Any) -> Any:
+    *inner, limits = expression.limits
+    return point.integral(
+        sympy.Integral(expression.function, *inner) if inner else expression.function, *limits
+    )
+
+
+def _derivative(point: Point, expression: Any) -> Any:
+    """Return a derivative by a symbol or a component, from both sides of it."""
+    variable, *more = expression.variables
+    body = sympy.Derivative(expression.expr, *more) if more else expression.expr
+    if not point.exact:
+        raise NotEvaluated("a derivative, in floats")
+    step, ends = mp.mpf(10) ** (-mp.dps // 3), []
+    for side in (1, -1):
+        moved = point.value(variable) + side * step
+        if isinstance(variable, Indexed):
+            key = (variable.base, *map(point.whole, variable.indices))
+            with point.having({}, {key: moved}):
+                ends.append(point.value(body))
+        else:
+            with point.having({variable: moved}):
+                ends.append(point.value(body))
+    return (ends[0] - ends[1]) / (2 * step)
+
+
+def _dot(point: Point, dot: Any) -> Any:
+    left, first, right, second = dot.args
+    ends = point.whole(first), point.whole(second)
+    places = range(1, point.whole(dot.size) + 1)
+    state = ("dot", left, right, *ends)
+    if state not in point.memo:
+        point.memo[state] = reduce(
+            operator.add,
+            (point.component(left, ends[0], at) * point.component(right, ends[1], at) for at in places),
+        )
+    return point.memo[state]
+
+
+def _entropy(point: Point, entropy: Any) -> Any:
+    row, total = point.row(*entropy.args)
+    return reduce(operator.add, (point.call("exp", x - total) * (total - x) for x in row))
+
+
+def _extreme(largest: bool) -> Callable[[Any, Any], Any]:
+    def pair(x: Any, y: Any) -> Any:
+        if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf):
+            return (max if largest else min)(x, y)
+        return (np.maximum if largest else np.minimum)(x, y)
+
+    return pair
+
+
+def _piecewise(point: Point, expression: Any) -> Any:
+    for part, condition in expression.args:
+        if holds(condition, point):
+            return point.value(part)
+    raise NotEvaluated("no case of it applies")
+
+
+def _sign(x: Any) -> Any:
+    return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
+
+
+def holds(condition: Any, point: Point) -> bool:
+    """Return whether a relation or a combination of relations holds at a point.
+
+    Raises:
+        NotEvaluated: that is not told.
+    """
+    if isinstance(condition, sympy.And | sympy.Or):
+        both = all if isinstance(condition, sympy.And) else any
+        return both(holds(part, point) for part in condition.args)
+    if not isinstance(condition, Relational):
+        return bool(condition)
+    left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
+    same = bool(abs(left - right) <= 1e-13 * max(abs(left), abs(right), 1e-9))
+    if isinstance(condition, sympy.Eq | sympy.Ne):
+        return same == isinstance(condition, sympy.Eq)
+    return (
+        condition.rel_op in "<=>=" and same or not same and bool((left < right) == ("<" in condition.rel_op))
+    )
+
+
+_FLOATS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(np, name)
+        for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")
+    },
+    **{name: getattr(special, name) for name in ("erf", "erfc", "gamma")},
+    "atan": np.arctan,
+    "loggamma": special.gammaln,
+    "besselk": special.kv,
+    "besseli": special.iv,
+    "besselj": special.jv,
+}
+
+
+def _function(point: Point, expression: Any) -> Any:
+    """Return a function of mpmath's; NumPy's or SciPy's in floats where there is one."""
+    name = {"polygamma": "psi", "ceiling": "ceil"}.get(expression.func.__name__, expression.func.__name__)
+    if not hasattr(mp, name):
+        raise NotEvaluated(f"{name} is not evaluated")
+    return point.call(name, *map(point.value, expression.args))
+
+
+_LARGER, _SMALLER = _extreme(largest=True), _extreme(largest=False)
+_HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
+    sympy.Number: _constant,
+    sympy.NumberSymbol: _constant,
+    sympy.core.numbers.ImaginaryUnit: lambda point, _: mp.j if point.exact else 1j,
+    sympy.Add: lambda point, node: reduce(operator.add, map(point.value, node.args)),
+    sympy.Mul: _product,
+    sympy.Pow: _power,
+    sympy.Abs: lambda point, node: abs(point.value(node.args[0])),
+    sympy.sign: lambda point, node: _sign(point.value(node.args[0])),
+    sympy.Max: lambda point, node: reduce(_LARGER, map(point.value, node.args)),
+    sympy.Min: lambda point, node: reduce(_SMALLER, map(point.value, node.args)),
+    sympy.Sum: _terms(operator.add, 0),
+    sympy.Product: _terms(operator.mul, 1),
+    sympy.Integral: _integral,
+    sympy.Derivative: _derivative,
+    sympy.Piecewise: _piecewise,
+    sympy.KroneckerDelta: lambda point, node: point.number(int(operator.eq(*map(point.whole, node.args)))),
+    Indexed: lambda point, node: point.component(node.base, *map(point.whole, node.indices)),
+    vocabulary.E: lambda point, node: point.mean(node.args[0]),
+    vocabulary.Var: lambda point, node: point.value(node.definition),
+    vocabulary.Cov: lambda point, node: point.value(node.definition),
+    vocabulary.Quantile: None,
+    vocabulary.Dot: _dot,
+    vocabulary.Softmax: lambda point, node: point.call(
+        "exp", point.value(node.args[0]) - point.row(*node.args)[1]
+    ),
+    vocabulary.Entropy: _entropy,
+    vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],
+    vocabulary.Largest: lambda point, node: reduce(_LARGER, point.row(*node.args)[0]),
+    vocabulary.Indicator: lambda point, node: (point.value(node.args[0]) > 0) * point.number(1),
+    sympy.Function: _function,
+}
+
+
+@cache
+def _handler(kind: Any) -> Callable[[Point, Any], Any] | None:
+    return next((_HANDLERS[base] for base in kind.__mro__ if base in _HANDLERS), None)
+
+
+def evaluated(expression: Any, point: Point) -> Any:
+    """Return the value of an expression at a point: a number, infinite for some integrals, or an array of draws.
+
+    Raises:
+        NotEvaluated: it has none.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            value = point.value(expression)
+    except (ArithmeticError, AttributeError, ClaimError, LookupError, TypeError, ValueError) as error:
+        raise NotEvaluated(f"{type(error).__name__}: {error}") from error
+    if isinstance(value, mpmath.mpc) and abs(value.imag) <= mp.mpf(10) ** (8 - mp.dps) * abs(value.real):
+        value = value.real
+    if isinstance(value, mpmath.mpf | mpmath.mpc):
+        if not mp.isfinite(value):
+            raise NotEvaluated("no finite value")
+    elif np.any(np.isnan(value)):
+        raise NotEvaluated("no value")
+    return value.reshape(()).item() if isinstance(value, np.ndarray) and value.size == 1 else value
