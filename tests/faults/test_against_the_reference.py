@@ -17,7 +17,6 @@ from verify.engine.measure import control_record, judged
 from verify.evidence import Check, ClaimRecord, ControlRecord, Record, RunRecord
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
-from verify.former.claim import several
 from verify.former.words import Words
 
 ERRORS = 6.0
@@ -81,7 +80,7 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     """And so are relations, labels, words of controls; values computed without draws to their rounding."""
     known, tolerance = reference.claim(name), reference.run.settings.tolerance
     claim, derived = CATALOGUE[name], derivation(name)
-    facts = several(claim.facts(derived))
+    facts = claim.exact_values(derived)
     planned = experiment(name, tolerance)
     now = Words(claim, derived, facts, planned).spoken(planned)
     # Whatever the verdict: it is what a sample decides, and not compared.

@@ -351,6 +351,9 @@ def _binomial(above: int, below: int) -> Integer:
 
 mu_q, mu_k = symbols("mu_q mu_k", real=True)
 sigma_q, sigma_k = symbols("sigma_q sigma_k", positive=True)
+gamma_q, gamma_k = symbols("gamma_q gamma_k", real=True)
+kappa_q, kappa_k = symbols("kappa_q kappa_k", positive=True)
+"""Mean, standard deviation, skewness and kurtosis of the components of queries and of keys."""
 
 UNIT = Law("mean 0 and variance 1", (S.One, S.Zero, S.One))
 NORMAL_LAW = normal()

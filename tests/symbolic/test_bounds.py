@@ -1,0 +1,342 @@
+"""Bounds whose excess is stated, and earlier chains put into lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import (
+    Abs,
+    Derivative,
+    Eq,
+    Ge,
+    Integral,
+    Le,
+    S,
+    Symbol,
+    cos,
+    exp,
+    gamma,
+    log,
+    oo,
+    pi,
+    sqrt,
+    symbols,
+    tanh,
+)
+
+from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
+from verify.symbolic.chains import Chain, Line, LineCheck, StepError
+from verify.symbolic.signs import Signs
+from verify.symbolic.vocabulary import (
+    E,
+    Entropy,
+    Family,
+    Index,
+    Largest,
+    Softmax,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    n,
+    over_keys,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    squares,
+)
+
+x, y = symbols("x y", real=True)
+t, u, w, Z, c, M = symbols("t u w Z c M", positive=True)
+bounded, ordered = Family("x", n), Family("z", n)
+row = s[a, j]
+p = Softmax(row, j)
+p_l, p_1 = Softmax(s[a, l], l), Softmax(s[a, i], i)
+
+VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (row**2, ()),
+    ((row - s[a, l]) ** 2, ()),
+    (score**4, ()),
+    (1 - p, ()),
+    (p - p**2, ()),
+    (1 - p * p_l, ()),
+    (1 - p - p_l, ()),
+    (1 - squares(row), ()),
+    (E(squares(row)) * sigma**2 / 2, ()),
+    (over_keys(p * (Largest(s[a, l], l) - row)) / sigma**2, ()),
+    (Entropy(row, j) + Var(score), ()),
+    (1 + x**2 - 2 * x, ()),
+    (x**2 - 2 * x * y + y**2, ()),
+    (x**4 - x + 1, ()),
+    (u**3 - 3 * u + 2, ()),
+    ((x / Z) ** 2, ()),
+    (log(n), ()),
+    (n - 1, ()),
+    (n**2 - n, ()),
+    (exp(sigma**2) - 1, ()),
+    (1 - exp(-(x**2) / (4 * sigma**2)), ()),
+    (Z**-2 - (Z + c * u) ** -2, ()),
+    (1 / (1 + exp(x)), ()),
+    (1 - 1 / (1 + exp(x)), ()),
+    (1 - tanh(x), ()),
+    (2 - 2 * cos(x), ()),
+    (exp(x) - 1 - x, ()),
+    (u - 1 - log(u), ()),
+    (log(1 + u + t) - log(1 + u), ()),
+    (sqrt(u + 1) - sqrt(u), ()),
+    (Integral(exp(-w) * w ** (d / 2 - 1), (w, 0, oo)), ()),
+    (Integral(x, (x, 0, u)), ()),
+    (M - bounded[j], (Le(Abs(bounded[j]), M),)),
+    (M + bounded[l], (Le(Abs(bounded[j]), M),)),
+    (2 * M - bounded[j] - bounded[l], (Le(Abs(bounded[j]), M),)),
+    (M**2 - bounded[j] ** 2, (Le(Abs(bounded[j]), M),)),
+    (ordered[1] - ordered[l], (Ge(ordered[1], ordered[j]),)),
+    (n - exp(sigma**2) + 1, (n > exp(sigma**2) - 1,)),
+    (1 - u, (u < 1,)),
+    (x * (1 - x), (Ge(x, 0), Le(x, 1))),
+    (u * log(d - 1), (d > 1,)),
+)
+HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
+    (row, ()),
+    (p - 1, ()),
+    (1 - 2 * p, ()),
+    (1 - p - p, ()),
+    (1 - Softmax(row, j) - Softmax(2 * s[a, l], l), ()),
+    (row - Largest(s[a, l], l), ()),
+    (Largest(s[a, l], l) - s[b, j], ()),
+    (over_keys(row), ()),
+    (x**3, ()),
+    (u**3 - 3 * u + S(19) / 10, ()),
+    (x**4 - 3 * x + 1, ()),
+    (n - 2, ()),
+    (1 - u, ()),
+    (log(u), ()),
+    (1 - exp(x), ()),
+    (Integral(u, (u, 1, 0)), ()),
+    (Integral(x, (x, -1, u)), ()),
+    (M - bounded[j], ()),
+    (bounded[j] - M, (Le(Abs(bounded[j]), M),)),
+    (ordered[2] - ordered[l], (Ge(ordered[1], ordered[j]),)),
+    (1 - x**2, (Ge(x, 0),)),
+    (1 + x - exp(x), ()),
+)
+
+
+@pytest.mark.parametrize(("expression", "given"), VISIBLE, ids=str)
+def test_that_it_is_not_negative_is_visible(expression: Any, given: tuple[Any, ...]) -> None:
+    """Each kind of the closed list is seen, and its negative is not."""
+    assert Signs(given).nonnegative(expression)
+    assert not Signs(given).positive(-expression)
+
+
+@pytest.mark.parametrize(("expression", "given"), HIDDEN, ids=str)
+def test_what_may_be_negative_is_not_visible(expression: Any, given: tuple[Any, ...]) -> None:
+    """What is negative somewhere is never taken."""
+    assert not Signs(given).nonnegative(expression)
+
+
+def refused(check: LineCheck, before: Any, after: Any, relation: Any) -> str:
+    """Return why a check refuses a line."""
+    with pytest.raises(StepError) as caught:
+        check.decide(before, after, relation)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+WEIGHTED, LARGEST = E(over_keys(p * row)) / sigma**2, E(Largest(s[a, l], l)) / sigma**2
+
+
+def test_a_bound_has_a_stated_excess() -> None:
+    """A bound is taken with its excess, in either direction."""
+    no_average = E(over_keys(p * (Largest(s[a, l], l) - row))) / sigma**2
+    at_most(no_average).decide(WEIGHTED, LARGEST, "≤")
+    at_least(sigma**2 * E(squares(row)) / 2).decide(
+        log(n) - sigma**2 * (1 - E(squares(row))) / 2, log(n) - sigma**2 / 2, "≥"
+    )
+    x_over = u / (Z + c * u) ** 2
+    at_most(u * (1 / Z**2 - 1 / (Z + c * u) ** 2)).decide(x_over, u / Z**2, "≤")
+    at_most(c**2 * u**2 / (Z**2 * (Z + c * u))).decide(1 / Z - c * u / Z**2, 1 / (Z + c * u), "≤")
+
+
+def test_a_tangent_of_one_over_a_square_lies_below() -> None:
+    """The bound for any number of keys: a convex function lies above its tangent at any number."""
+    total = Z + c * u
+    excess = (total - t) ** 2 * (2 * total + t) / (t**3 * total**2)
+    at_most(excess).decide(3 / t**2 - 2 * total / t**3, 1 / total**2, "≤")
+
+
+def test_an_excess_of_the_wrong_sign_is_refused() -> None:
+    """The excess has to be what the relation says is larger."""
+    assert "visible" in refused(at_most(-(x**2)), x**2, S.Zero, "≤")
+    assert "visible" in refused(at_least(-(x**2)), S.Zero, x**2, "≥")
+    assert "do not differ" in refused(at_most(x**2), x**2, S.Zero, "≤")
+
+
+def test_an_excess_has_to_be_the_difference() -> None:
+    """What is visibly positive, but not the difference, decides nothing."""
+    assert "do not differ" in refused(at_most(2 * x**2), y, y + x**2, "≤")
+    assert "do not differ" in refused(at_most(E(squares(row))), log(n), log(n) + 2 * E(squares(row)), "≤")
+
+
+def test_a_bound_is_for_its_own_relations() -> None:
+    """An upper bound is no lower one and no equation."""
+    for relation in ("≥", ">", "=", "~", "⇔"):
+        assert "≤ or <" in refused(at_most(x**2), y, y + x**2, relation)
+
+
+def test_a_strict_bound_needs_a_positive_excess() -> None:
+    """A square may vanish, what is 1 more does not."""
+    assert "positive" in refused(at_most(x**2), y, y + x**2, "<")
+    at_most(1 + x**2).decide(y, y + 1 + x**2, "<")
+
+
+def test_what_is_given_is_said() -> None:
+    """Conditions that a bound needs are among its assumptions."""
+    check = at_least(n - 2, given=(Ge(n, 2),))
+    check.decide(n, S(2), "≥")
+    assert len(check.assumes) == 1
+    assert "visible" in refused(at_least(n - 2), n, S(2), "≥")
+
+
+def tangent() -> Chain:
+    """Return that 1/Z lies above its tangent, for any positive symbols."""
+    return Chain(
+        1 / Z - c * u / Z**2,
+        Line(1 / (Z + c * u), "convex", at_most(c**2 * u**2 / (Z**2 * (Z + c * u))), "≤"),
+    )
+
+
+def test_a_bound_is_put_in_under_means_and_sums() -> None:
+    """A bound at values of its symbols is averaged, summed and integrated where it is put in."""
+    total, one = over_keys(exp(s[a, l]), l), exp(row)
+    check = earlier(tangent(), at={Z: total, u: one, c: 1})
+    before, after = 1 / total - one / total**2, 1 / (total + one)
+    check.decide(E(over_keys(before)), E(over_keys(after)), "≤")
+    check.decide(-E(over_keys(after)), -E(over_keys(before)), "≤")
+    falling = earlier(tangent(), at={u: w, Z: 1})
+    falling.decide(Integral(1 - c * w, (w, 0, 1)), Integral(1 / (1 + c * w), (w, 0, 1)), "≤")
+    assert "gives ≤" in refused(check, E(over_keys(before)), E(over_keys(after)), "≥")
+
+
+def test_values_are_such_as_their_symbols_are() -> None:
+    """What was shown for positive numbers is not put in for any number."""
+    check = earlier(tangent(), at={Z: row, u: 1, c: 1})
+    assert "Z is positive" in refused(check, 1 / row - 1 / row**2, 1 / (row + 1), "≤")
+
+
+SMALL = Chain(S.One / (1 + x**2), Line(S.One, "a square", at_most(x**2 / (1 + x**2)), "≤"))
+
+
+def test_a_bound_is_put_in_where_the_slope_is_visible() -> None:
+    """A bound turns under what falls, stays under what rises, and is refused under what does neither."""
+    small, check = SMALL.start, earlier(SMALL)
+    check.decide(exp(small), exp(S.One), "≤")
+    check.decide(t * small, t, "≤")
+    check.decide(t / small, t, "≥")
+    check.decide(Z - log(small), Z, "≥")
+    assert "gives ≥" in refused(check, t / small, t, "≤")
+    assert "one way" in refused(check, y * small, y, "≤")
+    assert "one way" in refused(check, cos(7 * small), cos(7), "≤")
+    assert "one way" in refused(check, small**2 - small, S.Zero, "≤")
+    assert "gives ≤" in refused(check, small, S.One, "<")
+
+
+def test_a_backward_integral_turns_no_bound_silently() -> None:
+    """From high to low an integral has the other sign."""
+    inside = Chain(w * exp(-w), Line(w, "below 1", at_most(w * (1 - exp(-w))), "≤"))
+    earlier(inside).decide(Integral(w * exp(-w), (w, 0, 1)), Integral(w, (w, 0, 1)), "≤")
+    assert refused(earlier(inside), Integral(w * exp(-w), (w, 1, 0)), Integral(w, (w, 1, 0)), "≤")
+
+
+class Taken(LineCheck):
+    """A check that takes any line."""
+
+    words = "taken"
+
+    def decide(self, before: Any, after: Any, relation: Any) -> None:
+        """Take it."""
+
+
+def test_an_equation_is_put_in_anywhere_and_read_from_either_side() -> None:
+    """An equation needs no slope, and may be read backwards."""
+    size = Chain(E(score**2), Line(d, "variance", Taken()))
+    check = earlier(size)
+    check.decide(cos(E(score**2)), cos(d), "=")
+    check.decide(Var(score) / d, Var(score) / E(score**2), "=")
+    check.decide(Eq(c * E(score**2), 1), Eq(c * d, 1), "⇔")
+    assert "put in" in refused(check, cos(E(score**2)), cos(2 * d), "=")
+    assert "no part" in refused(check, cos(E(score**3)), d, "=")
+
+
+def test_an_equation_of_a_parameter_is_put_in_under_its_derivative() -> None:
+    """Moments of a characteristic function: its second derivative at 0, of what the function was shown to be."""
+    angle = Symbol("t", real=True)
+    function = E(exp(S.ImaginaryUnit * angle * score))
+    shown = Chain(function, Line((1 + angle**2) ** (-d / 2), "characteristic function", Taken()))
+    before = -Derivative(function, (angle, 2))
+    earlier(shown).decide(before, -Derivative((1 + angle**2) ** (-d / 2), (angle, 2)), "=")
+
+
+def test_a_leading_term_never_becomes_equal() -> None:
+    """What is only the leading term may be put in as a factor of a leading term, and nowhere else."""
+    leading = Chain(n**2 + n, Line(n**2, "leading", Taken(), "~"))
+    earlier(leading).decide(3 * sqrt(n**2 + n), 3 * n, "~")
+    assert "~" in refused(earlier(leading), n**2 + n, n**2, "=")
+    assert "~" in refused(earlier(leading), n**2 + n, n**2, "≤")
+    assert "~" in refused(earlier(leading), n**2 + n + x, n**2 + x, "~")
+    assert "~" in refused(earlier(SMALL), SMALL.start, S.One, "~")
+
+
+def test_a_chain_that_does_not_hold_is_put_in_nowhere() -> None:
+    """A line rests on what was derived."""
+    wrong = Chain(x, Line(x - 1, "wrong", at_most(-S.One), "≤"))
+    assert "line 1" in refused(earlier(wrong), x, x - 1, "≤")
+
+
+def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
+    """A chain for n > 2 is not put in at n = 2, and its condition is said."""
+    many = Chain(n, Line(S(2), "more", at_least(n - 2, given=(n > 2,)), "≥"), given=(n > 2,))
+    assert earlier(many).assumes
+    earlier(many, at={n: d + 2}).decide(d + 2, S(2), "≥")
+    assert "state" in refused(earlier(many, at={n: d}), d, S(2), "≥")
+    earlier(many, at={n: d}, given=(d > 2,)).decide(d, S(2), "≥")
+
+
+def test_different_places_are_not_summed_over_as_equal_ones() -> None:
+    """What holds for two different keys is not put into a sum over all pairs."""
+    products = Chain(E(score_of(a, j) * score_of(a, l)), Line(S.Zero, "independent", Taken()))
+    double = over_keys(over_keys(E(score_of(a, j) * score_of(a, l)), j), l)
+    assert "different" in refused(earlier(products), double, over_keys(over_keys(S.Zero, j), l), "=")
+
+
+def test_values_are_put_in_without_capture() -> None:
+    """A variable that is summed over is renamed where a value speaks of one of its name."""
+    total = over_keys(s[a, l] * s[a, j], l)
+    put = put_in(total, {j: l})
+    assert put.function.atoms(Index) == {a, l, put.limits[0][0]}
+    assert put.limits[0][0] != l
+    assert put_in(over_keys(row), {j: l}) == over_keys(row)
+
+
+def test_a_part_of_a_sum_or_product_is_replaced() -> None:
+    """Parts are found among terms and factors, with another sign too."""
+    assert replaced(2 * x * y * t, x * y, Z) == 2 * Z * t
+    assert replaced(x - y + t, y - x, Z) == t - Z
+    assert replaced(exp(2 * x - 2 * y), x - y, Z) == exp(2 * Z)
+    assert replaced(q[a, i] * k[j, i], score, Z) == q[a, i] * k[j, i]
+
+
+def test_the_size_of_a_score_from_below() -> None:
+    """The product of the sizes in two dimensions, and the upper bound of the next one's, under what falls."""
+    root = sqrt(2 * d / pi)
+    size = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
+    above = Chain(size, Line(root, "above", Taken(), "≤"))
+    following = put_in(size, {d: d + 1})
+    earlier(above, at={d: d + 1}).decide(2 * d / pi / following, 2 * d / pi / sqrt(2 * (d + 1) / pi), "≥")

@@ -1,0 +1,375 @@
+"""Bounds: what the larger side has more is stated and visibly not negative; earlier chains are put in.
+
+``at_most(excess)`` says that the line before is at most this one, and by how much; ``signs`` sees that the
+excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand inside
+of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed and
+integrated where it is put in, and needs no step of its own for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import (
+    Add,
+    Derivative,
+    Dummy,
+    Eq,
+    IndexedBase,
+    Integral,
+    Limit,
+    Max,
+    Min,
+    Mul,
+    Pow,
+    S,
+    Subs,
+    Sum,
+    sympify,
+)
+
+from verify.errors import ClaimError
+from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
+from verify.symbolic.modular import decide_equality
+from verify.symbolic.signs import MEANS, RISING, Signs
+from verify.symbolic.vocabulary import (
+    BINDERS,
+    Index,
+    Largest,
+    Laws,
+    LogSumExp,
+    Softmax,
+    free_indices,
+    range_of,
+)
+
+_RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
+
+_TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
+
+
+@dataclass(frozen=True)
+class _Excess(LineCheck):
+    """What decides a bound whose excess is stated."""
+
+    excess: Any
+    relations: tuple[Relation, Relation]
+    given: tuple[Any, ...] = ()
+    assumed: Laws | None = field(default=None, hash=False)
+
+    @property
+    def words(self) -> str:
+        return "what one side has more is not negative"
+
+    @property
+    def laws(self) -> Laws | None:
+        return self.assumed
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return said(self.given)
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation not in self.relations:
+            wanted = " or ".join(self.relations)
+            raise StepError(f"the line is related by {relation}, but this check is for {wanted}")
+        less, more = (before, after) if relation in "≤<" else (after, before)
+        try:
+            decide_equality(more - less, self.excess, self.laws)
+        except StepError as error:
+            raise StepError(f"the lines do not differ by the stated excess {self.excess}: {error}") from error
+        if not Signs(self.given).nonnegative(self.excess, strict=relation in "<>"):
+            wanted = "positive" if relation in "<>" else "not negative"
+            raise StepError(
+                f"it is not visible that the excess {self.excess} is {wanted}; write it in squares, weights, "
+                "1 less a weight, … or state what it needs as given=(…)"
+            )
+
+
+def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
+    """Decide that the line before is at most this one, which is larger by the ``excess``.
+
+    Args:
+        excess: This line less the one before, written so that it is visibly not negative (for "<" positive).
+        given: Inequalities between symbols that it needs, such as ``(n > 2,)`` or ``(Le(Abs(x[j]), M),)``.
+        laws: The laws of the families, where the difference is the excess only under them.
+
+    Example:
+        >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
+        ...      at_most(E(over_keys(Softmax(s[a, j], j) * (Largest(s[a, l], l) - s[a, j])))), "≤")
+    """
+    return _Excess(sympify(excess), ("≤", "<"), given, laws)
+
+
+def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
+    """Decide that the line before is at least this one, which is smaller by the ``excess``, as in ``at_most``."""
+    return _Excess(sympify(excess), ("≥", ">"), given, laws)
+
+
+@dataclass(frozen=True)
+class _Earlier(LineCheck):
+    """What decides a line into which an established chain was put."""
+
+    chain: Chain = field(hash=False)
+    at: Mapping[Any, Any] = field(default_factory=dict, hash=False)
+    given: tuple[Any, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return f"by {self.chain.title or self.chain.name or 'an earlier chain'}"
+
+    @property
+    def laws(self) -> Laws | None:
+        laws = [line.check.laws for line in self.chain.lines if line.check.laws is not None]
+        return {family: law for each in laws for family, law in each.items()} if laws else None
+
+    @property
+    def cites(self) -> Theorem | None:
+        return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        inherited = (words for line in self.chain.lines for words in line.check.assumes)
+        return tuple(dict.fromkeys((*said(self.given), *said(self.chain.given), *inherited)))
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        for number, checked in enumerate(self.chain.checked, 1):
+            if not checked.holds:
+                raise StepError(f"{self.words}: line {number} of it does not hold: {checked.problem}")
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        self._require(values)
+        old, new, kind = put_in(self.chain.start, values), put_in(self.chain.end, values), self.chain.relation
+        pairs: list[tuple[Any, Any]] = [(before, after)]
+        if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
+            # An equation put into a side of another: the two say the same.
+            pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
+            relation = "=" if relation == "⇔" else relation
+        for left, right in pairs:
+            problems = [
+                self._problem(left, right, relation, *reading)
+                for reading in ((old, new, kind), (new, old, _TURNED[kind]))
+            ]
+            if all(problems):
+                raise StepError(f"{self.words}: {max(problems, key=_telling)}")
+
+    def _require(self, values: Mapping[Any, Any]) -> None:
+        """Raise where a value is not such as its symbol is, or where the chain's conditions do not hold there."""
+        signs = Signs(self.given)
+        for symbol, value in values.items():
+            demands = {
+                "positive": not symbol.is_positive or signs.positive(value),
+                "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
+                "real": not symbol.is_real or signs.real(value),
+                "a whole number": not symbol.is_integer or bool(value.is_integer),
+            }
+            for word, holds in demands.items():
+                if not holds:
+                    raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
+        for condition in self.chain.given:
+            there = put_in(condition, values)
+            if there != condition and there != S.true:
+                if there == S.false or not signs.nonnegative(
+                    there.gts - there.lts, strict=there.rel_op in "<>"
+                ):
+                    raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
+
+    def _problem(
+        self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
+    ) -> str:
+        """Return why ``after`` is not what ``before`` comes to with ``old`` replaced; empty where it is."""
+        filled = replaced(before, old, new)
+        if kind == "=" and filled != before:
+            if equal(filled, after) or equal(filled, replaced(after, old, new)):
+                return self._coinciding(before, old) or _unequal(kind, relation)
+            return f"put in for {old}, it gives {filled}, which is not this line"
+        signs = Signs((*self.given, *self.chain.given))
+        hole = Dummy(
+            "X",
+            real=(signs.real(old) and signs.real(new)) or None,
+            positive=(signs.positive(old) and signs.positive(new)) or None,
+            nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
+        )
+        problem = f"no part of the line is written as {old}"
+        for opened in _openings(before, old, hole):
+            filled = opened.xreplace({hole: new})
+            if equal(filled, after):
+                return self._coinciding(before, old) or _related(opened, hole, kind, relation, signs)
+            if filled == replaced(before, old, new):
+                problem = f"put in for {old}, it gives {filled}, which is not this line"
+        return problem
+
+    def _coinciding(self, line: Any, old: Any) -> str:
+        """Return what is wrong where the chain speaks of different places, and a sum of the line of equal ones."""
+        sides = Add(self.chain.start, self.chain.end, evaluate=False)
+        sums = (part for part in line.atoms(Sum) if replaced(part, old, S.Zero) != part)
+        summed = {limit[0] for part in sums for limit in part.limits}
+        sizes: dict[Any, list[Any]] = {}
+        for index in free_indices(sides):
+            with suppress(ClaimError):
+                sizes.setdefault(range_of(sides, index), []).append(self.at.get(index, index))
+        for places in sizes.values():
+            if len(places) > 1 and summed & set(places):
+                both = " and ".join(sorted(map(str, places)))
+                return f"it speaks of different {both}, which the line sums over, equal ones too"
+        return ""
+
+
+def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide a line by what an established chain shows, put in for a part of the line before.
+
+    An equation may be put in anywhere and read from either side. A bound may be put in where the line visibly
+    goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what has a sign.
+
+    Args:
+        chain: The chain, whose lines hold.
+        at: Values of the chain's symbols, where it is put in at these.
+        given: Inequalities under which the line goes one way, or the chain holds at these values.
+
+    Example:
+        >>> tangent = Chain(1/Z - c*x/Z**2, Line(1/(Z + c*x), "…", at_most(c**2*x**2/(Z**2*(Z + c*x))), "≤"))
+        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", earlier(tangent, at={Z: total, x: exp(s[a, j]), c: 1}), "≤")
+    """
+    return _Earlier(chain, at or {}, given)
+
+
+def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
+    """Yield ways to write an expression with a hole for ``old``: where it is written, or all of it less or over it."""
+    if not old.is_number:
+        opened = replaced(x, old, hole)
+        if opened.has(hole):
+            yield opened
+    if equal(x, old):
+        yield hole
+    elif not (old.is_number or x.is_number):
+        yield from (x / old * hole, x * old / hole)
+        if isinstance(x, Add):
+            yield x - old + hole
+
+
+def _telling(problem: str) -> int:
+    """Return how far a reading came before it failed."""
+    return 0 if problem.startswith("no part") else 1 if problem.startswith("put in for") else 2
+
+
+def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:
+    """Return why a line with ``kind`` put in for the hole does not stand so to the one before; empty if it does."""
+    if "~" in (kind, relation):
+        power = opened.as_independent(hole, as_Add=False)[1]
+        alone = power == hole or (isinstance(power, Pow) and power.base == hole and not power.exp.has(hole))
+        if kind == relation and alone:
+            return ""
+        return "a leading term is no equal: put it in as a factor, and relate the line by ~"
+    if "⇔" in (kind, relation) or kind == "=":
+        whole = kind == "=" or opened == hole
+        return (
+            ""
+            if kind == relation and whole
+            else f"it shows {kind}, so the line does not follow with {relation}"
+        )
+    way = slope(opened, hole, signs, strict=relation in "<>")
+    if way == 0:
+        return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
+    follows = kind if way > 0 else _TURNED[kind]
+    weaker = {"<": "≤", ">": "≥"}.get(follows)
+    return "" if relation in {follows, weaker} else f"put in there the bound gives {follows}, not {relation}"
+
+
+def _unequal(kind: Relation, relation: Relation) -> str:
+    return "" if kind == relation else f"it shows {kind}, so the line does not follow with {relation}"
+
+
+def equal(before: Any, after: Any) -> bool:
+    """Return whether two expressions are decided to be equal, by algebra alone."""
+    try:
+        decide_equality(before, after)
+    except StepError:
+        return False
+    return True
+
+
+def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
+    """Return 1 where an expression visibly rises with a symbol, -1 where it falls, 0 where neither is visible.
+
+    Where not ``strict``, it may also stay level.
+    """
+    if x == hole:
+        return 1
+    moving = [part for part in x.args if part.has(hole)]
+    if isinstance(x, MEANS):
+        limits = getattr(x, "limits", ())
+        forward = all(signs.nonnegative(high - low + int(isinstance(x, Sum))) for _, low, high in limits)
+        return slope(x.args[0], hole, signs.within(limits), strict=strict) * (
+            forward and moving == [x.args[0]]
+        )
+    if isinstance(x, (Add, Max, Min, Largest, LogSumExp, *RISING)):
+        ways = {slope(part, hole, signs, strict=strict) for part in moving}
+        return ways.pop() if len(ways) == 1 else 0
+    if isinstance(x, Mul) and len(moving) == 1:
+        rest = x / moving[0]
+        sign = signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict)
+        return slope(moving[0], hole, signs, strict=strict) * sign
+    if (
+        isinstance(x, Pow)
+        and moving == [x.base]
+        and signs.nonnegative(x.base, strict=not x.exp.is_nonnegative)
+    ):
+        sign = signs.nonnegative(x.exp, strict=strict) - signs.nonnegative(-x.exp, strict=strict)
+        return slope(x.base, hole, signs, strict=strict) * sign
+    if x.atoms(*MEANS, *BINDERS):
+        return 0
+    rate = x.diff(hole)
+    return signs.nonnegative(rate, strict=strict) - signs.nonnegative(-rate, strict=strict)
+
+
+def replaced(x: Any, old: Any, new: Any) -> Any:
+    """Return an expression with ``new`` wherever ``old`` is written, also as some of the terms or factors."""
+    if x == old:
+        return new
+    if isinstance(x, IndexedBase) or not x.args:
+        return x
+    # What a sum or a derivative runs over is no place to put something in.
+    inner = x.args[:1] if isinstance(x, _RUNNING) else x.args
+    args = [*(replaced(part, old, new) for part in inner), *x.args[len(inner) :]]
+    if any(part is not kept for part, kept in zip(args, x.args, strict=True)):
+        x = x.func(*args)
+    if isinstance(x, Pow) and isinstance(old, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
+        return new ** (x.exp / old.exp)
+    if isinstance(x, Mul) and isinstance(old, Mul):
+        number, factors = old.as_coeff_Mul()
+        if set(Mul.make_args(factors)) <= set(x.args):
+            return x / factors * new / number
+    if isinstance(x, Add) and isinstance(old, Add):
+        number, leading = old.args[0].as_coeff_Mul()
+        for ratio in [
+            times / number for times, term in (part.as_coeff_Mul() for part in x.args) if term == leading
+        ]:
+            rest = Add(x, *(-ratio * term for term in old.args))
+            if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
+                return rest + ratio * new
+    return x
+
+
+def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
+    """Return an expression at values of its symbols; a variable that is summed over is none of them.
+
+    Such a variable gets another name where a value speaks of one of its name.
+    """
+    if x in values:
+        return values[x]
+    if isinstance(x, IndexedBase) or not x.args:
+        return x
+    bound = [limit[0] for limit in x.limits] if isinstance(x, Sum | Integral) else []
+    if isinstance(x, BINDERS) and not isinstance(x, Softmax):
+        bound = [x.args[1]]
+    inner = {symbol: value for symbol, value in values.items() if symbol not in bound}
+    taken = set().union(*(value.free_symbols for value in inner.values())) & set(bound)
+    fresh = {name: type(name)(f"{name}'") if isinstance(name, Index) else name.as_dummy() for name in taken}
+    return x.func(*(put_in(part.xreplace(fresh), inner) for part in x.args)) if inner else x
+
+
+def said(given: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return conditions in words."""
+    return tuple(str(relation) for relation in given)

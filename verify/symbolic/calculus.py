@@ -1,0 +1,417 @@
+"""The moment calculus: the value of a mean of products of dot products, for every size.
+
+A product of sums over components is one sum over several indices, and a mean of independent components depends
+only on which of these indices coincide. So each way to let them coincide is counted, with falling factorials
+d(d - 1)…, and contributes a product of moments: E(q·k)⁴ is d·E q⁴ E k⁴ + 3d(d - 1)·(E q² E k²)² where means are 0.
+Sums over queries and keys are counted alike, so that a mean over all pairs has its exact value as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+from sympy import (
+    Dummy,
+    Expr,
+    Indexed,
+    KroneckerDelta,
+    Poly,
+    PolynomialError,
+    S,
+    Sum,
+    collect,
+    expand,
+    factor,
+    sympify,
+)
+from sympy.polys.domains import QQ
+from sympy.polys.rings import ring
+
+from verify.errors import ClaimError
+from verify.symbolic.chains import Chain, Line
+from verify.symbolic.vocabulary import (
+    Cov,
+    Dot,
+    E,
+    Family,
+    Index,
+    Law,
+    Laws,
+    Quantile,
+    Var,
+    a,
+    d,
+    d_v,
+    e,
+    families_of,
+    free_indices,
+    i,
+    j,
+    l,
+    m,
+    n,
+    range_of,
+)
+
+Entry = tuple[Family, tuple[Any, ...]]
+"""A component: its family and its places, each an index or a number."""
+
+
+class NotDerived(ClaimError):
+    """No value follows from the moments that are assumed; its text says what is missing."""
+
+
+def expected(expression: Any, laws: Laws) -> Expr:
+    """Return the value of an expression in means of polynomials of components and scores, for every size.
+
+    What stands outside of means, such as ratios and roots, stays. Different free indices of one range are
+    different places.
+
+    Raises:
+        NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
+    """
+    given = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
+    return _shortest(_value(_apart(sympify(expression), []), given))
+
+
+def _shortest(value: Expr) -> Expr:
+    """Return a value multiplied out or in factors, whichever is shorter."""
+    sizes = [1 / symbol for symbol in value.free_symbols if symbol.is_integer]
+    forms = (factor(value), expand(value), collect(expand(value), sizes))
+    return min(forms, key=lambda form: (form.count_ops(), len(str(form))))
+
+
+def _apart(expression: Any, used: list[Index]) -> Any:
+    """Return an expression whose sums all have indices of their own, named in the order in which they stand."""
+    if isinstance(expression, Sum):
+        renamed = {}
+        for index, _, _ in expression.limits:
+            used.append(Index(f"{index.name}~{len(used)}"))
+            renamed[index] = used[-1]
+        summand = _apart(expression.function.xreplace(renamed), used)
+        return Sum(summand, *((renamed[index], low, high) for index, low, high in expression.limits))
+    if not expression.has(Sum):
+        return expression
+    return expression.func(*(_apart(part, used) for part in expression.args))
+
+
+def _value(x: Any, laws: tuple[tuple[Family, Law], ...]) -> Any:
+    if isinstance(x, Var | Cov):
+        return expand(_value(x.definition, laws))
+    if isinstance(x, Quantile):
+        raise NotDerived(f"{x} does not follow from moments")
+    if isinstance(x, E):
+        return _mean(_value(x.args[0], laws), laws)
+    if not x.has(E, Var, Cov, Quantile):
+        return x
+    if isinstance(x, Sum):
+        return _sum_of_means(x, laws)
+    return x.func(*(_value(part, laws) for part in x.args))
+
+
+def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
+    """Σ over i of means with i in them: it coincides with another place of its range, or with none."""
+    (*before, (index, low, high)) = x.limits
+    summand = Sum(x.function, *before) if before else x.function
+    others = [place for place in free_indices(summand) - {index} if _range(summand, place) == high]
+    elsewhere = _value(summand, laws)
+    if low == 1 and not elsewhere.has(index):
+        equal = [_value(_apart(summand.xreplace({index: place}), []), laws) for place in others]
+        return (high - len(others)) * elsewhere + sum(equal, S.Zero)
+    if others:
+        raise NotDerived(f"the sum over {index} from {low} to {high} has means of several places")
+    return Sum(elsewhere, (index, low, high))
+
+
+def _range(expression: Any, index: Index) -> Any:
+    try:
+        return range_of(expression, index)
+    except ClaimError:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
+    """E x, term by term."""
+    moments = _Moments(dict(laws))
+    return expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+
+
+@dataclass(frozen=True)
+class _Term:
+    """factor · Σ over the indices in ``bound``, each with its size, of a product of entries."""
+
+    factor: Expr = S.One
+    bound: tuple[tuple[Any, Any], ...] = ()
+    entries: tuple[Entry, ...] = ()
+    equal: tuple[tuple[Any, Any], ...] = ()
+
+    def __mul__(self, other: _Term) -> _Term:
+        return _Term(
+            self.factor * other.factor,
+            self.bound + other.bound,
+            self.entries + other.entries,
+            self.equal + other.equal,
+        )
+
+
+_PARTS = (Dot, Sum, Indexed, KroneckerDelta)
+
+
+def _terms(x: Expr) -> Iterator[_Term]:
+    """Multiply out: sums become sums of one product each, with an index of their own for each factor."""
+    names: dict[Any, Dummy] = {}
+
+    def opened(part: Any) -> Any:
+        if isinstance(part, _PARTS):
+            return names.setdefault(part, Dummy())
+        return part.func(*map(opened, part.args)) if part.has(*_PARTS) else part
+
+    try:
+        polynomial = Poly(opened(x), *names.values()) if x.has(*_PARTS) else None
+    except PolynomialError:
+        raise NotDerived(f"{E(x)}: {x} is no polynomial of components and scores") from None
+    if polynomial is None:
+        yield _Term(x)
+        return
+    for powers, coefficient in polynomial.terms():
+        factors = [list(_part(part)) for part, power in zip(names, powers, strict=True) for _ in range(power)]
+        for chosen in product(*factors):
+            yield math.prod(chosen, start=_Term(coefficient))
+
+
+def _part(part: Any) -> Iterator[_Term]:
+    if isinstance(part, Indexed):
+        yield _Term(entries=((part.base, part.indices),))
+    elif isinstance(part, KroneckerDelta):
+        yield _Term(equal=(part.args,))
+    elif isinstance(part, Dot):
+        left, first, right, second = part.args
+        index = Dummy("i")
+        yield _Term(bound=((index, part.size),), entries=((left, (first, index)), (right, (second, index))))
+    else:
+        (*before, (index, low, high)) = part.limits
+        inner = Sum(part.function, *before) if before else part.function
+        if low != 1 and (high - low).is_Integer:
+            for number in range(int(high - low) + 1):
+                yield from _terms(inner.xreplace({index: low + number}))
+            return
+        own = Dummy(index.name)
+        for term in _terms(inner.xreplace({index: own})):
+            if low != 1 or term.factor.has(own):
+                raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
+            yield _Term(bound=((own, high),)) * term
+
+
+@dataclass
+class _Moments:
+    """Sums of products of moments, as polynomials in sizes and moments; ``names`` are their symbols there."""
+
+    laws: Laws
+    names: dict[Expr, Any] = field(default_factory=dict)
+
+    def total(self, term: _Term) -> Expr:
+        """Return the mean of Σ Π entries."""
+        bound, entries = dict(term.bound), term.entries
+        # Σ over i of δ_ij f(i) is f(j); two different places are not equal.
+        equal = list(term.equal)
+        while equal:
+            first, second = equal.pop()
+            first, second = (first, second) if first in bound else (second, first)
+            if first == second:
+                continue
+            if first not in bound:
+                return S.Zero
+            del bound[first]
+            put = {first: second}
+            equal = [(put.get(x, x), put.get(y, y)) for x, y in equal]
+            entries = tuple((base, tuple(put.get(x, x) for x in places)) for base, places in entries)
+        families = {base for base, _ in entries}
+        for base, places in entries:
+            self._admit(base, places, bound)
+        values = {
+            raw for base in families for raw in map(sympify, self.laws[base].raw) if not raw.is_Rational
+        }
+        values |= {size for size in bound.values() if not size.is_Rational}
+        ordered = sorted(values, key=str)
+        polynomials = ring([Dummy() for _ in ordered] or [Dummy()], QQ)
+        self.names = dict(zip(ordered, polynomials[1:], strict=False))
+        self._one = polynomials[0].one
+        result = self._sum(entries, bound)
+        back = {generator.as_expr(): value for value, generator in self.names.items()}
+        return result.as_expr().xreplace(back)
+
+    def _admit(self, base: Any, places: tuple[Any, ...], bound: dict[Any, Any]) -> None:
+        if base not in self.laws:
+            raise NotDerived(f"no law of {base} is assumed")
+        for place, size in zip(places, base.ranges, strict=True):
+            if bound.get(place, size) != size:
+                raise NotDerived(f"a sum ends at {bound[place]}, and the range of {base} at {size}")
+            if not (place in bound or isinstance(place, Index) or place.is_Integer):
+                raise NotDerived(f"{base}{list(places)}: {place} is no place")
+
+    def _in_ring(self, value: Any) -> Any:
+        return self.names[value] if value in self.names else self._one * QQ(value.p, value.q)
+
+    def _moments_of(self, counts: Counter[Entry]) -> Any:
+        """Π E x^power over different components."""
+        result = self._one
+        for (base, _), power in counts.items():
+            law = self.laws[base]
+            try:
+                raw = sympify(law.moment(power))
+            except ClaimError as error:
+                raise NotDerived(str(error)) from None
+            if raw.is_finite is False:
+                raise NotDerived(f"{law.words}: there is no moment of order {power}")
+            result *= self._in_ring(raw)
+        return result
+
+    def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
+        """Sum over all indices but those of the range that has most of them one by one, those at once."""
+        if not bound:
+            return self._moments_of(Counter(entries))
+        sizes = Counter(bound.values())
+        widest = max(sizes, key=lambda size: sizes[size])
+        once = all(base.ranges.count(widest) <= 1 for base, _ in entries)
+        rest = [index for index, size in bound.items() if size != widest or not once]
+        if not rest:
+            return self._at_once(entries, bound, widest)
+        index, size = rest[0], bound[rest[0]]
+        left = {other: its for other, its in bound.items() if other != index}
+        places = {
+            place
+            for base, where in entries
+            for place, its in zip(where, base.ranges, strict=True)
+            if its == size and place not in bound
+        }
+        total = (self._in_ring(size) - len(places)) * self._sum(_moved(entries, index, Dummy()), left)
+        for place in places:
+            total += self._sum(_moved(entries, index, place), left)
+        return total
+
+    def _at_once(self, entries: tuple[Entry, ...], bound: dict[Any, Any], size: Any) -> Any:
+        """Sum over all indices of one range: those that stand with the same entries are counted together."""
+        standing: dict[Any, Counter[Entry]] = {index: Counter() for index in bound}
+        for base, places in entries:
+            at = base.ranges.index(size) if size in base.ranges else None
+            where = None if at is None else places[at]
+            rest = places if at is None else (*places[:at], None, *places[at + 1 :])
+            standing.setdefault(where, Counter())[base, rest] += 1
+        apart = self._moments_of(standing.pop(None, Counter()))
+        fixed = [its for index, its in standing.items() if index not in bound]
+        kinds = Counter(frozenset(its.items()) for index, its in standing.items() if index in bound)
+        signatures = [Counter(dict(kind)) for kind in kinds]
+        by_number: dict[tuple[int, ...], list[Any]] = {}
+
+        def moments_at(block: tuple[int, ...], start: Counter[Entry]) -> Any:
+            counts = Counter(start)
+            for signature, times in zip(signatures, block, strict=True):
+                counts.update({entry: times * power for entry, power in signature.items() if times})
+            return self._moments_of(counts)
+
+        def partitions(counts: tuple[int, ...]) -> list[Any]:
+            """Sums over all ways to let indices coincide, by the number of different values."""
+            if not any(counts):
+                return [self._one]
+            if counts not in by_number:
+                sums = [self._one * 0] * (sum(counts) + 1)
+                for block, ways in _with_first(counts):
+                    moments = moments_at(block, Counter())
+                    if moments:
+                        others = partitions(tuple(c - b for c, b in zip(counts, block, strict=True)))
+                        for number, value in enumerate(others, 1):
+                            sums[number] += ways * moments * value
+                by_number[counts] = sums
+            return by_number[counts]
+
+        def beside(places: list[Counter[Entry]], counts: tuple[int, ...]) -> Any:
+            """Some coincide with the first of the fixed places, the others do not."""
+            if not places:
+                free, result, falling = self._in_ring(size) - len(fixed), self._one * 0, self._one
+                for number, value in enumerate(partitions(counts)):
+                    result += falling * value
+                    falling *= free - number
+                return result
+            result = self._one * 0
+            for block in product(*(range(count + 1) for count in counts)):
+                moments = moments_at(block, places[0])
+                if moments:
+                    ways = math.prod(map(math.comb, counts, block))
+                    left = tuple(c - b for c, b in zip(counts, block, strict=True))
+                    result += ways * moments * beside(places[1:], left)
+            return result
+
+        return apart * beside(fixed, tuple(kinds.values())) if apart else apart
+
+
+@lru_cache(maxsize=4096)
+def _with_first(counts: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """The blocks that hold a certain index of the first kind, of so many of each, and in how many ways each."""
+    first = next(kind for kind, count in enumerate(counts) if count)
+    fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
+    # All of them at once come first: a moment that is missing is then named by its order.
+    chosen = product(*(range(count, -1, -1) for count in fewer))
+    return tuple(
+        (tuple(b + (kind == first) for kind, b in enumerate(block)), math.prod(map(math.comb, fewer, block)))
+        for block in chosen
+    )
+
+
+def _moved(entries: tuple[Entry, ...], index: Any, to: Any) -> tuple[Entry, ...]:
+    return tuple(
+        (base, tuple(to if place == index else place for place in places)) for base, places in entries
+    )
+
+
+def derive(expression: Any, laws: Laws) -> Chain:
+    """Return a chain from an expression in means to its value: definitions, moments of components, their values.
+
+    Raises:
+        NotDerived: its value does not follow from the moments.
+    """
+    from verify.symbolic.checks import algebra, moments
+
+    start, value = sympify(expression), expected(expression, laws)
+    opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
+    lines = [] if opened == start else [Line(opened, _definition_of(start), algebra)]
+    for given in (_by_name(opened, laws, known=()), _by_name(opened, laws, known=(0, 1))):
+        written = expected(opened, given)
+        if written not in (value, opened) and written.count_ops() <= LONGEST:
+            reason = (
+                "components are independent: what indices that coincide contribute, and those that do not"
+            )
+            lines.append(Line(written, reason, moments(laws)))
+            break
+    lines.append(Line(value, "the moments of the components", moments(laws)))
+    return Chain(start, *lines)
+
+
+LONGEST = 45
+"""The operations of a line that a reader still follows, as SymPy counts them."""
+
+
+def _definition_of(start: Expr) -> str:
+    words = {Var: "variance", Cov: "covariance"}
+    return "definition of the " + " and the ".join(word for kind, word in words.items() if start.has(kind))
+
+
+def _by_name(expression: Expr, laws: Laws, known: tuple[int, ...]) -> Laws:
+    """Return laws whose moments are written as means of a component, but those whose values are known."""
+    usual = {m: a, n: j, d: i, d_v: e}
+    laws_by_name = {}
+    for family in families_of(expression) & set(laws):
+        component = family[tuple(usual.get(size, l if at else j) for at, size in enumerate(family.ranges))]
+        law = laws[family]
+        raw = [
+            moment if order == 0 or moment in known else E(component**order)
+            for order, moment in enumerate(law.raw)
+        ]
+        laws_by_name[family] = Law(law.words, tuple(raw), law.whole)
+    return laws_by_name

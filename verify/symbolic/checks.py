@@ -1,0 +1,182 @@
+"""What authors write in a line to say how it is decided: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Derivative, Dummy, Indexed, IndexedBase, Integral, Sum, factor, sympify
+
+from verify.symbolic.calculus import NotDerived, expected
+from verify.symbolic.chains import LineCheck, Relation, StepError
+from verify.symbolic.modular import Undecided, Unequal, decide_equality, derived, is_size
+from verify.symbolic.vocabulary import Cov, Dot, E, Laws, Var, definition, free_indices
+
+
+def _only_equality(relation: Relation, words: str) -> None:
+    if relation != "=":
+        raise StepError(f'{words} decides "=", and this line says "{relation}"')
+
+
+@dataclass(frozen=True)
+class Algebra(LineCheck):
+    """The two sides are one expression, whatever its symbols stand for: definitions, sums, derivatives put in."""
+
+    @property
+    def words(self) -> str:
+        """What it is called in print."""
+        return "algebra"
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where both sides are equal.
+
+        Raises:
+            StepError: they differ, or it could not be decided.
+        """
+        _only_equality(relation, self.words)
+        try:
+            decide_equality(before, after)
+        except Unequal as error:
+            raise StepError(f"{error}{_difference(sympify(before), sympify(after))}") from None
+        except Undecided as error:
+            raise StepError(f"algebra could not decide it: {error}") from None
+
+
+algebra = Algebra()
+"""The line is the same expression, written otherwise."""
+
+
+@dataclass(frozen=True)
+class MomentCalculus(LineCheck):
+    """The two sides have the same value under laws, for every size."""
+
+    given: Laws = field(hash=False)
+
+    @property
+    def words(self) -> str:
+        """What it is called in print."""
+        return "moment calculus"
+
+    @property
+    def laws(self) -> Laws:
+        """The laws that it assumes."""
+        return self.given
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where both sides have one value under the laws.
+
+        Raises:
+            StepError: they have not, or that could not be decided.
+        """
+        _only_equality(relation, self.words)
+        try:
+            values = expected(before, self.given), expected(after, self.given)
+        except NotDerived as missing:
+            try:
+                decide_equality(before, after, self.given)
+            except Unequal as error:
+                raise StepError(f"{self._under}, {error}") from None
+            except Undecided as error:
+                raise StepError(f"moments do not decide it: {missing}; {error}") from None
+            return
+        try:
+            decide_equality(*values)
+        except Unequal as error:
+            raise StepError(f"{self._under} they differ{_difference(*values)}") from None
+        except Undecided as error:
+            raise StepError(f"{self._under} both have a value, and {error}") from None
+
+    @property
+    def _under(self) -> str:
+        return "under " + " and ".join(dict.fromkeys(law.words for law in self.given.values()))
+
+
+def moments(laws: Laws) -> MomentCalculus:
+    """Return the check that both sides have the same value under laws, for every size.
+
+    Example:
+        >>> Line(d, "independent components", moments(STANDARD))
+    """
+    return MomentCalculus(laws)
+
+
+@dataclass(frozen=True)
+class Substitution(LineCheck):
+    """The line is the one before with values put in for symbols, indices or entries."""
+
+    values: Mapping[Any, Any] = field(hash=False)
+
+    @property
+    def words(self) -> str:
+        """What it is called in print."""
+        return "values put in"
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """The values, as equations."""
+        return tuple(f"{symbol} = {value}" for symbol, value in self.values.items())
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where the line is the one before with the values put in.
+
+        Raises:
+            StepError: it is not, or a symbol does not stand in the line before.
+        """
+        _only_equality(relation, self.words)
+        opened = definition(before)
+        values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
+        for symbol in values:
+            if symbol not in opened.free_symbols:
+                names = ", ".join(sorted(map(str, free_indices(opened) | _plain_symbols(opened))))
+                raise StepError(f"{symbol} does not stand in the line before, where {names} do")
+        # A size is put in by evaluating there: families keep their ranges.
+        sizes = {
+            symbol: int(value) for symbol, value in values.items() if is_size(symbol) and value.is_Integer
+        }
+        others = {symbol: value for symbol, value in values.items() if symbol not in sizes}
+        try:
+            decide_equality(_put(opened, others), after, sizes=sizes)
+        except Unequal as error:
+            raise StepError(f"with {', '.join(self.assumes)} put in, {error}") from None
+        except Undecided as error:
+            raise StepError(f"values put in could not be decided: {error}") from None
+
+
+def substitute(values: Mapping[Any, Any]) -> Substitution:
+    """Return the check that a line is the one before with these values put in.
+
+    Example:
+        >>> Line(2 * sigma, "two components", substitute({d: 2}))
+    """
+    return Substitution(values)
+
+
+def _put(x: Any, values: Mapping[Any, Any]) -> Any:
+    """Put values in: bound symbols are renamed first, so that none catches a value, and derivatives are taken."""
+    if not values or not x.has(*values):
+        return x
+    if x in values:
+        return values[x]
+    if isinstance(x, Derivative) and any(variable in values for variable in x.variables):
+        return _put(derived(x), values)
+    if isinstance(x, Sum | Integral):
+        own = {limit[0]: Dummy(limit[0].name, **limit[0].assumptions0) for limit in x.limits}
+        limits = [
+            (own[symbol], *(_put(end.xreplace(own), values) for end in ends)) for symbol, *ends in x.limits
+        ]
+        return x.func(_put(x.function.xreplace(own), values), *limits)
+    return x.func(*(_put(part, values) for part in x.args))
+
+
+def _plain_symbols(x: Any) -> set[Any]:
+    labels = {part.label for part in x.atoms(IndexedBase)}
+    return {symbol for symbol in x.free_symbols if symbol.is_Symbol} - labels
+
+
+def _difference(before: Any, after: Any) -> str:
+    """Return by how much two values differ, where that is short to say."""
+    difference = before - after
+    if difference.has(E, Var, Cov, Sum, Indexed, Dot) or difference.count_ops() > 200:
+        return ""
+    return f" by {factor(difference)}"

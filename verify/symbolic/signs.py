@@ -1,0 +1,407 @@
+"""Visible signs: a closed list of reasons for which an expression is not negative, and no search beyond it.
+
+SymPy's own assumptions decide products and powers of what has a sign; the rest of the list is ``REASONS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+from sympy import (
+    Abs,
+    Add,
+    Derivative,
+    Dummy,
+    Ge,
+    Gt,
+    Indexed,
+    Integral,
+    Interval,
+    Le,
+    Limit,
+    Lt,
+    Max,
+    Mul,
+    Poly,
+    PolynomialError,
+    Pow,
+    S,
+    Subs,
+    Sum,
+    Symbol,
+    Wild,
+    atan,
+    cos,
+    erf,
+    exp,
+    expand,
+    factor,
+    fraction,
+    log,
+    oo,
+    real_roots,
+    sin,
+    sympify,
+    tanh,
+    together,
+)
+
+from verify.symbolic.chains import StepError
+from verify.symbolic.vocabulary import (
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Index,
+    Indicator,
+    Largest,
+    LogSumExp,
+    Quantile,
+    Softmax,
+    Var,
+    range_of,
+)
+
+MEANS = (E, Sum, Integral)
+"""What is not negative where its argument is not."""
+
+RISING = (exp, log, tanh, atan, erf)
+"""Functions of a real number that rise wherever they are real."""
+
+_HIDDEN = (
+    *(Indexed, Dot, Quantile, Cov, Var, LogSumExp, Largest, Softmax, Entropy, Indicator),
+    *MEANS,
+    *(Limit, Subs, Derivative),
+)
+
+
+class Signs:
+    """Which expressions are visibly not negative where the ``given`` relations hold.
+
+    Relations are SymPy's, such as ``n > 2`` or ``Le(Abs(x[j]), M)``; what they say of an
+    index, they say of any.
+
+    Raises:
+        StepError: something given is no inequality.
+    """
+
+    def __init__(self, given: tuple[Any, ...] = ()) -> None:
+        self.given, self.facts = given, list[tuple[Any, bool]]()
+        self.ends, self.names, self.seen = dict[Any, list[Any]](), dict[Any, Any](), dict[Any, bool]()
+        for relation in given:
+            if not isinstance(relation, Le | Lt | Ge | Gt):
+                raise StepError(f"given {relation}, which is no inequality; write one such as n > 2")
+            less, more, strict = relation.lts, relation.gts, isinstance(relation, Lt | Gt)
+            sides = (less, less.args[0], -less.args[0]) if isinstance(less, Abs) else (less,)
+            self.facts += [(more - side, strict) for side in sides]
+            # Ends are put in for the symbol they bound, so they may not speak of one that is bounded itself.
+            for symbol, end, place in ((less, more, 1), (more, less, 0)):
+                if symbol.is_Symbol and not end.free_symbols & {symbol, *self.ends}:
+                    whole = strict and symbol.is_integer and end.is_integer
+                    self.ends.setdefault(symbol, [-oo, oo])[place] = end + (1 - 2 * place if whole else 0)
+
+    def within(self, limits: Any) -> Signs:
+        """Return the same for what stands inside a sum or an integral, between the ends of its variables."""
+        ends = (
+            (variable, end, kind)
+            for variable, *both in limits
+            for end, kind in zip(both, (Ge, Le), strict=False)
+        )
+        bounds = (kind(variable, end) for variable, end, kind in ends if end not in {oo, -oo})
+        return Signs((*self.given, *(bound for bound in bounds if isinstance(bound, Ge | Le))))
+
+    def positive(self, x: Any) -> bool:
+        """Return whether an expression is visibly positive."""
+        return self.nonnegative(x, strict=True)
+
+    def real(self, x: Any) -> bool:
+        """Return whether an expression is visibly real."""
+        return bool(self.plain(x).is_extended_real)
+
+    def nonnegative(self, x: Any, *, strict: bool = False) -> bool:
+        """Return whether an expression is visibly not negative or, where ``strict``, visibly positive."""
+        x = sympify(x)
+        if (x, strict) not in self.seen:
+            self.seen[x, strict] = False  # a reason may not rest on itself
+            plain = self.plain(x)
+            known = plain.is_positive or (plain.is_nonnegative and not strict)
+            self.seen[x, strict] = bool(known) or any(reason(self, x, strict) for reason in REASONS)
+        return self.seen[x, strict]
+
+    def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
+        """Return whether an expression is visibly at most 1 or, where ``strict``, below 1."""
+        rest = self.plain(1 - x)
+        if rest.is_positive or (rest.is_nonnegative and not strict):
+            return True
+        below = _BELOW_ONE.get(x.func)
+        return below is not None and below(self, x, strict)
+
+    def plain(self, x: Any) -> Any:
+        """Return an expression with everything that SymPy knows no sign of behind a symbol that has its sign.
+
+        A symbol that lies between ends is written by how far it is from them.
+        """
+        if x not in self.names:
+            if isinstance(x, _HIDDEN):
+                self.names[x] = self._hidden(x)
+            elif isinstance(x, Symbol):
+                self.names[x] = self._placed(x)
+            else:
+                self.names[x] = x.func(*map(self.plain, x.args)) if x.args else x
+        return self.names[x]
+
+    def _placed(self, symbol: Any) -> Any:
+        low, high = self.ends.get(symbol, (-oo, oo))
+        if low == -oo and symbol.is_positive:
+            low = S.One if symbol.is_integer else S.Zero if high != oo else low
+        if (low, high) == (-oo, oo):
+            return symbol
+        step = Dummy("t", nonnegative=True, integer=(symbol.is_integer and high == oo) or None)
+        if high == oo:
+            return self.plain(low) + step
+        return self.plain(high) - step if low == -oo else (low + high * step) / (1 + step)
+
+    def _hidden(self, x: Any) -> Any:
+        if not isinstance(x, MEANS):
+            above, least = (
+                (self.positive(x.args[0]), self.nonnegative(x.args[0]))
+                if isinstance(x, Largest)
+                else (False, False)
+            )
+            return Dummy(
+                "h",
+                real=None if isinstance(x, Limit | Subs | Derivative) else True,
+                positive=above or x.is_positive or None,
+                nonnegative=least or x.is_nonnegative or None,
+            )
+        limits = () if isinstance(x, E) else x.limits
+        inner, function = self.within(limits), x.args[0]
+        # Backwards, from high to low, an integral and a sum have the other sign.
+        lengths = [high - low + (1 if isinstance(x, Sum) else 0) for _, low, high in limits]
+        forward = all(length == oo or self.nonnegative(length) for length in lengths)
+        filled = all(length == oo or self.positive(length) for length in lengths)
+        return Dummy(
+            "h",
+            real=inner.real(function) or None,
+            positive=(filled and inner.positive(function)) or None,
+            nonnegative=(forward and inner.nonnegative(function)) or None,
+        )
+
+
+def _weight(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as all rules
+    """A weight, or the indicator of an event."""
+    return not strict
+
+
+def _bounded(signs: Signs, x: Any, strict: bool) -> bool:
+    """Sine, cosine, hyperbolic tangent and the error function of a real number."""
+    return not strict and signs.real(x.args[0])
+
+
+def _falling(signs: Signs, x: Any, strict: bool) -> bool:
+    """The exponential of what is not positive."""
+    return signs.nonnegative(-x.args[0], strict=strict)
+
+
+def _mean(signs: Signs, x: Any, strict: bool) -> bool:
+    return signs.at_most_one(x.args[0], strict=strict)
+
+
+def _power_below(signs: Signs, x: Any, strict: bool) -> bool:
+    """A power of what is between 0 and 1, or a negative one of what is more than 1."""
+    if signs.nonnegative(x.exp):
+        return not strict and signs.nonnegative(x.base) and signs.at_most_one(x.base)
+    return signs.nonnegative(-x.exp, strict=strict) and signs.nonnegative(x.base - 1, strict=strict)
+
+
+def _product_below(signs: Signs, x: Any, strict: bool) -> bool:
+    """A product of what is between 0 and 1."""
+    between = all(signs.nonnegative(part) and signs.at_most_one(part) for part in x.args)
+    return between and (not strict or any(signs.at_most_one(part, strict=True) for part in x.args))
+
+
+def _several_weights(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as all rules
+    """Weights of different keys of one row."""
+    weights = [part for part in x.args if isinstance(part, Softmax)]
+    rows = {part.args[0].xreplace({part.args[1]: _KEY}) for part in weights}
+    return not strict and len(rows) == 1 and len({part.args[1] for part in weights}) == len(x.args)
+
+
+def _all_weights(signs: Signs, x: Any, strict: bool) -> bool:
+    """The sum of the weights of a row, each times what is between 0 and 1."""
+    key, low, high = x.limits[0]
+    inner = signs.within(x.limits)
+    for weight in () if strict or len(x.limits) > 1 else x.function.atoms(Softmax):
+        if weight.args[1] == key and (low, high) == (1, range_of(weight.args[0], key)):
+            rest = x.function / weight
+            return inner.nonnegative(rest) and inner.at_most_one(rest)
+    return False
+
+
+_KEY = Index("key_")
+_Reason = Callable[[Signs, Any, bool], bool]
+_BELOW_ONE: dict[Any, _Reason] = {
+    **dict.fromkeys((Softmax, Indicator), _weight),
+    **dict.fromkeys((sin, cos, tanh, erf), _bounded),
+    exp: _falling,
+    E: _mean,
+    Pow: _power_below,
+    Mul: _product_below,
+    Add: _several_weights,
+    Sum: _all_weights,
+}
+"""For each kind of expression, how it is seen to be at most 1."""
+
+
+def _product(signs: Signs, x: Any, strict: bool) -> bool:
+    """Products of what has a sign, an even number of them negative."""
+    if not isinstance(x, Mul):
+        return False
+    negative = [part for part in x.args if not signs.nonnegative(part, strict=strict)]
+    return len(negative) % 2 == 0 and all(signs.nonnegative(-part, strict=strict) for part in negative)
+
+
+def _power(signs: Signs, x: Any, strict: bool) -> bool:
+    """Even powers of real numbers, and any power of what is positive."""
+    if not isinstance(x, Pow):
+        return False
+    if x.exp.is_even and signs.real(x.base):
+        return not strict or signs.positive(x.base) or signs.positive(-x.base)
+    return signs.real(x.exp) and signs.nonnegative(x.base, strict=strict or not x.exp.is_nonnegative)
+
+
+def _largest(signs: Signs, x: Any, strict: bool) -> bool:
+    """The larger of several, of which one has the sign."""
+    return isinstance(x, Max) and any(signs.nonnegative(part, strict=strict) for part in x.args)
+
+
+def _sum(signs: Signs, x: Any, strict: bool) -> bool:
+    """Sums of what is not negative."""
+    terms = Add.make_args(x)
+    return (
+        len(terms) > 1
+        and all(map(signs.nonnegative, terms))
+        and (not strict or any(map(signs.positive, terms)))
+    )
+
+
+def _given(signs: Signs, x: Any, strict: bool) -> bool:
+    """What is given, for any index, and what is left without it."""
+    for fact, is_strict in signs.facts:
+        indices = {index: Wild(index.name) for index in fact.atoms(Index)}
+        pattern = fact.xreplace(indices)
+        places = [
+            atom.match(part)
+            for part in pattern.atoms(Indexed, Dot)
+            for atom in x.atoms(Indexed, Dot)
+            if part.has(Wild)
+        ]
+        for place in [place for place in places if place] or [{}]:
+            rest = x - pattern.xreplace(place)
+            shorter = rest == 0 or len(Add.make_args(rest)) < len(Add.make_args(x))
+            if shorter and not rest.atoms(Wild) and signs.nonnegative(rest, strict=strict and not is_strict):
+                return True
+    return False
+
+
+def _more(signs: Signs, x: Any, strict: bool) -> bool:
+    """A term that is more than another, such as 1 than a weight."""
+    terms = Add.make_args(x)
+    for less in terms:
+        for more in terms:
+            rest = x - more - less
+            if (
+                more != less
+                and signs.nonnegative(more)
+                and _exceeds(signs, more, -less, strict and rest == 0)
+            ):
+                if rest == 0 or signs.nonnegative(rest, strict=strict):
+                    return True
+    return len(terms) > 2 and S.One in terms and signs.at_most_one(1 - x, strict=strict)
+
+
+def _exceeds(signs: Signs, more: Any, less: Any, strict: bool) -> bool:
+    """Return whether a positive term is visibly at least another, by a function or their quotient."""
+    if (more == 1 and isinstance(less, exp)) or (less == 1 and isinstance(more, exp)):
+        return signs.nonnegative(log(more) - less.args[0] if more == 1 else more.args[0], strict=strict)
+    if more.func == less.func and isinstance(more, RISING):
+        return signs.nonnegative(more.args[0] - less.args[0], strict=strict)
+    if isinstance(more, Pow) and isinstance(less, Pow) and more.exp == less.exp:
+        high, low = (more.base, less.base) if signs.nonnegative(more.exp) else (less.base, more.base)
+        return signs.real(more.exp) and signs.positive(low) and signs.nonnegative(high - low, strict=strict)
+    return signs.at_most_one(less / more, strict=strict) and (not strict or signs.positive(more))
+
+
+def _any_score(signs: Signs, x: Any, strict: bool) -> bool:
+    """The largest of scores less any of them."""
+    for largest in x.atoms(Largest) if isinstance(x, Add) and not strict else ():
+        score, key = largest.args
+        less = largest - x
+        if less.match(score.xreplace({key: Wild("key")})) is not None and signs.real(score):
+            return True
+    return False
+
+
+def _tangent(signs: Signs, x: Any, strict: bool) -> bool:
+    """exp(y) - 1 - y and y - 1 - log(y): exponential and logarithm on either side of a tangent."""
+    exponents = [term.args[0] for term in Add.make_args(x) if isinstance(term, exp)]
+    logarithms = [(-term).args[0] for term in Add.make_args(x) if isinstance(-term, log)]
+    return not strict and (
+        any(x == exp(y) - 1 - y and signs.real(y) for y in exponents)
+        or any(x == y - 1 - log(y) and signs.positive(y) for y in logarithms)
+    )
+
+
+def _factors(signs: Signs, x: Any, strict: bool) -> bool:
+    """A sum that is a product of such."""
+    factors = factor(x) if isinstance(x, Add) else x
+    return isinstance(factors, Mul | Pow) and factors != x and signs.nonnegative(factors, strict=strict)
+
+
+def _coefficients(signs: Signs, x: Any, strict: bool) -> bool:
+    """Quotients of polynomials of what is not negative, with coefficients that are not."""
+    above, below = (expand(part) for part in fraction(together(signs.plain(x))))
+    if not isinstance(above, Add | Mul) and below == 1:
+        return False
+    for top, bottom in ((above, below), (-above, -below)):
+        terms = Add.make_args(expand(top))
+        lower = Add.make_args(expand(bottom))
+        if all(term.is_nonnegative for term in (*terms, *lower)) and any(term.is_positive for term in lower):
+            return not strict or any(term.is_positive for term in terms)
+    return False
+
+
+def _roots(signs: Signs, x: Any, strict: bool) -> bool:
+    """A polynomial of one symbol that is positive between its real roots, which are counted."""
+    above, below = fraction(together(x))
+    symbols = list(above.free_symbols)
+    if len(symbols) != 1 or not symbols[0].is_extended_real or (below != 1 and not signs.positive(below)):
+        return False
+    low, high = signs.ends.get(symbols[0], (-oo, oo))
+    least = (S.One if symbols[0].is_integer else S.Zero) if symbols[0].is_nonnegative else -oo
+    domain = (
+        Interval(low, high) & Interval(least, oo) if low.is_number and high.is_number else Interval(least, oo)
+    )
+    try:
+        roots = sorted(set(real_roots(Poly(above, symbols[0]))))
+    except (PolynomialError, NotImplementedError):
+        return False
+    cuts = [domain.inf, *(root for root in roots if domain.inf < root < domain.sup), domain.sup]
+    inside = [_between(*pair) for pair in pairwise(cuts)]
+    reached = [root for root in roots if root in domain and not (root == 0 and symbols[0].is_positive)]
+    return all(above.subs(symbols[0], place) > 0 for place in inside) and (not strict or not reached)
+
+
+def _between(low: Any, high: Any) -> Any:
+    if low == -oo:
+        return S.Zero if high == oo else high - 1
+    return low + 1 if high == oo else (low + high) / 2
+
+
+REASONS: tuple[_Reason, ...] = (
+    *(_product, _power, _largest, _sum, _given, _any_score, _more, _tangent),
+    *(_factors, _coefficients, _roots),
+)
+"""The closed list; each says in its docstring what it sees."""
