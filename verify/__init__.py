@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord
     from verify.evidence.comparisons import ComparisonRecord
     from verify.evidence.load import json_schema, load, load_audit
-    from verify.former.claim import Claim
+    from verify.spec.claim import Claim
 
 __all__ = [
     "AuditRecord",
@@ -55,7 +55,7 @@ __all__ = [
 _HOME = {
     "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
-    "Claim": "verify.former.claim",
+    "Claim": "verify.spec.claim",
     "ClaimRecord": "verify.evidence",
     "ComparisonRecord": "verify.evidence.comparisons",
     "ControlRecord": "verify.evidence",

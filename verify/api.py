@@ -28,7 +28,7 @@ from verify.engine.store import Store, default_path
 from verify.errors import SettingsError, StoreError, naming_arguments
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
-from verify.former.claim import Claim
+from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
     from verify.engine.schedule import CellSums

@@ -22,7 +22,6 @@ from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Statement
 from verify.evidence.load import command, load
-from verify.former.claim import several
 
 HEAD = """[[source]]
 id = "s"
@@ -293,7 +292,7 @@ def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
     """The exact values that documents print, by the ids that statements and keys name."""
     shown = tool("show", "worked-dot-products").out
     (claim,) = (one for one in catalogue().values() if one.id == "worked-dot-products")
-    facts = several(claim.facts(claim.derive()))
+    facts = claim.exact_values(claim.derive())
     assert facts
     assert all(f"  {fact.id}: " in shown for fact in facts)
 

@@ -130,7 +130,7 @@ class TestOfClaim:
                 "derived; 2 measurements, 1 fit and 1 computed value agree, 2 wrong versions rejected",
             ),
             (
-                Proof.NOT_CLAIMED,
+                Proof.MEASURED,
                 [fit, good, fit],
                 [wrong],
                 "1 measurement and 2 fits agree, 1 wrong version rejected",

@@ -112,7 +112,7 @@ def test_what_goes_beyond_the_derivation_is_said() -> None:
     beyond = derivation.model_copy(update={"beyond": "the rest is known"})
     assert of(derivation=beyond).beyond == "Beyond the derivation: the rest is known."
     assert of(derivation=derivation).beyond == ""
-    none = beyond.model_copy(update={"status": Proof.NOT_CLAIMED, "reason": "it is not known"})
+    none = beyond.model_copy(update={"status": Proof.MEASURED, "reason": "it is not known"})
     assert of(derivation=none).beyond == "it is not known."
 
 

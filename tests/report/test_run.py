@@ -50,7 +50,7 @@ def test_counts_add_up() -> None:
     assert {tally.badge.word: tally.count for tally in seen.proofs} == {
         "proved": 2,
         "derivation failed": 1,
-        "not claimed": 2,
+        "measured": 2,
     }
     assert (seen.controls, seen.controls_refuted) == (5, 4)
     assert sum(tally.count for tally in seen.outcomes) == len(STATEMENTS)

@@ -161,7 +161,7 @@ class TestResults:
         assert Derivation.none("it is an experiment").misfits() == []
         examined = Derivation.none("it is an experiment").examine()
         assert (examined.status, examined.reason, examined.holds) == (
-            "not-claimed",
+            "measured",
             "it is an experiment",
             False,
         )

@@ -167,6 +167,8 @@ def _in_order(claim: ClaimRecord) -> bool:
 
 # White text on each has a contrast of at least 4.5.
 _PROOFS = {
+    Proof.DERIVED: "derived, ",
+    Proof.CITING: "derived, ",
     Proof.PROVED: "proved, ",
     Proof.REVIEWED: "reviewed, ",
     Proof.AT_EXAMPLES: "checked at examples, ",

@@ -12,26 +12,33 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import beside, fitted
+from verify.engine import derivations
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import ON_COMPONENTS
-from verify.former.claim import Claim, several
-from verify.former.words import Words, assumed, titled
+from verify.former.words import assumed
+from verify.spec.words import has_slot
+from verify.symbolic import notation
+from verify.symbolic.chains import Chain
+from verify.symbolic.chains import Derivation as Chains
 from verify.symbolic.printing import latex, unicode_art
 from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
+    from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _ENDINGS = {
+    "derived": "Derived",
+    "derived-citing": "Derived, citing",
     "proved": "Proved",
     "reviewed": "Reviewed, not proved",
     "checked-at-examples": "Derivation checked at examples",
     "in-part": "Derived in part",
     "failed": "FAILED",
-    "not-claimed": "Measured only",
+    "measured": "Measured only",
 }
 
 
@@ -58,8 +65,10 @@ def shown(entry: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bo
     claim, origin = claim_and_origin(entry)
     with claim_errors(claim.id, origin):
         derivation = claim.derived()
+        if isinstance(derivation, Chains):
+            return chains_page(claim, derivation, columns), not derivation.problem
         examined = derivation.examine()
-        facts = several(claim.facts(derivation)) if examined.status != "failed" else None
+        facts = claim.exact_values(derivation) if examined.status != "failed" else None
         return page(claim, derivation, examined, facts, columns), examined.status != "failed"
 
 
@@ -75,7 +84,7 @@ def page(
     Without facts, as where the derivation fails, nothing else is computed for its words.
     """
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
-    said = Words(claim, derivation, facts, measured_by).said()
+    said = claim.words(derivation, facts, measured_by).said()
     blocks = [
         f"{claim.id} — {plain(said['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
@@ -94,13 +103,62 @@ def page(
             art = _art(one.relation, one.step.expression, columns)
             blocks.append(f"  {plain(one.step.words)}\n  {checked}\n\n{art}")
     blocks.append(f"{_ENDINGS[examined.status]}: {examined.reason}")
-    if facts:
-        values = ((fact.id, f"{exact(fact.value)}, {plain(fact.what)}") for fact in facts)
-        lines = (beside(f"  {name}: ", text, columns, " " * 6) for name, text in values)
-        blocks.append("\n".join(["Exact values that documents print", *lines]))
+    blocks += _exact_values(facts or (), columns)
     if derivation.beyond:
         blocks.append(f"Beyond the derivation: {plain(derivation.beyond)}")
     return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)
+
+
+def titled(claim: Claim) -> str:
+    """Return a claim's title, filled; only one with slots needs the derivation for that."""
+    return (
+        claim.words(claim.derived(), ()).fill("title", claim.title) if has_slot(claim.title) else claim.title
+    )
+
+
+def chains_page(claim: Claim, derivation: Chains, columns: int | None = None) -> str:
+    """Return one claim with its chains as text: each line with its reason, and what checks and trials say."""
+    facts = None if derivation.problem else claim.exact_values(derivation)
+    measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
+    said = claim.words(derivation, facts, measured_by).said()
+    own = tuple(stated.text for stated in claim.assumptions if stated.id not in ON_COMPONENTS)
+    main = derivation.main.assumptions if derivation.main else ()
+    stated = [beside("  - ", plain(text), columns) for text in (*main, *own)]
+    blocks = [
+        f"{claim.id} — {plain(said['title'])}",
+        f"Chapter: {CHAPTERS[claim.chapter].title}",
+        plain(said["statement"]),
+        plain(said["meaning"]),
+        *(["\n".join(["Assumptions", *stated])] if stated else []),
+        *(_chain(chain, columns) for chain in derivation.chains),
+        f"{_ENDINGS[derivations.status(derivation)]}: {derivations.reason(derivation)}",
+        *_exact_values(facts or (), columns),
+    ]
+    return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)
+
+
+def _chain(chain: Chain, columns: int | None) -> str:
+    """Return a chain as text: its start, and each line behind its relation, with the reason below."""
+    lines = [f"Derivation: {plain(chain.title)}" if chain.title else "Derivation"]
+    if chain.defines:
+        lines.append(beside("  Definition: ", plain(chain.defines), columns))
+    lines += ["", beside("    ", notation.plain(chain.start), columns, " " * 6)]
+    for checked in chain.checked:
+        line = checked.line
+        lines.append(beside(f"  {line.relation} ", notation.plain(line.expression), columns, " " * 6))
+        decided = f"cited: {line.check.cites.name}" if line.check.cites else line.check.words
+        tried = f"tried at {checked.tried}" if checked.tried else "tried at no point"
+        ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
+        lines.append(beside("      ", f"{plain(line.because)} ({ending})", columns, " " * 6))
+    return "\n".join(lines)
+
+
+def _exact_values(facts: tuple[Fact, ...], columns: int | None) -> Iterator[str]:
+    """Yield the exact values of a claim, if it has any."""
+    if facts:
+        values = ((fact.id, f"{exact(fact.value)}, {plain(fact.what)}") for fact in facts)
+        lines = (beside(f"  {name}: ", text, columns, " " * 6) for name, text in values)
+        yield "\n".join(["Exact values that documents print", *lines])
 
 
 def _assumed(claim: Claim, examined: ExaminedDerivation, columns: int | None) -> Iterator[str]:

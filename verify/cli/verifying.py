@@ -316,7 +316,7 @@ def _refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> N
         OutputError: they would be lost.
     """
     from verify.evidence.load import claims_in
-    from verify.former.claim import USER
+    from verify.spec.claim import USER
 
     lost = [
         name

@@ -25,7 +25,7 @@ from verify.claims.chapters import CHAPTERS
 from verify.errors import ClaimError, VerifyError, described, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
-from verify.former.claim import USER, Claim
+from verify.spec.claim import USER, Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from verify.claims.chapters import CHAPTERS
+from verify.engine import derivations
 from verify.engine.binding import bound
 from verify.engine.catalogue import ClaimFile, ClaimReference, resolve
 from verify.engine.measure import Sampling, measure
@@ -33,12 +34,15 @@ from verify.evidence import (
 )
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import no_garbage_collection, one_blas_thread
+from verify.former.words import assumed
 from verify.montecarlo.blocks import Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
-from verify.former.claim import Claim, Findings, several
-from verify.former.words import Words, assumed
+from verify.spec.claim import Claim, Findings
+from verify.spec.experiment import bound_to
+from verify.spec.words import Words
+from verify.symbolic.chains import Derivation as Chains
 from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
 from verify.symbolic.falsifier import FULL, GLANCE
 from verify.symbolic.kernel.core import Reach
@@ -159,7 +163,7 @@ class ClaimEvaluation:
             derivation = claim.derived()
             planned = None if self.proof else self._prove(claim, derivation)
         proof = DerivationRecord.model_validate_json(self.proof)
-        words, evidence = Words(claim, derivation), dict[str, Any]()
+        words, evidence = claim.words(derivation), dict[str, Any]()
         if proof.status is not Proof.FAILED:
             experiment, facts = planned or self._planned(claim, derivation)
             words = replace(words, facts=facts, experiment=experiment)
@@ -173,14 +177,21 @@ class ClaimEvaluation:
                 "controls": controls,
                 "fits": tuple(_ordinary_fits(experiment, findings)),
                 "facts": facts,
-                "series": tuple(map(drawn.drawn, several(claim.figures(derivation, findings)))),
+                "series": tuple(
+                    map(drawn.drawn, claim.drawn(derivation, findings, self.work.settings.tolerance))
+                ),
             }
         else:
             self._derived_at = time.perf_counter()
         return claim_record(words, proof, **evidence).model_dump_json(by_alias=True)
 
-    def _prove(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]] | None:
+    def _prove(self, claim: Claim, derivation: Any) -> tuple[Experiment, tuple[Fact, ...]] | None:
         """Check the derivation and put it on record; return what is planned, unless it failed."""
+        if isinstance(derivation, Chains):
+            planned = None if derivation.problem else self._planned(claim, derivation)
+            checks = bound_to(planned[0]) if planned else ()
+            self.proof = derivations.derivation_record(derivation, checks).model_dump_json(by_alias=True)
+            return planned
         examined, checks, planned = derivation.examine(), tuple[str, ...](), None
         if examined.status != "failed":
             planned = self._planned(claim, derivation)  # refused in less time than the falsifier takes
@@ -192,14 +203,14 @@ class ClaimEvaluation:
         self.proof = derivation_record(claim, derivation, examined, checks).model_dump_json(by_alias=True)
         return planned
 
-    def _planned(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]]:
+    def _planned(self, claim: Claim, derivation: Any) -> tuple[Experiment, tuple[Fact, ...]]:
         """Return the claim's experiment and facts; what could only fail after drawing is refused here."""
         work = self.work
         experiment = claim.measured_by(derivation, work.settings.tolerance)
         validate(experiment, claim.id)
         if work.settings.device is not None:
             experiment = moved(experiment, Device(**dict(work.settings.device)))
-        facts = several(claim.facts(derivation))
+        facts = claim.exact_values(derivation, work.settings.tolerance)
         comparisons = tuple(control.comparison for control in experiment.controls)
         names = [one.id for one in (*every_comparison(experiment), *facts)]
         for name in names:
@@ -210,7 +221,7 @@ class ClaimEvaluation:
         # A claim that outgrows the error budget is refused before it is measured.
         drawn = sum(not isinstance(check, Exact) for check in experiment.checks)
         ErrorBudget.refuse_too_many(drawn)
-        words = Words(claim, derivation, facts, experiment)
+        words = claim.words(derivation, facts, experiment)
         words.said()
         return words.spoken(experiment), facts
 

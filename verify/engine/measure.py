@@ -32,7 +32,7 @@ from verify.montecarlo.experiment import (
     excess,
     quantities_of,
 )
-from verify.former.claim import Findings
+from verify.spec.claim import Findings
 
 T = TypeVar("T")
 

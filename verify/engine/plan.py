@@ -20,7 +20,7 @@ from verify.evidence.judging import PLANNED_LOOK, ErrorBudget
 from verify.executors.workers import Workers
 from verify.files.names import shipped_folder
 from verify.montecarlo.intervals import normal_quantile
-from verify.former.claim import Claim
+from verify.spec.claim import Claim
 from verify.text.numbers import counted, seconds
 
 _TRIAL = (0.05, 0.02)

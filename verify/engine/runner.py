@@ -39,7 +39,7 @@ from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.devices import find_device
 from verify.montecarlo.statistics import FINEST
-from verify.former.claim import USER, Claim
+from verify.spec.claim import USER, Claim
 from verify.version import __version__
 
 _LONGEST_SEED = 4096

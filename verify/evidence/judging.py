@@ -28,6 +28,8 @@ and of those that are open at the planned size most by the next half. The last i
 size; then a check is undecided.
 """
 _DERIVED = {
+    Proof.DERIVED: "derived; ",
+    Proof.CITING: "derived, citing a theorem; ",
     Proof.PROVED: "derived; ",
     Proof.REVIEWED: "derivation reviewed; ",
     Proof.AT_EXAMPLES: "derivation checked at examples; ",

@@ -43,7 +43,7 @@ _PIECE = 1 << 16  # normals made at once: with what they are made of they stay i
 class Distribution:
     """How i.i.d. components x are distributed: as loc + scale·z, with z from the one called ``base``.
 
-    ``base_moments`` are E z^0 … E z^4 exactly; the list is shorter where a moment does not exist. ``fill``
+    ``base_moments`` are E z^0 … E z^16 exactly; the list is shorter where a moment does not exist. ``fill``
     fills an array in double precision, and where ``fills_single`` one in single precision as well. All z lie
     between ``base_ends``.
     """
@@ -260,41 +260,59 @@ class _FillStudent:
         out *= np.cos(turned, out=turned).reshape(out.shape)
 
 
-NORMAL = Distribution("normal", _moments(1, 0, 1, 0, 3), _fill_normal, fills_single=True)
+HIGHEST = 16
+"""The order up to which exact moments are kept."""
+
+
+def _even(moment: Callable[[int], int | Fraction]) -> tuple[Fraction, ...]:
+    """Return the moments of a symmetric law; ``moment`` returns those of even order."""
+    return _moments(*(0 if order % 2 else moment(order) for order in range(HIGHEST + 1)))
+
+
+def _subfactorials() -> tuple[Fraction, ...]:
+    """Return the moments of an exponential number less its mean: !n = n·!(n - 1) + (-1)^n."""
+    moments = [1]
+    for order in range(1, HIGHEST + 1):
+        moments.append(order * moments[-1] + (-1) ** order)
+    return _moments(*moments)
+
+
+NORMAL = Distribution(
+    "normal", _even(lambda n: math.prod(range(n - 1, 0, -2))), _fill_normal, fills_single=True
+)
 UNIFORM = Distribution(
     "uniform",
-    _moments(1, 0, 1, 0, Fraction(9, 5)),
+    _even(lambda n: Fraction(3 ** (n // 2), n + 1)),
     _fill_uniform,
     fills_single=True,
     base_ends=(-(3**0.5), 3**0.5),
 )
-_OF_UNIT_INTERVAL = tuple(Fraction(1, n + 1) for n in range(5))
+_OF_UNIT_INTERVAL = tuple(Fraction(1, n + 1) for n in range(HIGHEST + 1))
 UNIT_INTERVAL = Distribution(
     "U(0,1)", _OF_UNIT_INTERVAL, _fill_unit_interval, fills_single=True, base_ends=(0, 1)
 )
-RADEMACHER = Distribution(
-    "Rademacher", _moments(1, 0, 1, 0, 1), _fill_signs, fills_single=True, base_ends=(-1, 1)
+RADEMACHER = Distribution("Rademacher", _even(lambda _: 1), _fill_signs, fills_single=True, base_ends=(-1, 1))
+LAPLACE = Distribution(
+    "Laplace", _even(lambda n: Fraction(math.factorial(n), 2 ** (n // 2))), _fill_laplace, fills_single=True
 )
-LAPLACE = Distribution("Laplace", _moments(1, 0, 1, 0, 6), _fill_laplace, fills_single=True)
 CAUCHY = Distribution("Cauchy", _moments(1), _fill_cauchy)
-EXPONENTIAL = Distribution(
-    "centred exponential", _moments(1, 0, 1, 2, 9), _fill_exponential, fills_single=True
-)
+EXPONENTIAL = Distribution("centred exponential", _subfactorials(), _fill_exponential, fills_single=True)
 
 
 def student_t(freedom: int) -> Distribution:
     """Return Student's t distribution with ``freedom`` ≥ 3 degrees, standardised to unit variance.
 
-    Its kurtosis, 3(ν-2)/(ν-4), exists only for ν > 4; its third moment for ν > 3.
+    Its moments exist below the order ν: of even n they are (ν-2)^(n/2)·1·3⋯(n-1)/((ν-2)(ν-4)⋯(ν-n)).
     """
     if freedom < 3:
         raise ValueError(f"Student t with {freedom} degrees of freedom has no variance to standardise")
-    known = _moments(1, 0, 1)
-    if freedom > 3:
-        known += _moments(0)
-    if freedom > 4:
-        known += _moments(Fraction(3 * (freedom - 2), freedom - 4))
-    return Distribution(f"t({freedom})", known, _FillStudent(freedom))
+
+    def moment(n: int) -> Fraction:
+        falling = math.prod(freedom - 2 - 2 * step for step in range(n // 2))
+        return Fraction((freedom - 2) ** (n // 2) * math.prod(range(n - 1, 0, -2)), falling)
+
+    known = [moment(n) if n % 2 == 0 else Fraction(0) for n in range(min(HIGHEST, freedom - 1) + 1)]
+    return Distribution(f"t({freedom})", tuple(known), _FillStudent(freedom))
 
 
 STANDARD_DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)

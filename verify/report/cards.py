@@ -40,7 +40,9 @@ from verify.text import numbers
 from verify.text.latex import Prose, plain
 from verify.text.speech import prose_in_words
 
-_DERIVED = frozenset([Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_DERIVED = frozenset(
+    [Proof.DERIVED, Proof.CITING, Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART]
+)
 """What has a derivation that stands; only what is proved is called derived."""
 _REACHES: dict[Reach, str] = {
     "all-values": "proved for all values",
@@ -121,7 +123,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     decisive = decisive_check(claim.checks)
     derivation = claim.derivation
-    derived = derivation.status is Proof.PROVED
+    derived = derivation.status in {Proof.DERIVED, Proof.CITING, Proof.PROVED}
     controls = control_table(claim.id, claim.controls)
     alarms = _alarms(derivation, controls)
     return Card(

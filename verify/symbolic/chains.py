@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from sympy import Basic, Eq, Expr, Function, Ge, Gt, Le, Lt, sympify
+from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic.vocabulary import Laws
@@ -220,40 +220,51 @@ class Chain:
 
 @dataclass(frozen=True)
 class Derivation:
-    """What a claim derives: a main chain, and others that it rests on or speaks of, by their names.
+    """What a claim derives: a main chain, and others, with names, that it rests on or speaks of.
 
-    Where ``nothing`` says why nothing is derived for the statement itself, there is no main chain.
+    Chains are in the order in which they are read. Where ``nothing`` says why nothing is derived for the
+    statement itself, none of them is the main one.
     """
 
-    main: Chain | None
-    others: Mapping[str, Chain] = field(default_factory=dict)
+    chains: tuple[Chain, ...]
     nothing: str = ""
 
     @classmethod
     def of(cls, given: Any) -> Derivation:
         """Return what an author's ``derive`` returned as a derivation: a chain, several, or one already.
 
-        Of several, the first is the main one and the others are named.
+        Of several, the main one is that without a name.
 
         Raises:
-            ClaimError: it is something else, a chain has no name, or two have the same.
+            ClaimError: it is something else, no chain or two are without a name, or two have the same.
         """
         if isinstance(given, Derivation):
             return given
         chains = tuple(given) if isinstance(given, tuple | list) else (given,)
         if not chains or not all(isinstance(chain, Chain) for chain in chains):
             raise ClaimError("its derive returns no chain; end it with return Chain(start, Line(…), …)")
-        names = [chain.name for chain in chains[1:]]
-        if "" in names or len(set(names)) < len(names):
+        if len(chains) == 1:
+            return cls(chains)
+        names = [chain.name for chain in chains]
+        if names.count("") != 1 or len(set(names)) < len(names):
             raise ClaimError(
-                "its derive returns chains without names of their own; give each but the first a name"
+                "its derive returns several chains; give each but the main one a name of its own"
             )
-        return cls(chains[0], dict(zip(names, chains[1:], strict=True)))
+        return cls(chains)
 
     @property
-    def chains(self) -> tuple[Chain, ...]:
-        """All chains, the main one first."""
-        return (*((self.main,) if self.main else ()), *self.others.values())
+    def main(self) -> Chain | None:
+        """The chain of what the claim says, None where nothing is derived for that."""
+        return (
+            None
+            if self.nothing
+            else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
+        )
+
+    @property
+    def others(self) -> Mapping[str, Chain]:
+        """The chains with names."""
+        return {chain.name: chain for chain in self.chains if chain is not self.main}
 
     @property
     def start(self) -> Any:
@@ -293,13 +304,5 @@ class Derivation:
     @property
     def cited(self) -> tuple[Theorem, ...]:
         """The theorems that its lines rest on, each once."""
-        return tuple(
-            dict.fromkeys(
-                line.check.cites for chain in self.chains for line in chain.lines if line.check.cites
-            )
-        )
-
-
-def is_same(one: Any, other: Any) -> bool:
-    """Return whether two expressions are written alike."""
-    return isinstance(one, Basic | Expr) and one == other
+        lines = (line for chain in self.chains for line in chain.lines)
+        return tuple(dict.fromkeys(line.check.cites for line in lines if line.check.cites))

@@ -38,7 +38,7 @@ class Approx(Function):  # type: ignore[misc]  # SymPy has no types
 
 _RELATIONS = {"=": Eq, "≤": Le, "≥": Ge, "<": Lt, ">": Gt, "⇔": Iff, "~": Approx}
 
-Status = Literal["proved", "reviewed", "checked-at-examples", "in-part", "failed", "not-claimed"]
+Status = Literal["proved", "reviewed", "checked-at-examples", "in-part", "failed", "measured"]
 _BY_REACH: dict[Reach, Status] = {
     Reach.ALL_VALUES: "proved",
     Reach.REVIEWED: "reviewed",
@@ -71,7 +71,7 @@ class ExaminedDerivation:
     @property
     def holds(self) -> bool:
         """Whether every step holds and the routes lead from the subject to the result."""
-        return self.status not in {"failed", "not-claimed"}
+        return self.status not in {"failed", "measured"}
 
 
 def tried(examined: ExaminedDerivation, budget: Effort, *, whole: bool) -> ExaminedDerivation:
@@ -179,7 +179,7 @@ class Derivation:
         wrong += self.misfits()
         if self.unclaimed:
             reason = "; ".join(wrong) or self.unclaimed
-            return ExaminedDerivation(followed, "", "failed" if wrong else "not-claimed", reason)
+            return ExaminedDerivation(followed, "", "failed" if wrong else "measured", reason)
         main = followed[len(self.lemmas)].theorem
         agreement = _agreement(len(self.routes), bool(self._strays()))
         if wrong or main is None:

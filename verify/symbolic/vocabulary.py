@@ -37,7 +37,7 @@ sigma = Symbol("sigma", positive=True)
 """The standard deviation of the scores of a row."""
 
 
-class Index(Symbol):
+class Index(Symbol):  # type: ignore[misc]  # SymPy has no types
     """A place in a range of a family, counted from 1."""
 
     def __new__(cls, name: str) -> Index:
@@ -87,7 +87,7 @@ class E(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 1
 
-    def _eval_is_extended_real(self) -> bool | None:
+    def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
 
     def _eval_is_positive(self) -> bool | None:
@@ -202,7 +202,7 @@ class Largest(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 2
 
-    def _eval_is_extended_real(self) -> bool | None:
+    def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
 
     def _eval_is_positive(self) -> bool | None:
@@ -351,6 +351,9 @@ def _binomial(above: int, below: int) -> Integer:
 
 mu_q, mu_k = symbols("mu_q mu_k", real=True)
 sigma_q, sigma_k = symbols("sigma_q sigma_k", positive=True)
+gamma_q, gamma_k = symbols("gamma_q gamma_k", real=True)
+kappa_q, kappa_k = symbols("kappa_q kappa_k", positive=True)
+"""Mean, standard deviation, skewness and kurtosis of the components of queries and of keys."""
 
 UNIT = Law("mean 0 and variance 1", (S.One, S.Zero, S.One))
 NORMAL_LAW = normal()

@@ -1,0 +1,243 @@
+"""How statements of the new vocabulary are printed: LaTeX, terminal, speech, assumptions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.mathtext import MathTextParser
+from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, oo, pi, sqrt
+
+from verify.evidence.plots import readable
+from verify.report.formulas import typeset
+from verify.symbolic import notation
+from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.vocabulary import (
+    CENTRED,
+    GENERAL,
+    NORMAL_COMPONENTS,
+    NORMAL_LAW,
+    NORMAL_ROWS,
+    STANDARD,
+    UNIT,
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Indicator,
+    Largest,
+    Law,
+    LogSumExp,
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    mu_k,
+    mu_q,
+    n,
+    normal,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    sigma_k,
+    sigma_q,
+    squares,
+)
+
+x = Symbol("x", real=True)
+scaled = score / sqrt(d)
+p = Softmax(score, j)
+
+PLAIN = [
+    (Var(score), "Var(q·k)"),
+    (E(score**2) - E(score) ** 2, "E[(q·k)²] − E[q·k]²"),
+    (7 * d / 144, "7 d_k/144"),
+    (scaled, "q·k/√d_k"),
+    (d ** Rational(-1, 3) * score, "q·k/∛d_k"),
+    (squares(score), "Σ_j p_j²"),
+    (squares(scaled), "Σ_j softmax(q·k/√d_k)_j²"),
+    (squares(sigma * s[a, j]), "Σ_j softmax(σ s)_j²"),
+    (p * (1 - p), "p_j (1 − p_j)"),
+    (log(n) - E(Entropy(score, j)), "ln n − E[H]"),
+    (E(Entropy(scaled, j)), "E[H(q·k/√d_k)]"),
+    (E(Largest(p, j)), "E[max_j p_j]"),
+    (Largest(score, j), "max_j q·k_j"),
+    (LogSumExp(score, j), "ln Σ_j e^(q·k_j)"),
+    (E(Indicator(score - score_of(a, l))), "P(q·k_j > q·k_l)"),
+    (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2), "Cov((q_a·k)², (q_b·k)²)"),
+    (Softmax(score_of(a, j), j) * Softmax(score_of(b, j), j), "p_aj p_bj"),
+    (Quantile(Abs(score), S.Half), "median(|q·k|)"),
+    (Quantile(score, Rational(19, 20)), "Q_0.95(q·k)"),
+    (E(score**4) / Var(score) ** 2, "E[(q·k)⁴]/Var(q·k)²"),
+    (score.definition, "Σ_(i=1)^d_k q_i k_i"),
+    (p.definition, "e^(q·k_j)/(Σ_l e^(q·k_l))"),
+    (d * (d - 1) * mu_k**2 * mu_q**2 - d**2 * sigma_k * sigma_q, "d_k μ_q² μ_k² (d_k − 1) − d_k² σ_q σ_k"),
+    (E(k[j, i]) * E(q[a, i]), "E[q_i] E[k_i]"),
+    (sqrt(2 * d / pi), "√(2 d_k/π)"),
+    (Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo)), "∫_(−∞)^∞ e^(−x²/2)/√(2 π) dx"),
+    (gamma(d / 2 + S.Half) / gamma(d / 2), "Γ(d_k/2 + 1/2)/Γ(d_k/2)"),
+    (Le(E(squares(score)), 1), "E[Σ_j p_j²] ≤ 1"),
+    (-7 * d / 3 - 1, "−7 d_k/3 − 1"),
+    (Dot(q, a, q, a), "|q|²"),
+    (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
+    ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
+]
+
+
+@dataclass(frozen=True)
+class Assuming(LineCheck):
+    """A check that takes any line, under these laws."""
+
+    of: Any = None
+    more: tuple[str, ...] = ()
+
+    @property
+    def laws(self) -> Any:
+        """The laws given."""
+        return self.of
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """The sentences given."""
+        return self.more
+
+
+def chain(start: Any, *laws: Any, given: tuple[Any, ...] = (), more: tuple[str, ...] = ()) -> Chain:
+    """Return a chain with a line for each of the laws."""
+    return Chain(start, *(Line(d, "so", Assuming(of, more)) for of in laws), given=given)
+
+
+@pytest.mark.parametrize(("expression", "text"), PLAIN, ids=[text for _, text in PLAIN])
+def test_terminal_shows_an_expression_on_one_line(expression: Any, text: str) -> None:
+    """The terminal shows an expression on one line, with the indices alone that tell something."""
+    assert notation.plain(expression) == text
+
+
+def test_formulas_on_their_own_have_fractions_and_those_in_text_strokes() -> None:
+    """A fraction is drawn with a bar on a line of its own, and with a stroke in running text."""
+    assert notation.latex(Var(scaled)) == r"\operatorname{Var}\left(\frac{q\cdot k}{\sqrt{d_k}}\right)"
+    assert notation.in_line(Var(scaled)) == r"\operatorname{Var}(q\cdot k/\sqrt{d_k})"
+
+
+def test_report_draws_every_formula() -> None:
+    """The report's renderer reads all LaTeX that is printed, displayed and in text."""
+    formulas = [(notation.latex(expression), True) for expression, _ in PLAIN]
+    formulas += [(notation.in_line(expression), False) for expression, _ in PLAIN]
+    assert [latex for (latex, _), made in typeset(formulas).items() if made.drawn is None] == []
+
+
+def test_figures_set_every_formula() -> None:
+    """Labels of figures, which Matplotlib sets, may hold any formula that stands in text."""
+    parser = MathTextParser("path")
+    for expression, _ in PLAIN:
+        assert parser.parse(readable(f"${notation.in_line(expression)}$")).width > 0
+
+
+def test_speech_says_means_and_variances_in_words() -> None:
+    """Alternative texts name means and variances, and say where one ends if that is not plain."""
+    assert notation.spoken(Var(score)) == "the variance of q dot k"
+    assert notation.spoken(E(score) ** 2) == "the mean of q dot k, end mean, squared"
+    proposition = chain(Var(score), STANDARD).statement.proposition
+    assert notation.spoken(proposition) == "the variance of q dot k equals d sub k"
+
+
+@given(st.integers(-20, 20), st.integers(1, 20), st.integers(-3, 3))
+def test_negative_terms_come_last(over: int, under: int, power: int) -> None:
+    """No sum of several terms begins with a sign if a term has none, whatever the coefficients."""
+    text = notation.plain(Rational(over, under) * d**power + n)
+    assert not text.startswith("−")
+
+
+@given(st.permutations([Rational(2, 3), d, n**2, sigma_q, sigma_k, sqrt(mu_q**2 + 1)]))
+def test_order_of_factors_does_not_depend_on_the_author(factors: list[Any]) -> None:
+    """A product reads the same in whatever order its factors were written."""
+    product = S.One
+    for factor in factors:
+        product *= factor
+    assert notation.plain(product) == "2 d_k n² σ_q σ_k √(μ_q² + 1)/3"
+
+
+def test_statement_has_its_sign_between_its_sides() -> None:
+    """A proposition is both sides with the sign of the chain, which may be "~" or "⇔"."""
+    line = Line(d, "so", Assuming(STANDARD), "~")
+    assert notation.proposition_latex(Chain(Var(score), line).statement).endswith(r"\sim d_k")
+    line = Line(Le(d, 1), "so", Assuming(), "⇔")
+    assert notation.proposition_latex(Chain(Le(d**2, 1), line).statement) == r"d_k^2 \le 1 \iff d_k \le 1"
+
+
+BOTH = "queries and keys"
+SIGNS_LAW = Law("signs ±1 with equal chance", (S.One, S.Zero, S.One, S.Zero, S.One), whole=True)
+
+
+@pytest.mark.parametrize(
+    ("laws", "sentences"),
+    [
+        (
+            STANDARD,
+            [f"All components of {BOTH} are independent, with mean $0$ and variance $1$, of whatever law."],
+        ),
+        (
+            CENTRED,
+            [
+                "All components of queries and keys are independent.",
+                r"Those of queries have mean $0$ and variance $\sigma_q^2$, of whatever law.",
+                r"Those of keys have mean $0$ and variance $\sigma_k^2$, of whatever law.",
+            ],
+        ),
+        (
+            {q: NORMAL_LAW, k: UNIT},
+            [
+                "All components of queries and keys are independent.",
+                "Those of queries are standard normal.",
+                "Those of keys have mean $0$ and variance $1$, of whatever law.",
+            ],
+        ),
+        (
+            {q: normal(mu_q, sigma_q), k: normal(0, 2)},
+            [
+                "All components of queries and keys are independent.",
+                r"Those of queries are normal with mean $\mu_q$ and variance $\sigma_q^2$.",
+                "Those of keys are normal with mean $0$ and variance $4$.",
+            ],
+        ),
+        (NORMAL_COMPONENTS, ["All components of queries and keys are independent and standard normal."]),
+        (
+            {q: SIGNS_LAW, k: SIGNS_LAW},
+            ["All components of queries and keys are independent, with signs $\\pm 1$ with equal chance."],
+        ),
+        (None, ["Any law for which the means exist."]),
+    ],
+)
+def test_laws_are_said_in_sentences(laws: Any, sentences: list[str]) -> None:
+    """Laws are said once if queries and keys share one, else separately, and by name if they have one."""
+    assert list(chain(E(score), laws).assumptions) == sentences
+
+
+def test_rows_of_scores_have_a_law_of_their_own() -> None:
+    """Scores of a row are independent and normal where a chain is about rows."""
+    expected = ("All scores of a row are independent and standard normal.",)
+    assert chain(Var(sigma * s[a, j]), NORMAL_ROWS).assumptions == expected
+
+
+def test_strongest_law_of_all_lines_is_assumed() -> None:
+    """A chain with a line for normal components assumes them, though others need two moments only."""
+    sentences = chain(Var(score), STANDARD, NORMAL_COMPONENTS).assumptions
+    assert sentences == ("All components of queries and keys are independent and standard normal.",)
+    assert chain(Var(score), GENERAL, CENTRED).assumptions == chain(Var(score), GENERAL).assumptions
+
+
+def test_conditions_and_unusual_domains_are_said() -> None:
+    """Conditions of a chain, what its checks add, and a domain that is not the usual one are sentences."""
+    c = Symbol("c", positive=True)
+    start = Var(c * score)
+    sentences = chain(start, None, given=(Ge(d, 2),), more=("Means and sums change places.",)).assumptions
+    assert sentences == ("Means and sums change places.", r"$d_k \ge 2$.", "$c$ is positive.")

@@ -1,0 +1,144 @@
+"""All that a claim file imports: expressions, chains with their checks, and what is measured.
+
+An expression, such as ``Var(score)``, is derived line by line and measured as it stands. ``help`` of a name
+tells more than its line here.
+
+A claim
+Claim                a claim: title, statement, meaning, references; its functions are found by their names
+cite, assume         its references, and assumptions that no chain states
+fact                 an exact value that a document may print
+
+Expressions
+E, Var, Cov          mean, variance, covariance over everything drawn
+Quantile             the value below which a share lies
+score, score_of      q·k of any query and key, or of given ones
+Dot                  the dot product of two vectors of families
+Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
+LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
+Indicator            1 where something is above 0
+over_keys, squares   a sum over keys, and that of squared weights
+Family, Index        random numbers of one kind, and places in their ranges
+q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
+a, b, i, j, l, e     two queries, a component, two keys, a component of a value
+d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
+
+Derivations
+Chain, Line          a start, and lines: what it says, why, and how that is checked
+Derivation           several chains; or why nothing is derived: ``Derivation((), "…")``
+algebra, moments     the same by algebra; the same under laws
+substitute, earlier  values put in; an established chain put in
+at_most, at_least    by a surplus that is visibly not negative
+integral, limit      by integration, in the limit; ``leading`` for the first term
+equivalent           equations with the same solutions
+cited, THEOREMS      by a published theorem of the table
+Law, STANDARD …      assumed moments of families: STANDARD, CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
+
+Measurements
+Check                a quantity, values of its symbols, and what it equals or is bounded by
+Fit                  a fit through checks, over a symbol
+Wrong                a wrong version, which must come out refuted
+Computed             a value that code computes; nothing is drawn
+Program, Column      a NumPy function of the draws, and its columns as expressions
+Items                what ``experiment`` returns, for type checkers
+Plot                 a figure of checks; ``figures`` is the module for others
+Within, Threshold    a band other than the usual one; a number that is set, not derived
+NORMAL, UNIFORM …    laws that are drawn; also UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL, student_t
+"""
+
+from sympy import Sum
+
+from verify.evidence import Fact, Figure
+from verify.montecarlo.compiling import Column, Program
+from verify.montecarlo.distributions import (
+    EXPONENTIAL,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    STANDARD_DISTRIBUTIONS,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Distribution,
+    student_t,
+)
+from verify.montecarlo.experiment import Allowance
+from verify.spec import figures
+from verify.spec.checks import (
+    ROUNDING,
+    Check,
+    Computed,
+    Fit,
+    Items,
+    Plot,
+    Threshold,
+    Within,
+    Wrong,
+    fact,
+    of_deviation,
+    of_probability,
+)
+from verify.spec.claim import (
+    HOEFFDING,
+    INDEPENDENT,
+    STANDARD_COMPONENTS,
+    STEIN,
+    VASWANI,
+    Claim,
+    Findings,
+    assume,
+    cite,
+)
+from verify.symbolic.analysis import equivalent, integral, leading, limit
+from verify.symbolic.bounds import at_least, at_most, earlier
+from verify.symbolic.chains import Chain, Derivation, Line
+from verify.symbolic.checks import algebra, moments, substitute
+from verify.symbolic.notation import latex
+from verify.symbolic.theorems import THEOREMS, cited
+from verify.symbolic.vocabulary import (
+    CENTRED,
+    GENERAL,
+    NORMAL_COMPONENTS,
+    NORMAL_ROWS,
+    STANDARD,
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Family,
+    Index,
+    Indicator,
+    Largest,
+    Law,
+    LogSumExp,
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    b,
+    d,
+    d_v,
+    e,
+    gamma_k,
+    gamma_q,
+    i,
+    j,
+    k,
+    kappa_k,
+    kappa_q,
+    l,
+    m,
+    mu_k,
+    mu_q,
+    n,
+    normal,
+    over_keys,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    sigma_k,
+    sigma_q,
+    squares,
+    u,
+    v,
+)

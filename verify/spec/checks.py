@@ -1,0 +1,227 @@
+"""What an experiment is made of: checks, fits, wrong versions, computed values, facts and plots.
+
+An author yields these; ``experiment`` makes of them what is drawn and judged. What they hold is data: nothing
+here samples or evaluates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
+
+from sympy import Expr, Symbol
+
+from verify.errors import ClaimError
+from verify.evidence import PROFILES, Fact
+from verify.montecarlo.distributions import Distribution
+from verify.montecarlo.experiment import EXACTLY, Allowance, Relation, Tolerance
+from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import Family
+
+At = Mapping[Symbol, Any]
+"""Values of symbols: sizes such as ``d``, and others such as ``sigma``."""
+
+ROUNDING = Allowance(1e-12)
+"""What array code of numbers near 1 may lose to rounding."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """The band around a prediction: ``factor`` times the run's tolerance, of the prediction's own size.
+
+    Of another size where ``scale`` is given, which ``of`` names: a probability of 1, a standard deviation. A
+    factor above 2 needs a reason, ``because``. A ``fixed`` band is never wider than in the standard profile,
+    for quantities so skewed that a coarser one would not take fewer blocks.
+    """
+
+    factor: float = 1.0
+    scale: Any = None
+    of: str = "the prediction"
+    because: str = ""
+    fixed: bool = False
+
+    def tolerance(self, run: float) -> Tolerance:
+        """Return the band at the run's tolerance."""
+        factor = self.factor * min(1.0, PROFILES["standard"] / run) if self.fixed else self.factor
+        return Tolerance(factor, None if self.scale is None else float(self.scale), self.of, self.because)
+
+
+def of_probability(factor: float = 1.0, because: str = "") -> Within:
+    """Return ``factor`` times the run's tolerance, of a probability of 1."""
+    return Within(factor, 1.0, "a probability of 1", because)
+
+
+def of_deviation(variance: Any, factor: float = 1.0, because: str = "") -> Within:
+    """Return ``factor`` times the run's tolerance, of the standard deviation that a ``variance`` gives."""
+    return Within(factor, float(variance) ** 0.5, "the standard deviation", because)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A number that is set before the draws, not derived: what "most", "few" or "more" shall mean."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What checks and wrong versions share: a quantity, at values of its symbols, and its prediction.
+
+    Exactly one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``,
+    a float that was integrated, or a ``Threshold``. ``laws`` are those of families that are not standard
+    normal; ``shape`` are array sizes where the engine's own choice of them is not wanted.
+    """
+
+    id: str
+    quantity: Any = None
+    at: At = field(default_factory=dict, hash=False)
+    _: KW_ONLY
+    equals: Any = None
+    at_most: Any = None
+    at_least: Any = None
+    laws: Mapping[Family, Distribution] = field(default_factory=dict, hash=False)
+    tolerance: Within = field(default_factory=Within)
+    shape: Mapping[Symbol, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def relation(self) -> Relation:
+        """What is said of the quantity."""
+        return "=" if self.equals is not None else "≤" if self.at_most is not None else "≥"
+
+    @property
+    def predicted(self) -> Any:
+        """What it is compared with, whatever the relation.
+
+        Raises:
+            ClaimError: none is given, or several.
+        """
+        given = [value for value in (self.equals, self.at_most, self.at_least) if value is not None]
+        if len(given) != 1:
+            raise ClaimError(f"check {self.id}: give one of equals=, at_most= and at_least=")
+        return given[0]
+
+
+@dataclass(frozen=True)
+class Check(Compared):
+    """A comparison of a measured quantity with its prediction.
+
+    A check of a chain's start against its end is one of the derived quantity. ``control`` is the id of the
+    control that the engine adds, with a prediction off by twice the tolerance: without it, one check of each
+    quantity gets one. For a bound, ``sharper`` is the factor of its constant that is false, which becomes its
+    control. ``uncontrolled`` says why no control goes through the same code, where none does.
+
+    Example:
+        >>> Check("variance-d64", Var(score), {d: 64}, equals=d)
+    """
+
+    control: str = ""
+    sharper: float = 0.0
+    sharper_truth: float | None = None
+    uncontrolled: str = ""
+
+
+@dataclass(frozen=True)
+class Wrong(Compared):
+    """A wrong version of the claim, in words (``says``), which must come out refuted.
+
+    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. What
+    is measured is derived, as far as a check of the same quantity at the same setting says what it is.
+    """
+
+    says: str = ""
+    of: str = ""
+    computed: float | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A weighted fit through the checks whose ids match a pattern, over the values of one symbol.
+
+    ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept,
+    curvature and lack of fit of the line that it is, exponent of the power that it is. ``only`` names those
+    that are wanted; a number given for one is what it shall be instead. ``prefix`` stands before their ids.
+
+    Example:
+        >>> Fit("variance-d*", over=d, slope=1, intercept=0, exponent=1)
+    """
+
+    pattern: str
+    over: Symbol
+    law: Any = None
+    only: tuple[str, ...] = ()
+    slope: Any = None
+    intercept: Any = None
+    curvature: Any = None
+    exponent: Any = None
+    lack_of_fit: Literal["line", "power"] | None = None
+    prefix: str = ""
+    tolerance: Within | None = None
+    control: bool = True
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A comparison of what ``code`` makes of its ``arguments`` with what is expected; nothing is drawn.
+
+    ``what`` says what is computed, in words or as an expression.
+    """
+
+    id: str
+    what: Any
+    code: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    equals: Any = None
+    at_most: Any = None
+    at_least: Any = None
+    settings: Mapping[str, int | float | str] = field(default_factory=dict, hash=False)
+    allowance: Allowance = EXACTLY
+    uncontrolled: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure of the checks whose ids match ``patterns``, over the values of a symbol, with derived curves.
+
+    ``curves`` are expressions in that symbol by their labels, ``wrong`` those that it is not. Without any
+    Plot, a claim's first fit is drawn.
+    """
+
+    id: str
+    patterns: tuple[str, ...] | str
+    over: Symbol
+    title: str
+    alt: str
+    curves: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    wrong: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    y: str = ""
+    x_scale: Literal["linear", "log"] = "log"
+    y_scale: Literal["linear", "log"] = "log"
+
+
+Item = Check | Wrong | Fit | Computed | Fact | Plot
+"""What an experiment may yield."""
+
+Items = Iterator[Item]
+"""What an experiment is: a function that yields items."""
+
+
+def fact(name: str, what: str, value: Any) -> Fact:
+    """Return an exact value of the claim as a fact that a document may print.
+
+    Raises:
+        ClaimError: symbols are left in it.
+    """
+    refuse_symbols(name, value)
+    return Fact(id=name, what=what, latex=latex(value), value=float(value))
+
+
+def refuse_symbols(name: str, value: Any) -> None:
+    """Refuse an expression that is not a number yet.
+
+    Raises:
+        ClaimError: symbols are left in it.
+    """
+    if isinstance(value, Expr) and value.free_symbols:
+        left = ", ".join(sorted(map(str, value.free_symbols)))
+        raise ClaimError(f"{name}: {value} depends on {left}; give {left} a number in at={{…}}")

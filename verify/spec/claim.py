@@ -1,0 +1,289 @@
+"""What a claim is: its words and references, and functions that derive, measure and draw it."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+from verify.errors import ClaimError, nearest
+from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
+from verify.montecarlo.blocks import Cell, Sample
+from verify.montecarlo.estimands import Estimand
+from verify.montecarlo.experiment import Experiment
+from verify.spec import figures as drawing
+from verify.spec.checks import Fit, Item, Plot
+from verify.spec.experiment import experiment_of
+from verify.spec.words import Words
+from verify.symbolic.chains import Derivation
+
+USER = "user"
+"""The chapter of claims that do not come with the tool."""
+
+
+def absent(*_given: Any) -> Any:
+    """Stand for a function that a claim does not have: no derivation, no facts, no figures."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a claim's figures are made from: its finished checks, its cells and their samples, by id."""
+
+    checks: Mapping[str, Check]
+    cells: Mapping[str, Cell]
+    samples: Mapping[str, Sample]
+
+    def matching(self, *patterns: str) -> tuple[Check, ...]:
+        """Return the checks whose ids match one of the patterns, such as ``"variance-d*"``.
+
+        Raises:
+            ClaimError: there is none.
+        """
+        matching = tuple(
+            check for name, check in self.checks.items() if any(fnmatchcase(name, one) for one in patterns)
+        )
+        if not matching:
+            known = ", ".join(self.checks)
+            raise ClaimError(f"no check's id matches {' or '.join(patterns)!r}; the checks are {known}")
+        return matching
+
+    def estimated(
+        self, cell: str, estimands: Iterable[Estimand], like: str
+    ) -> list[tuple[float, tuple[float, float]]]:
+        """Return what no check compares, from a cell's sample: values and intervals, at the level of a check.
+
+        Args:
+            cell: The cell's id.
+            estimands: What is estimated.
+            like: The id of the check.
+        """
+        alpha = 1 - self.checks[like].level
+        measured = (estimand.measure(self.samples[cell], alpha) for estimand in estimands)
+        return [(estimate.value, estimate.interval) for estimate in measured]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One statement about attention, with everything it takes to settle it.
+
+    ``derive`` returns the chain of the derivation, or several, of which the first is the main one.
+    ``experiment`` takes what was derived and yields checks, fits, wrong versions, computed values, facts and
+    plots; it may also take ``tolerance``, the run's. ``figures`` takes ``derived`` and ``findings`` where a
+    plot is not enough. In a claim file these functions are found by their names.
+
+    In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with what the main
+    chain shows, ``{name}`` with what another does, ``{check-id:3}`` with an estimate, or ``symbols``,
+    expressions by the names of their slots. What is assumed is what the chains' checks assume;
+    ``assumptions`` are what the author states besides. ``id`` is permanent: that of a claim file follows from
+    the file's name, with hyphens for underscores; ``chapter`` is its folder. ``headline`` is the id of the
+    check whose number stands beside the title in short prints.
+
+    Raises:
+        ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
+    """
+
+    id: str = ""
+    chapter: str = USER
+    title: str
+    statement: str
+    meaning: str
+    assumptions: tuple[Assumption, ...] = ()
+    references: tuple[Reference, ...] = ()
+    authors: tuple[str, ...] = ()
+    headline: str = ""
+    symbols: Mapping[str, Any] = field(default_factory=dict)
+    derive: Callable[..., Any] = absent
+    experiment: Callable[..., Any] = absent
+    figures: Callable[..., Any] = absent
+
+    parameters: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "derive": (),
+        "experiment": ("derived", "tolerance"),
+        "figures": ("derived", "findings"),
+    }
+    needed: ClassVar[tuple[str, ...]] = ("experiment",)
+    """The functions without which there is no claim."""
+
+    def __post_init__(self) -> None:
+        if self.id and not re.fullmatch(SLUG, self.id):
+            raise ClaimError(f"claim id {self.id!r}: use lower-case words joined by hyphens")
+        for name in ("title", "statement", "meaning"):
+            if not getattr(self, name).strip():
+                raise ClaimError(f"{self._named}its {name} is empty; write one")
+        if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
+            raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
+        for name, parameters in self.parameters.items():
+            object.__setattr__(self, name, self._accepting(name, parameters))
+
+    @property
+    def _named(self) -> str:
+        """What a message begins with; one on a claim file begins with the file, from which the id follows."""
+        return f"claim {self.id}: " if self.id else "Claim: "
+
+    def _accepting(self, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
+        """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
+        function: Callable[..., Any] = getattr(self, name)
+        if not callable(function):
+            raise ClaimError(f"{self._named}{name} is not a function; make it one")
+        wanted = tuple(inspect.signature(function).parameters)
+        if function is absent or wanted == parameters:
+            return function
+        unknown = [parameter for parameter in wanted if parameter not in parameters]
+        if unknown:
+            near = nearest(unknown[0], parameters)
+            may = f"it may take {' and '.join(parameters) or 'nothing'}"
+            raise ClaimError(f"{self._named}{name} takes {unknown[0]!r}; {near}{' ' if near else ''}{may}")
+        places = [parameters.index(parameter) for parameter in wanted]
+
+        def call(*given: Any) -> Any:
+            return function(*(given[place] for place in places))
+
+        call.__module__, call.__doc__ = function.__module__, function.__doc__
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
+        )
+        return call
+
+    @cached_property
+    def _derivation(self) -> Derivation:
+        if self.derive is absent:
+            return Derivation((), "nothing is derived")
+        try:
+            return Derivation.of(self.derive())
+        except ClaimError as error:
+            raise ClaimError(f"claim {self.id}: {error}") from None
+
+    def derived(self) -> Any:
+        """Return what ``derive`` returns, as a derivation; its lines are not checked yet.
+
+        Raises:
+            ClaimError: that is no chain.
+        """
+        return self._derivation
+
+    def items(self, derivation: Any, tolerance: float) -> tuple[Item, ...]:
+        """Return what ``experiment`` yields at a relative tolerance.
+
+        Raises:
+            ClaimError: it yields something that is no part of an experiment.
+        """
+        yielded = self.experiment(derivation, tolerance)
+        items = tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
+        for item in items:
+            if not isinstance(item, Item):
+                what = f"its experiment yields {type(item).__name__}"
+                raise ClaimError(
+                    f"claim {self.id}: {what}; yield Check, Fit, Wrong, Computed, fact(…) or Plot"
+                )
+        return items
+
+    def measured_by(self, derivation: Any, tolerance: float) -> Experiment:
+        """Return what is drawn and judged at a relative tolerance.
+
+        Raises:
+            ClaimError: an item does not fit.
+        """
+        try:
+            return experiment_of(self.items(derivation, tolerance), derivation, tolerance)
+        except ClaimError as error:
+            text = str(error)
+            raise ClaimError(text if text.startswith("claim ") else f"claim {self.id}: {text}") from None
+
+    def exact_values(self, derivation: Any, tolerance: float = 0.01) -> tuple[Fact, ...]:
+        """Return the claim's facts, exact values that a document may print."""
+        return tuple(item for item in self.items(derivation, tolerance) if isinstance(item, Fact))
+
+    def drawn(self, derivation: Any, findings: Findings, tolerance: float = 0.01) -> tuple[Figure, ...]:
+        """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
+        items = self.items(derivation, tolerance)
+        plots = [drawing.plot(item, findings) for item in items if isinstance(item, Plot)]
+        own = self.figures(derivation, findings)
+        plots += [own] if isinstance(own, Figure) else list(own)
+        fits = [item for item in items if isinstance(item, Fit)]
+        if not plots and fits:
+            plots.append(drawing.usual(self.title, fits[0], items, findings))
+        return tuple(plots)
+
+    def words(
+        self,
+        derivation: Any,
+        facts: tuple[Fact, ...] | None = None,
+        experiment: Experiment | Callable[[], Experiment] | None = None,
+        checks: Sequence[Check] = (),
+    ) -> Words:
+        """Return what the claim's texts are filled from."""
+        return Words(self, derivation, facts, experiment, tuple(checks))
+
+    def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Self:
+        """Return this claim with its chapter, and what it does not give itself.
+
+        Args:
+            name: The id, which follows from the file's name.
+            chapter: The id of the chapter.
+            functions: What its file defines, if it has one, of which those of a claim are used.
+
+        Raises:
+            ClaimError: there is no ``experiment``, or a function wants something else.
+        """
+        own = {one: value for one, value in functions.items() if not isinstance(value, ModuleType)}
+        used = {one: own[one] for one in self.parameters if one in own and getattr(self, one) is absent}
+        placed = replace(self, id=self.id or name, chapter=chapter, **used)
+        for one in placed.needed:
+            if getattr(placed, one) is absent:
+                raise ClaimError(f"{placed._named}it has no {one}; give it that function")
+        return placed
+
+
+INDEPENDENT = Assumption(id="independent", text="All components of query and key are independent.")
+CENTRED_COMPONENTS = Assumption(
+    id="centred", text=r"Every component has mean 0: $\mathbb{E}[q_i] = \mathbb{E}[k_i] = 0$."
+)
+UNIT_VARIANCE = Assumption(id="unit-variance", text="Every component has variance 1.")
+
+STANDARD_COMPONENTS = (INDEPENDENT, CENTRED_COMPONENTS, UNIT_VARIANCE)
+"""What every introduction assumes of queries and keys."""
+
+
+def assume(*shared: Assumption, **own: str) -> tuple[Assumption, ...]:
+    """Return a claim's assumptions: those that it shares with others, then its own.
+
+    Args:
+        *shared: Assumptions such as ``INDEPENDENT``, as they are.
+        **own: Texts by id, with underscores for the hyphens of ids, as in the names of claim files.
+    """
+    return (*shared, *(Assumption(id=name.replace("_", "-"), text=text) for name, text in own.items()))
+
+
+def cite(key: str, text: str, url: str | None = None) -> tuple[Reference]:
+    """Return a claim's references where this is the only one; two are added up with ``+``.
+
+    Args:
+        key: A name for it, such as "vaswani2017".
+        text: Its bibliographic text.
+        url: Its address, if it has one.
+    """
+    return (Reference(key=key, text=text, url=url),)
+
+
+HOEFFDING = cite(
+    "hoeffding1948",
+    "W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, "
+    "Ann. Math. Stat. 19 (1948), 293-325.",
+)
+STEIN = cite(
+    "stein1981",
+    "C. M. Stein, Estimation of the Mean of a Multivariate Normal Distribution, Ann. Statist. 9 "
+    "(1981), 1135-1151: integration by parts.",
+    "https://doi.org/10.1214/aos/1176345632",
+)
+VASWANI = cite(
+    "vaswani2017",
+    "A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1 and its footnote 4.",
+    "https://arxiv.org/abs/1706.03762",
+)

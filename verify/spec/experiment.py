@@ -1,0 +1,213 @@
+"""Makes of an author's checks, fits and wrong versions what the engine draws and judges.
+
+Labels are printed from expressions. The usual controls are added here: a prediction off by twice the
+tolerance for each quantity, a sharper bound, coefficients off by twice their tolerance, points that are bent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sympy import Expr, sympify
+
+from verify.errors import ClaimError
+from verify.evidence.words import cell_text
+from verify.montecarlo.blocks import Cell
+from verify.montecarlo.estimands import Estimand
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Quantity
+from verify.montecarlo.experiment import Fit as FittedCoefficient
+from verify.montecarlo.quantities import measurement
+from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
+from verify.spec.fits import coefficients, has_misfit, members_of
+from verify.spec.predictions import origin, predicted
+from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
+from verify.symbolic.chains import Derivation
+from verify.symbolic.notation import latex
+
+
+def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> Experiment:
+    """Return the experiment that an author's items describe, at the ``run``'s relative tolerance.
+
+    Raises:
+        ClaimError: an id, pattern, law or prediction does not fit.
+    """
+    plan = Plan(items, derivation, run)
+    for item in items:
+        if isinstance(item, Check):
+            plan.checks[item.id] = plan.quantity(item)
+        elif isinstance(item, Computed):
+            plan.checks[item.id] = _computed(item)
+        elif isinstance(item, Fit):
+            points = members_of(item, items)
+            plan.checks |= {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+    wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
+    controls = (*wrong, *plan.biased(), *plan.sharper(), *plan.wrong_fits())
+    return Experiment(tuple(plan.checks.values()), controls)
+
+
+def bound_to(experiment: Experiment) -> tuple[str, ...]:
+    """Return the ids of the checks that are of a derived quantity, and of the fits through such checks."""
+
+    def derived(check: Comparison) -> bool:
+        if isinstance(check, FittedCoefficient):
+            return all(map(derived, check.members))
+        return isinstance(check, Quantity) and check.prediction.origin == "derived"
+
+    return tuple(check.id for check in experiment.checks if derived(check))
+
+
+@dataclass
+class Plan:
+    """An experiment in the making: what is measured of each comparison, and the checks made so far."""
+
+    items: Sequence[Item]
+    derivation: Derivation
+    run: float
+    checks: dict[str, Comparison] = field(default_factory=dict)
+    given: dict[str, Compared] = field(default_factory=dict)
+    measured: dict[str, tuple[Expr, Setting]] = field(default_factory=dict)
+    cells: dict[Setting, Cell] = field(default_factory=dict)
+    estimands: dict[str, Estimand] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find what is measured of each comparison, and compile what is measured at one setting together."""
+        for item in self.items:
+            if isinstance(item, Check | Wrong) and item.quantity is not None:
+                self.given[item.id], self.measured[item.id] = item, measurable(item)
+            # Bent points, which a lack of fit must notice, are quantities of the same cells.
+            bent = members_of(item, self.items) if isinstance(item, Fit) and has_misfit(item) else ()
+            for check in bent:
+                quantity, setting = measurable(check)
+                factor = 1 + sympify(check.at[item.over]) ** 2  # type: ignore[union-attr]
+                self.given[f"bent-{check.id}"] = check
+                self.measured[f"bent-{check.id}"] = factor * quantity, setting
+        together: dict[Setting, dict[str, Expr]] = {}
+        for name, (quantity, setting) in self.measured.items():
+            together.setdefault(setting, {})[name] = quantity
+        names: set[str] = set()
+        for setting, quantities in together.items():
+            name, shape = cell_name(setting, names), dict(setting.shape) or None
+            self.cells[setting], estimands = measurement(
+                name, quantities, dict(setting.laws), dict(setting.at), tolerance=self.run, shape=shape
+            )
+            self.estimands |= estimands
+            names.add(name)
+
+    def quantity(self, given: Compared, name: str = "") -> Quantity:
+        """Return a comparison as what is drawn and judged, under another name where one is given."""
+        name = name or given.id
+        _, setting = self.measured[name]
+        prediction = predicted(given)
+        if isinstance(given, Check) and prediction.origin == "derived":
+            prediction = replace(prediction, origin=origin(given, self.derivation, prediction.value))
+        return Quantity(
+            name,
+            f"${latex(shown(given, setting))}$",
+            self.cells[setting],
+            self.estimands[name],
+            prediction,
+            given.tolerance.tolerance(self.run),
+            given.relation,
+            getattr(given, "uncontrolled", ""),
+        )
+
+    def wrong(self, item: Wrong) -> Control:
+        """Return the control of a wrong version: of a check that it changes, or of its own.
+
+        The true value is known where it is what a check is compared with.
+
+        Raises:
+            ClaimError: it changes no check.
+        """
+        if not item.of:
+            same = (
+                self.checks[name]
+                for name, measured in self.measured.items()
+                if name in self.checks and measured == self.measured[item.id]
+            )
+            truth = next((check.prediction.value for check in same if _is_known(check)), None)
+            return Control(item.says, self.quantity(item), truth)
+        if item.of not in self.checks:
+            raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
+        check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
+        if item.computed is not None:
+            changes["computed"] = item.computed
+        else:
+            at = item.at or getattr(self.given.get(item.of), "at", {})
+            changes["prediction"] = predicted(replace(item, at=at))
+            if not isinstance(check, FittedCoefficient):
+                changes["relation"] = item.relation
+        known = _is_known(check) and not isinstance(check, Exact)
+        return Control(item.says, replace(check, **changes), check.prediction.value if known else None)
+
+    def biased(self) -> Iterator[Control]:
+        """Yield for each quantity the control whose prediction is off by twice the tolerance.
+
+        It is of the check that names it, or of the middle one.
+        """
+        groups: dict[Any, list[Check]] = {}
+        for item in self.items:
+            if isinstance(item, Check) and not item.uncontrolled and _is_known(self.checks[item.id]):
+                groups.setdefault(normalised(item.quantity), []).append(item)
+        for group in groups.values():
+            for item in [item for item in group if item.control] or [group[len(group) // 2]]:
+                name = item.control or ("biased-prediction" if len(groups) == 1 else f"biased-{item.id}")
+                values = {str(symbol): sympify(value) for symbol, value in item.at.items()}
+                where = {
+                    name: int(value) if value.is_Integer else float(value) for name, value in values.items()
+                }
+                subject = f"the value at {cell_text(where)}" if where else "the value"
+                yield self._off(self.checks[item.id], name, subject)
+
+    def sharper(self) -> Iterator[Control]:
+        """Yield for each bound the control whose constant is as much sharper as its check says."""
+        for item in self.items:
+            if isinstance(item, Check) and item.sharper:
+                check = self.checks[item.id]
+                value = item.sharper * check.prediction.value
+                sharp = Prediction(value, f"{value:.4g}", check.prediction.origin)
+                wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp, uncontrolled="")
+                what = f"{check.label} respects {item.sharper:.4g} times its bound"
+                yield Control(what, wrong, item.sharper_truth)
+
+    def wrong_fits(self) -> Iterator[Control]:
+        """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
+        for check in self.checks.values():
+            if not isinstance(check, FittedCoefficient):
+                continue
+            if check.target != "misfit":
+                yield self._off(check, f"biased-{check.id}", f"the {check.label}")
+                continue
+            names = [f"bent-{member.id}" for member in check.members]
+            bent = tuple(self.quantity(self.given[name], name) for name in names)
+            what = f"points bent upwards, each times $1 + x^2$ at its $x$, show no {check.label}"
+            yield Control(what, replace(check, id=f"bent-{check.id}", members=bent), None)
+
+    def _off(self, check: Any, name: str, subject: str) -> Control:
+        """Return the control whose prediction is larger than a check's by twice the tolerance."""
+        right = check.prediction.value
+        off = right + 2 * check.tolerance.width(right, self.run)
+        wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"), uncontrolled="")
+        return Control(f"{subject} is larger by twice the tolerance", wrong, right)
+
+
+def _is_known(check: Comparison) -> bool:
+    """Return whether a check says what its quantity is: no bound, and no threshold."""
+    return check.relation == "=" and check.prediction.origin != "set"
+
+
+def _computed(item: Computed) -> Exact:
+    given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
+    return Exact(
+        item.id,
+        item.what if isinstance(item.what, str) else f"${latex(item.what)}$",
+        tuple(item.settings.items()),
+        predicted(given),
+        float(item.code(*item.arguments)),
+        item.allowance,
+        given.relation,
+        item.code,
+        item.uncontrolled,
+    )

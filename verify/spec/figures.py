@@ -1,0 +1,192 @@
+"""Figures: measured points with their intervals, and derived curves beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from sympy import Basic, Symbol, lambdify, sympify
+
+from verify.errors import ClaimError, unknown
+from verify.evidence import Axis, Check, Figure, PlotLayer
+from verify.spec.checks import Check as PlannedCheck
+from verify.spec.checks import Fit, Item, Plot
+from verify.symbolic.notation import latex, spoken
+from verify.text.latex import plain
+
+Role = Literal["truth", "measured", "control", "other"]
+Scale = Literal["linear", "log"]
+
+_WORDS = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
+"""What the axis of a symbol is called."""
+
+
+def axis_label(symbol: Symbol) -> str:
+    """Return the label of the axis of a symbol."""
+    return _WORDS.get(str(symbol), f"${latex(symbol)}$")
+
+
+def measured(
+    checks: Iterable[Check],
+    over: Symbol | str,
+    label: str = "measured",
+    role: Role = "measured",
+    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+) -> PlotLayer:
+    """Return the estimates of checks with their intervals, at the values of a symbol in their settings.
+
+    ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
+
+    Raises:
+        ClaimError: a check has no such setting, or one that is not a number.
+    """
+    ordered = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
+    return points(
+        label,
+        [place for place, _ in ordered],
+        [(check.estimate, check.interval) for _, check in ordered],
+        role,
+        as_drawn=as_drawn,
+    )
+
+
+def place_of(check: Check, name: str) -> float:
+    """Return the place of a check along one of its settings.
+
+    Raises:
+        ClaimError: there is none of this name, or it is not a number.
+    """
+    if name not in check.cell:
+        otherwise = f"its settings are {', '.join(check.cell)}"
+        raise ClaimError(f"check {check.id} has {unknown('setting', name, check.cell, otherwise)}")
+    try:
+        return float(check.cell[name])
+    except ValueError:
+        raise ClaimError(
+            f"check {check.id}: its setting {name!r} is {check.cell[name]!r}; take one that is a number"
+        ) from None
+
+
+def points(
+    label: str,
+    x: Iterable[float],
+    estimates: Iterable[tuple[float, tuple[float, float]]],
+    role: Role = "measured",
+    *,
+    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+    kind: Literal["points", "band"] = "points",
+) -> PlotLayer:
+    """Return estimates with their intervals at the places ``x``; a ``kind`` "band" joins them."""
+    places, pairs = tuple(map(float, x)), tuple(estimates)
+    values = tuple(as_drawn(place, value) for place, (value, _) in zip(places, pairs, strict=True))
+    ends = [
+        tuple(as_drawn(place, interval[side]) for place, (_, interval) in zip(places, pairs, strict=True))
+        for side in (0, 1)
+    ]
+    low, high = tuple(map(min, *ends)), tuple(map(max, *ends))
+    return PlotLayer(kind=kind, role=role, label=label, x=places, y=values, lo=low, hi=high)
+
+
+def curve(
+    label: str,
+    y: Any,
+    places: Sequence[float],
+    role: Role = "truth",
+    *,
+    scale: Scale = "log",
+    many: int = 61,
+) -> PlotLayer:
+    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function."""
+    low, high = min(places), max(places)
+    x = np.geomspace(low, high, many) if scale == "log" and low > 0 else np.linspace(low, high, many)
+    if isinstance(y, Basic) or not callable(y):
+        expression = sympify(y)
+        (symbol,) = expression.free_symbols or {Symbol("x")}
+        values = np.broadcast_to(lambdify(symbol, expression, "scipy")(x), x.shape)
+    else:
+        values = np.array([y(place) for place in x])
+    return PlotLayer(kind="line", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, values)))
+
+
+def joined(label: str, x: Iterable[float], y: Iterable[float], role: Role = "truth") -> PlotLayer:
+    """Return a line through given points."""
+    return PlotLayer(kind="line", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
+
+
+def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived") -> PlotLayer:
+    """Return the line through what checks compare with, at the values of a symbol in their settings."""
+    pairs = sorted((place_of(check, str(over)), check.prediction) for check in checks)
+    return joined(label, [place for place, _ in pairs], [value for _, value in pairs])
+
+
+def bars(label: str, edges: Iterable[float], heights: Iterable[float], role: Role = "measured") -> PlotLayer:
+    """Return the bars of a histogram between its ``edges``, one more than there are bars."""
+    return PlotLayer(
+        kind="steps", role=role, label=label, x=tuple(map(float, edges)), y=(*map(float, heights), 0.0)
+    )
+
+
+def figure(
+    name: str,
+    title: str,
+    alt: str,
+    *layers: PlotLayer,
+    x: Symbol | str,
+    y: str,
+    x_scale: Scale = "log",
+    y_scale: Scale = "log",
+) -> Figure:
+    """Return a figure; ``x`` is a symbol or the label of its axis, ``alt`` the text that stands in for it.
+
+    A label that several layers share stands at the first of them.
+    """
+    labels: set[str] = set()
+    shown = []
+    for layer in layers:
+        shown.append(layer.model_copy(update={"label": ""}) if layer.label in labels else layer)
+        labels.add(layer.label)
+    x_axis = Axis(label=x if isinstance(x, str) else axis_label(x), scale=x_scale)
+    return Figure(
+        id=name, title=title, alt=alt, x=x_axis, y=Axis(label=y, scale=y_scale), layers=tuple(shown)
+    )
+
+
+def plot(item: Plot, findings: Any) -> Figure:
+    """Return the figure of a plot: its checks' estimates, and its curves from end to end."""
+    patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
+    layers = [measured(findings.matching(pattern), item.over) for pattern in patterns]
+    places = [place for layer in layers for place in layer.x]
+    for role, curves in (("truth", item.curves), ("control", item.wrong)):
+        layers += [curve(label, y, places, role, scale=item.x_scale) for label, y in curves.items()]  # type: ignore[arg-type]
+    y_label = item.y or findings.matching(patterns[0])[0].quantity
+    return figure(
+        item.id,
+        item.title,
+        item.alt,
+        *layers,
+        x=item.over,
+        y=y_label,
+        x_scale=item.x_scale,
+        y_scale=item.y_scale,
+    )
+
+
+def usual(title: str, fit: Fit, items: Sequence[Item], findings: Any) -> Figure:
+    """Return the figure of a fit: what is measured over its symbol, on the derived law where it has one."""
+    checks = findings.matching(fit.pattern)
+    layers = [measured(checks, fit.over)]
+    positive = all(check.estimate > 0 for check in checks)
+    if fit.law is not None:
+        law = sympify(fit.law)
+        label = f"derived: ${latex(law)}$"
+        layers.insert(0, curve(label, law, layers[0].x))
+    member = next(item for item in items if isinstance(item, PlannedCheck) and item.id == checks[0].id)
+    what, over = spoken(member.quantity), plain(axis_label(fit.over))
+    alt = f"Measured: {what}, from {layers[-1].x[0]:g} to {layers[-1].x[-1]:g} of {over}."
+    if fit.law is not None:
+        alt += f" The derived curve {spoken(fit.law)} runs through the points."
+    y_scale: Scale = "log" if positive else "linear"
+    quantity, symbol = fit.pattern.replace("*", "").strip("-"), str(fit.over).replace("_", "-").lower()
+    name = f"{quantity}-over-{symbol}"
+    return figure(name, title, alt, *layers, x=fit.over, y=checks[0].quantity, y_scale=y_scale)

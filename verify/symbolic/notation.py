@@ -1,0 +1,428 @@
+"""Prints statements as a mathematician writes them: LaTeX, one line for the terminal, words to be spoken.
+
+An index is printed only where it tells something: with a single query and a single key, the score is
+q·k; with two keys it is q·k_j and q·k_l. The weights of raw scores are p_j and their entropy is H; those of
+other scores name them, as in softmax(q·k/√d_k)_j and H(q·k/√d_k).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import sympy
+from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
+from sympy.printing.latex import LatexPrinter
+
+from verify.symbolic import vocabulary as of
+from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
+from verify.text.latex import spoken as in_signs
+from verify.text.speech import in_words
+
+if TYPE_CHECKING:
+    from verify.symbolic.chains import Chain, Statement
+
+SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
+"""How relations of lines and statements are written in LaTeX."""
+
+_LARGE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
+"""What reaches to the end of its product, and is a factor only in brackets or as the last."""
+
+_RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}
+_BRACKETS = re.compile(
+    r"\\left([(\[|])((?:(?!\\(?:left|right|frac|sum|int|prod)(?![a-z])).)*)\\right([)\]|])"
+)
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def latex(expression: Any) -> str:
+    """Return the LaTeX of an expression or proposition, for a line of its own."""
+    return _Writer(sympify(expression)).text
+
+
+def in_line(expression: Any) -> str:
+    """Return the LaTeX of an expression or proposition for a line of text: with strokes and low brackets."""
+    text = _Writer(sympify(expression), stroke=True).text.replace(r"\int\limits", r"\int")
+    while (shorter := _BRACKETS.sub(r"\1\2\3", text)) != text:
+        text = shorter
+    return text
+
+
+def plain(expression: Any) -> str:
+    """Return an expression or proposition as one line of Unicode, such as ``E[(q·k)²] − E[q·k]²``."""
+    text = in_signs(re.sub(r"\\sum(?![a-z])", "Σ", in_line(expression)).replace(r"\int", "∫"))
+    text = re.sub(r"\^(\d+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
+    return re.sub(r"_\((\w+(?:[.,]\w+)?)\)", lambda index: f"_{index[1].replace(',', '')}", text)
+
+
+def spoken(expression: Any) -> str:
+    """Return an expression or proposition in words, such as ``the variance of q dot k``."""
+    words, ends = in_words(in_line(expression)), r"(?=$| (?:plus|minus|equals|is|over)\b)"
+    called = rf"\b(variance|covariance|median) of open paren ((?:(?!paren).)*) close paren{ends}"
+    words = re.sub(r"\bE of (?:open bracket )?", "the mean of ", re.sub(called, r"the \1 of \2", words))
+    # Where a mean ends is said unless that is plain.
+    words = re.sub(rf",? close bracket{ends}", "", words)
+    return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
+
+
+def proposition_latex(statement: Statement) -> str:
+    """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
+    return latex(statement.proposition)
+
+
+class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
+    """Writes one expression; which of its indices tell something is found out first.
+
+    With a ``stroke``, short fractions stand on the line. SymPy calls methods by the names of classes; ``exp``
+    is what the printed is raised to.
+    """
+
+    def __init__(self, expression: Any, *, stroke: bool = False) -> None:
+        super().__init__({"ln_notation": True})
+        self._stroke = stroke
+        places = set(_places(expression))
+        by_size = {size: {place for other, place in places if other == size} for size, _ in places}
+        self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
+        self._hidden = {place for place in self._hidden if isinstance(place, Index)} - _summed(expression)
+        self._has_queries = len(by_size.get(of.m, ())) > 1
+        text = re.sub(r"([_^])\{(\w)\}", r"\1\2", self.doprint(expression).replace(r" \right", r"\right"))
+        self.text = re.sub(r" {2,}", " ", text).strip()
+
+    def _vector(self, family: Family, places: tuple[Any, ...]) -> str:
+        """Return the name of a family with the indices that tell something."""
+        ranges = family.ranges or places
+        shown = [
+            self._print(place)
+            for size, place in zip(ranges, places, strict=False)
+            if size not in (of.m, of.n) or place not in self._hidden
+        ]
+        name = self._print(family.label)
+        return f"{name}_{{{','.join(shown)}}}" if shown else str(name)
+
+    def _print_Indexed(self, expr: Any) -> str:  # noqa: N802
+        if isinstance(expr.base, Family):
+            return self._vector(expr.base, expr.indices)
+        return f"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
+
+    def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        left, first, right, second = expr.args
+        if (left, first) == (right, second):
+            return _raised(rf"\left|{self._vector(left, (first,))}\right|^{{2}}", exp, in_brackets=True)
+        text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
+        return _raised(text, exp, in_brackets=True)
+
+    def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        index = f"_{{{self._queries(x)}{self._print(key)}}}"
+        if isinstance(x, Dot | Indexed):
+            return _raised(f"p{index}", exp)
+        with self._without(key):
+            return _raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
+
+    def _print_Entropy(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        if isinstance(x, Dot | Indexed):
+            query = self._queries(x).rstrip(",")
+            return _raised(f"H_{{{query}}}" if query else "H", exp)
+        with self._without(key):
+            return _raised(rf"H\left({self._print(x)}\right)", exp)
+
+    def _queries(self, x: Any) -> str:
+        """Return the indices of the queries of scores, where an expression has several."""
+        places = {place for size, place in _places(x) if size == of.m} if self._has_queries else set()
+        return "".join(f"{self._print(place)}," for place in sorted(places, key=str))
+
+    @contextmanager
+    def _without(self, key: Any) -> Iterator[None]:
+        """Hide the index of a key: without it a score stands for those of all keys."""
+        before, self._hidden = self._hidden, self._hidden | {key}
+        yield
+        self._hidden = before
+
+    def _print_LogSumExp(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        text = rf"\ln \sum_{{{self._print(key)}}} e^{{{self._above(x)}}}"
+        return _raised(text, exp, in_brackets=True)
+
+    def _print_Largest(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, key = expr.args
+        text = rf"\max_{{{self._print(key)}}} {self._in_brackets_if(x.is_Add, x)}"
+        return _raised(text, exp, in_brackets=True)
+
+    def _print_E(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        (x,) = expr.args
+        if isinstance(x, Indicator):
+            return _raised(rf"P\left({self._event(x)}\right)", exp)
+        return _raised(rf"\mathbb{{E}}\left[{self._print(x)}\right]", exp)
+
+    def _print_Var(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_Cov = _print_Var  # noqa: N815
+
+    def _print_Quantile(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        x, level = expr.args
+        share = f"{float(level):g}" if level.is_number else self._print(level)
+        name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
+        return self._named(name, (x,), exp)
+
+    def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(rf"\left[{self._event(expr)}\right]", exp)
+
+    def _event(self, indicator: Any) -> str:
+        """Return x > y for the indicator of x - y."""
+        terms = Add.make_args(indicator.args[0])
+        below = [term for term in terms if term.could_extract_minus_sign()]
+        above = [term for term in terms if term not in below]
+        return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
+
+    def _print_Relational(self, expr: Any) -> str:  # noqa: N802
+        sign = _RELATIONS.get(expr.rel_op, expr.rel_op)
+        return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
+
+    def _print_Equivalent(self, expr: Any, _: str = "") -> str:  # noqa: N802
+        return rf" {SIGNS['⇔']} ".join(map(self._print, expr.args))
+
+    def _print_Leading(self, expr: Any, _: str = "") -> str:  # noqa: N802
+        return rf" {SIGNS['~']} ".join(map(self._print, expr.args))
+
+    def _print_Sum(self, expr: Any) -> str:  # noqa: N802
+        text = ""
+        for index, low, high in reversed(expr.limits):
+            # That a sum over keys reaches over all of them goes without saying.
+            is_whole = isinstance(index, Index) and (low, high) in ((1, of.n), (1, of.m))
+            limits = "" if is_whole else f"={self._print(low)}}}^{{{self._print(high)}"
+            text += rf"\sum_{{{self._print(index)}{limits}}} "
+        return text + self._in_brackets_if(expr.function.is_Add, expr.function)
+
+    def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
+        terms = self._as_ordered_terms(expr, order=order)
+        first, *rest = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        text = str(self._print(first))
+        for term in rest:
+            is_minus = term.could_extract_minus_sign()
+            text += f" {'-' if is_minus else '+'} {self._print(-term if is_minus else term)}"
+        return text
+
+    def _print_Mul(self, expr: Any) -> str:  # noqa: N802
+        sign, above, below = _fraction(expr)
+        if not below:
+            return sign + self._product(above)
+        under = self._product(below)
+        if self._stroke and r"\frac" not in (over := self._product(above)) + under:
+            over = self._in_brackets_if(
+                len(above) == 1 and isinstance(above[0], (Add, *_LARGE)), above[0], over
+            )
+            lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
+            return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
+        # A sum stands beside its fraction; its terms would be small above the line.
+        large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
+        over = self._product([factor for factor in above if factor not in large]) or "1"
+        return " ".join([rf"{sign}\frac{{{over}}}{{{under}}}", *map(self._print, large)])
+
+    def _product(self, factors: list[Any]) -> str:
+        """Return factors side by side, in brackets what would not be read as a factor."""
+        text, dots = "", sum(isinstance(factor, Dot) for factor in factors)
+        factors = sorted(factors, key=_rank)
+        for place, factor in enumerate(factors):
+            is_last = place == len(factors) - 1
+            lies_open = factor.is_Add or factor.is_Piecewise or (factor.is_Mul and place > 0)
+            lies_open |= isinstance(factor, _LARGE) and not is_last
+            lies_open |= isinstance(factor, Dot) and (dots > 1 or not is_last)
+            written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
+            text += ("" if not place else r" \cdot " if written[0].isdigit() else " ") + written
+        return text
+
+    def _print_Pow(self, expr: Any) -> str:  # noqa: N802
+        base, power = expr.base, expr.exp
+        if power.is_Rational and power.is_negative:
+            return self._print_Mul(expr)
+        if power.is_Rational and power.p == 1 and power.q > 1:
+            return rf"\sqrt{f'[{power.q}]' * (power.q > 2)}{{{self._print(base)}}}"
+        if base.is_Function:
+            return str(self._print(base, exp=self._above(power)))
+        is_simple = base.is_Symbol or isinstance(base, Indexed) or (base.is_Integer and base.is_nonnegative)
+        return f"{self._in_brackets_if(not is_simple, base)}^{{{self._above(power)}}}"
+
+    def _print_Rational(self, expr: Any) -> str:  # noqa: N802
+        if expr.q == 1 or self._stroke:
+            return f"{expr.p}/{expr.q}".removesuffix("/1")
+        return rf"{'-' * (expr.p < 0)}\frac{{{abs(expr.p)}}}{{{expr.q}}}"
+
+    def _print_Abs(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(rf"\left|{self._print(expr.args[0])}\right|", exp)
+
+    def _print_ExpBase(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(f"e^{{{self._above(expr.args[0])}}}", exp, in_brackets=True)
+
+    def _print_log(self, expr: Any, exp: str = "") -> str:
+        (x,) = expr.args
+        is_simple = (x.is_Symbol or x.is_Integer) and not exp
+        return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
+
+    def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
+        # A name with a command in it is LaTeX already.
+        return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
+
+    def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
+        return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
+
+    def _above(self, exponent: Any) -> str:
+        """Return an exponent, in which all fractions have strokes."""
+        before, self._stroke = self._stroke, True
+        text = str(self._print(exponent))
+        self._stroke = before
+        return text
+
+    def _in_brackets_if(self, lies_open: bool, expression: Any, written: str = "") -> str:
+        text = written or str(self._print(expression))
+        return rf"\left({text}\right)" if lies_open else text
+
+
+def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
+    return (rf"\left({text}\right)^{{{exp}}}" if in_brackets else f"{text}^{{{exp}}}") if exp else text
+
+
+def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each place in a range of a family that is printed, with the size of the range."""
+    if isinstance(expression, Softmax | Entropy):
+        x, key = expression.args
+        yield from ((size, place) for size, place in _places(x) if place != key)
+    elif isinstance(expression, Dot):
+        left, first, right, second = expression.args
+        yield from ((left.ranges[0], first), (right.ranges[0], second))
+    elif isinstance(expression, Indexed) and isinstance(expression.base, Family):
+        yield from zip(expression.base.ranges, expression.indices, strict=False)
+    else:
+        for part in expression.args:
+            yield from _places(part)
+
+
+def _summed(expression: Any) -> set[Any]:
+    """Return the indices that a printed sign of a sum or a maximum runs over."""
+    limits = {limit[0] for part in expression.atoms(sympy.Sum, sympy.Product) for limit in part.limits}
+    return limits | {part.args[1] for part in expression.atoms(of.Largest, of.LogSumExp)}
+
+
+def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
+    """Return the sign of a product, its factors above the line and those below."""
+    sign, above, below = "", list[Any](), list[Any]()
+    for part in Mul.make_args(expression):
+        factor = abs(part) if isinstance(part, Number) else part
+        sign = sign if factor == part else "" if sign else "-"
+        if isinstance(factor, Rational):
+            above += [S(factor.p)] * (factor.p != 1)
+            below += [S(factor.q)] * (factor.q != 1)
+        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+            below.append(Pow(factor.base, -factor.exp))
+        else:
+            above.append(factor)
+    # √2/2 is 1/√2, and of several roots one is made: √(2 d_k/π).
+    for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
+        above.remove(root)
+        below[below.index(root.base)] = root
+    over, under = list(filter(_is_root, above)), list(filter(_is_root, below))
+    if len(over) + len(under) > 1:
+        numbers = [[root.base for root in roots] for roots in (over, under)]
+        inside = Mul(*numbers[0]) / Mul(*numbers[1]) if over else Mul(*numbers[1])
+        above = [factor for factor in above if factor not in over] + [sqrt(inside, evaluate=False)] * bool(
+            over
+        )
+        below = [factor for factor in below if factor not in under]
+        below += [] if over else [sqrt(inside, evaluate=False)]
+    return sign, above or [S.One], below
+
+
+def _is_root(factor: Any) -> bool:
+    return bool(factor.is_Pow and factor.exp == S.Half)
+
+
+_SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
+_ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
+
+
+def _rank(factor: Any) -> tuple[Any, ...]:
+    """Return where a factor stands in a product: numbers, symbols, sums, what is random, large signs."""
+    base = factor.base if factor.is_Pow else factor
+    if factor.is_number:
+        return 0, 0 if isinstance(factor, Number) else 1, str(factor)
+    if isinstance(base, Symbol):
+        stem, _, index = base.name.partition("_")
+        return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
+    if isinstance(base, (Dot, *_LARGE)):
+        return 7 + isinstance(base, _LARGE), 0, str(factor)
+    families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
+    kind = 4 + base.is_Add if families else 3 - base.is_Add
+    return kind, min(families, default=0), str(factor)
+
+
+_VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
+_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
+_LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
+
+
+def assumptions_of(chain: Chain) -> tuple[str, ...]:
+    """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
+    expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
+    families = set().union(*map(of.families_of, expressions))
+    laws: dict[Family, Law] = {}
+    for line in chain.lines:
+        for family, law in (line.check.laws or {}).items():
+            # The law of which most is assumed serves all lines.
+            known = laws.get(family, law)
+            laws[family] = max(known, law, key=lambda of_line: (of_line.whole, len(of_line.raw)))
+    sentences = _laws({family: law for family, law in laws.items() if family in families})
+    if not laws and any(expression.has(E) for expression in expressions):
+        sentences.append("Any law for which the means exist.")
+    sentences += [sentence for line in chain.lines for sentence in line.check.assumes]
+    sentences += [f"${in_line(condition)}$." for condition in chain.given]
+    sentences += _domains(set().union(*(expression.free_symbols for expression in expressions)))
+    return tuple(dict.fromkeys(sentences))
+
+
+def _laws(laws: dict[Family, Law]) -> list[str]:
+    """Return what is assumed of families, those of one law together."""
+    sentences, groups = list[str](), dict[Law, list[str]]()
+    for family in (family for family in _VECTORS if family in laws):
+        groups.setdefault(laws[family], []).append(_VECTORS[family])
+    if groups:
+        everything = _listed([name for names in groups.values() for name in names])
+        shared = _of_law(next(iter(groups)), "with") if len(groups) == 1 else ""
+        sentences.append(f"All components of {everything} are independent{shared}.")
+    if len(groups) > 1:
+        sentences += [f"Those of {_listed(names)}{_of_law(law, 'have')}." for law, names in groups.items()]
+    for family in (family for family in laws if family not in _VECTORS):
+        what = "scores of a row" if family == of.s else f"${latex(family.label)}$"
+        sentences.append(f"All {what} are independent{_of_law(laws[family], 'with')}.")
+    return sentences
+
+
+def _of_law(law: Law, verb: str) -> str:
+    """Return a law as it follows "are independent", if ``verb`` is "with", or a family, if it is "have"."""
+    words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
+    if "components" in words:
+        words = words.replace(" components of", " with").replace(" components", "")
+        joint = " and " if verb == "with" else " are "
+    for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
+        words = words.replace(name, sign)
+    return joint + _FORMULA.sub(_as_formula, words) + ("" if law.whole else ", of whatever law")
+
+
+def _as_formula(piece: re.Match[str]) -> str:
+    text = piece[0].replace("²", "^2").replace("³", "^3").replace("±", r"\pm ")
+    return f"${_LETTERS.get(text[0], text[0])}{text[1:]}$"
+
+
+def _domains(symbols: set[Any]) -> Iterator[str]:
+    """Yield the domains of symbols that are neither indices, sizes, deviations nor any real number."""
+    for symbol in sorted(symbols - set(_SIZES), key=str):
+        sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
+        kind = f"a {sign} whole number".replace("  ", " ") if symbol.is_integer else sign
+        if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
+            yield f"${latex(symbol)}$ is {kind}."
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
