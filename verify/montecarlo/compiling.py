@@ -15,7 +15,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,8 +163,8 @@ class Compiler:
         key: tuple[Any, ...],
         function: Callable[..., Any],
         operands: Sequence[Node],
-        axes: Sequence[Index],
-        shape: Sequence[int],
+        axes: Iterable[Index],
+        shape: Iterable[int],
         *,
         is_view: bool = False,
     ) -> Node:
@@ -210,7 +210,10 @@ class Compiler:
 
     def product(self, nodes: Sequence[Node]) -> Node:
         """Return the product, the smallest factors first."""
-        pending = sorted(nodes, key=lambda node: (node.size, node.place))
+        one = self.number(1.0).place
+        pending = sorted(nodes, key=lambda node: (node.place != one, node.size, node.place))
+        while len(pending) > 1 and pending[0].place == one:
+            del pending[0]
         while len(pending) > 1:
             first, second, *rest = pending
             both = self.elementwise(sp.Mul, operator.mul, [first, second])
@@ -274,7 +277,7 @@ class Compiler:
         Raises:
             ClaimError: a symbol in it has no value.
         """
-        value = expression.subs(self._values)
+        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
         if value.free_symbols:
             names = ", ".join(sorted(map(str, value.free_symbols)))
             raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
@@ -537,39 +540,46 @@ class Compiler:
         nodes = [self.node(factor) for factor in _factors(expression)]
         axes = {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
         most = max(nodes, key=lambda node: len(node.axes))
-        if not axes.keys() - set(most.axes):
+        if axes.keys() - set(most.axes):
+            # An array of all indices would be larger than any factor.
+            counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
+            many, total = math.prod(counts.values()), self._double(self._summed(nodes, counts))
+            return self.elementwise(("over", many), lambda x: x / many, [total])
+        if len(nodes) > 1 and BLOCK in axes:
             exact = [self._double(node) for node in nodes]
-            if len(exact) == 1:
-                return self.emit(("mean",), self._block_mean, exact, (BLOCK,), (0,))
-            factor = self.product(exact[:-1]) if len(exact) > 2 else exact[0]
-            order = tuple(sorted(most.axes, key=lambda axis: axis != BLOCK))
-            pair = [self.view(node, order) for node in (factor, exact[-1])]
-            return self.emit(("mean",), self._block_mean, pair, (BLOCK,), (0,))
-        counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
-        total = self._double(self._summed(nodes, counts))
-        many = math.prod(counts.values())
-        return self.elementwise(("over", many), lambda x: x / many, [total])
+            order = sorted(axes, key=lambda axis: axis != BLOCK)
+            pair = [self.view(node, order) for node in (self.product(exact[:-1]), exact[-1])]
+            return self.emit(("mean of product",), self._mean_of_product, pair, (BLOCK,), (0,))
+        node = self.product(nodes)
+        over = tuple(place for place, axis in enumerate(node.axes) if axis != BLOCK)
+        if not over:
+            return node
+        mean = partial(self.xp.mean, axis=over, dtype=self.xp.float64)
+        left = [(axis, 0) for axis in node.axes if axis == BLOCK]
+        return self.emit(("mean", over), mean, [node], *(zip(*left, strict=True) if left else ((), ())))
 
     def _double(self, node: Node) -> Node:
         double = self.xp.float64
         return self.emit(("double",), lambda array: cast(array, double), [node], node.axes, node.shape)
 
-    def _block_mean(self, *arrays: Any) -> Any:
-        """Return the mean of a product over all axes but that of the blocks."""
-        letters = ",".join("bcdefghijk"[: array.ndim] for array in arrays)
-        many = math.prod(
-            max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)
-        ) // len(arrays[0])
-        return self.xp.einsum(f"{letters}->b", *arrays) / many
+    def _mean_of_product(self, x: Any, y: Any) -> Any:
+        letters = "bcdefghijk"[: x.ndim]
+        many = math.prod(map(max, x.shape[1:], y.shape[1:]))
+        return self.xp.einsum(f"{letters},{letters}->b", x, y) / many
 
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
         """Return a sum of numbers times means."""
+        if len(terms) == 1 and terms[0][0] == 1 and terms[0][1].axes:
+            return terms[0][1]
         weights = tuple(weight for weight, _ in terms)
 
         def sum_of(*means: Any) -> Any:
             return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
 
-        return self.emit(("combined", weights), sum_of, [node for _, node in terms], (BLOCK,), (0,))
+        nodes = [node for _, node in terms]
+        if not any(node.axes for node in nodes):
+            raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")
+        return self.emit(("combined", weights), sum_of, nodes, (BLOCK,), (0,))
 
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
         """Return what computes the ``outputs``, and nothing else."""
@@ -618,7 +628,7 @@ class Compiled:
     by_key: frozenset[str]
     xp: Any
 
-    @property
+    @cached_property
     def peak(self) -> int:
         """Numbers that are in memory at once for one block, besides what is drawn."""
         sizes = {place: step.size for place, step, _ in self.steps}

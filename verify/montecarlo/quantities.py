@@ -50,7 +50,7 @@ from verify.symbolic.vocabulary import (
     score,
 )
 
-_PIECE = 1 << 19
+_PIECE = 1 << 18
 """Numbers that are in memory while blocks are reduced, as many blocks at a time: they stay in the cache."""
 
 
