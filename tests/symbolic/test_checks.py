@@ -32,13 +32,11 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.calculus import expected
 from verify.symbolic.chains import LineCheck, StepError
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,
     GENERAL,
-    NORMAL_COMPONENTS,
     NORMAL_ROWS,
     STANDARD,
     Cov,
@@ -65,7 +63,6 @@ from verify.symbolic.vocabulary import (
     mu_k,
     mu_q,
     n,
-    normal,
     over_keys,
     q,
     s,

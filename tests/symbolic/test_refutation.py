@@ -1,21 +1,17 @@
 """The second net finds where honest mistakes are false, and nothing where a line is true."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sympy import (
-    Abs, Derivative, Eq, Expr, Integral, Limit, Max, Min, Rational, S, Sum, Symbol, besselk, cbrt, erf, exp, gamma,
+    Abs, Derivative, Eq, Integral, Max, Min, Rational, S, Sum, Symbol, besselk, cbrt, erf, exp, gamma,
     log, oo, pi, sqrt, symbols, tanh,
 )  # fmt: skip
 
-from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import (
     CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E, Entropy, Family, Indicator,
-    Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k, mu_q, n, over_keys, q, s, score,
+    Law, LogSumExp, Softmax, Var, a, d, i, j, k, l, m, mu_k, mu_q, n, over_keys, q, s, score,
     score_of, sigma, sigma_k, sigma_q, squares,
 )  # fmt: skip
 
