@@ -9,6 +9,7 @@ where means are 0. Sums over queries and keys are counted alike, and so are mean
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -159,7 +160,11 @@ def _places(x: Any) -> set[tuple[Any, Any]]:
 def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
     moments = _Moments(dict(laws))
-    result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    try:
+        result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    except PolynomialError:
+        written = re.sub(r"~\d+", "", str(E(x)))
+        raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
     if result.has(*moments.missing.values()):
         result = factor(result)
     missing = [entry for entry, symbol in moments.missing.items() if result.has(symbol)]
@@ -198,14 +203,10 @@ def _terms(x: Expr) -> Iterator[_Term]:
             return names.setdefault(part, Dummy())
         return part.func(*map(opened, part.args)) if part.has(*_PARTS) else part
 
-    try:
-        polynomial = Poly(opened(x), *names.values()) if x.has(*_PARTS) else None
-    except PolynomialError:
-        raise NotDerived(f"{E(x)}: {x} is no polynomial of components and scores") from None
-    if polynomial is None:
+    if not x.has(*_PARTS):
         yield _Term(x)
         return
-    for powers, coefficient in polynomial.terms():
+    for powers, coefficient in Poly(opened(x), *names.values()).terms():
         factors = [list(_part(part)) for part, power in zip(names, powers, strict=True) for _ in range(power)]
         for chosen in product(*factors):
             yield math.prod(chosen, start=_Term(coefficient))
