@@ -10,6 +10,7 @@ from sympy import (
     Derivative,
     Integral,
     KroneckerDelta,
+    I,
     Max,
     Min,
     Mul,
@@ -29,6 +30,7 @@ from sympy import (
     sqrt,
     symbols,
     sympify,
+    tan,
     tanh,
 )
 
@@ -140,6 +142,18 @@ ALGEBRA: list[tuple[Any, Any]] = [
         2 * Quantile(score, Rational(2, 4)) + Largest(x, j),
     ),
     (Indicator(x) ** 2, Indicator(x)),
+    (log(over_keys(p)), S.Zero),
+    (tan(c) * cos(c), sin(c)),
+    (exp(I * t * (x + 1)) * exp(-I * t), exp(I * t * x)),
+    (
+        Derivative(Softmax(score / sqrt(d), j), q[a, i]),
+        Softmax(score / sqrt(d), j) * (k[j, i] - over_keys(Softmax(score / sqrt(d), j) * k[j, i])) / sqrt(d),
+    ),
+    (
+        Derivative(Entropy(sigma * x, j), sigma),
+        sigma * (over_keys(x * Softmax(sigma * x, j)) ** 2 - over_keys(x**2 * Softmax(sigma * x, j))),
+    ),
+    (Var(over_keys(x)), over_keys(Sum(Cov(x, s[a, l]), (l, 1, n)))),
 ]
 """Right lines that need no law."""
 
@@ -169,6 +183,7 @@ MOMENTS: list[tuple[Any, Any, Any]] = [
     (E(squares(x)), n * E(p**2), NORMAL_ROWS),
     (E(p), 1 / n, NORMAL_ROWS),
     (E(Abs(score)) * Var(score), E(Abs(score)) * d, STANDARD),
+    (E(exp(I * t * score)), E(exp(I * t * component)) ** d, STANDARD),
     (E(exp(q[a, i] + k[j, i])), E(exp(q[a, i])) * E(exp(k[j, i])), STANDARD),
 ]
 """Right lines under laws."""

@@ -25,8 +25,6 @@ MOST_STEPS = 300_000
 ATTEMPTS = 40
 MOMENTS = (5, 4, 3, 2)
 """How many moments, E 1 among them, a drawn law has in common with the law that is assumed."""
-LEAST_SIZE = 3
-LEAST_ASSIGNMENTS = 3
 
 
 class Unequal(StepError):  # noqa: N818 - an outcome
@@ -115,15 +113,11 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
     pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
     shuffled = random.Random(1)  # noqa: S311 - nothing is secret
-    columns = [shuffled.sample(pool, len(pool)) for _ in counting]
-    used = 0
-    while used < times:
-        # Each size takes each number in an order of its own; a row with two alike is drawn again.
-        row = [column[used % len(pool)] for column in columns]
-        if len(set(row)) < len(row):
-            row = shuffled.sample(pool, len(row))
+    order = shuffled.sample(pool, len(pool))
+    for number in range(times):
+        # The next numbers in the order: different within a row, and each size takes a new one in each row.
+        row = [order[(number + at) % len(order)] for at in range(len(counting))]
         yield {**dict(zip(counting, row, strict=True)), **fixed}
-        used += 1
 
 
 def is_size(symbol: Any) -> bool:
