@@ -143,6 +143,8 @@ ALGEBRA: list[tuple[Any, Any]] = [
     ),
     (Indicator(x) ** 2, Indicator(x)),
     (log(over_keys(p)), S.Zero),
+    (over_keys(Derivative(p, s[a, l])), S.Zero),
+    (Sum(Derivative(p, s[a, l]) ** 2, (l, 1, n)), p**2 * (1 - 2 * p + squares(x))),
     (tan(c) * cos(c), sin(c)),
     (exp(I * t * (x + 1)) * exp(-I * t), exp(I * t * x)),
     (

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sympy import Add, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
+from sympy import Add, Derivative, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.chains import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived
 from verify.symbolic.vocabulary import Family, Index, Largest, Law, Laws, definition, range_of
 
 LEAST_SIZE = 3
@@ -60,7 +60,7 @@ def _error(
     for moments in MOMENTS if laws else MOMENTS[:1]:
         drawn = {base: Law(law.words, law.raw[:moments]) for base, law in laws or ()}
         try:
-            _try((definition(before), definition(after)), drawn, dict(sizes))
+            _try((_opened(before), _opened(after)), drawn, dict(sizes))
         except StepError as problem:
             error = problem
         except (ClaimError, RecursionError) as problem:
@@ -72,6 +72,11 @@ def _error(
     if isinstance(error, Unequal) and any(len(law.raw) > moments for _, law in laws or ()):
         return Undecided(f"it does not follow from the first {moments - 1} moments of the components")
     return error
+
+
+def _opened(x: Any) -> Any:
+    """Return an expression with definitions put in and derivatives taken."""
+    return definition(x).replace(lambda part: isinstance(part, Derivative), derived)
 
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
@@ -148,6 +153,8 @@ def _degree(x: Any, size: Any) -> Any:
     """A bound of the degree of the numerator in a size, once all is over one denominator."""
     if isinstance(x, Sum):
         return _degree(x.function, size) + sum(limit[2].has(size) for limit in x.limits)
+    if isinstance(x, Pow) and x.exp.is_negative and x.base.has(Indexed):
+        return 0  # a common denominator of random sums is no polynomial in their size
     if isinstance(x, Pow) and x.exp.is_Integer:
         return _degree(x.base, size) * abs(int(x.exp))
     if isinstance(x, Add):

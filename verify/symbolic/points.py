@@ -359,10 +359,6 @@ def _integral(point: Point, x: Any, modulus: int, places: Places) -> int:
     return total % modulus
 
 
-def _derivative(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return point.value(derived(x), modulus, places)
-
-
 @lru_cache(maxsize=1024)
 def derived(x: Any) -> Any:
     """Return a derivative by symbols or entries, done; of a mean it is the mean of the derivative."""
@@ -480,7 +476,6 @@ RULES: dict[Any, _Rule] = {
     type(S.Exp1): _exp,
     log: _log,
     sympy.Integral: _integral,
-    sympy.Derivative: _derivative,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
     **dict.fromkeys((sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh), _rewritten),
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
