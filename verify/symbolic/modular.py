@@ -76,6 +76,9 @@ def _error(
 
 def _opened(x: Any) -> Any:
     """Return an expression with definitions put in and derivatives taken."""
+    for part in x.atoms(Indexed):
+        if not isinstance(part.base, Family):
+            raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
     return definition(x).replace(lambda part: isinstance(part, Derivative), derived)
 
 
