@@ -295,7 +295,7 @@ def test_a_leading_term_never_becomes_equal() -> None:
 def test_a_chain_that_does_not_hold_is_put_in_nowhere() -> None:
     """A line rests on what was derived."""
     wrong = Chain(x, Line(x - 1, "wrong", at_most(-S.One), "≤"))
-    assert "line 1" in refused(earlier(wrong), x, x - 1, "≤")
+    assert "its line 1" in refused(earlier(wrong), x, x - 1, "≤")
 
 
 def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:

@@ -31,8 +31,8 @@ THEOREMS: Mapping[str, Theorem] = {
     ),
     "rotation": Theorem(
         "rotation invariance of the normal law",
-        "A vector of independent standard normal components has the same law in every orthonormal basis.",
-        "The components are independent and standard normal; the basis is fixed or given, independent of them.",
+        "A vector of independent standard normal components has one law in every orthonormal basis.",
+        "The components are independent and standard normal; the basis is fixed or independent of them.",
         "R. Vershynin, High-Dimensional Probability, Cambridge University Press, 2018, Proposition 3.3.2",
         "https://doi.org/10.1017/9781108231596",
     ),
@@ -88,12 +88,12 @@ THEOREMS: Mapping[str, Theorem] = {
         "E ln Σ exp(σ X_j) ≥ ln n + σ²(1 - E Σ p_j²)/2 with p the softmax of σX: its derivative by σ²/2 is "
         "1 - E Σ p_j², which falls with σ.",
         "The X_j are independent and standard normal.",
-        "M. Talagrand, Mean Field Models for Spin Glasses, vol. I, Springer, 2011, section 1.3 (the smart path)",
+        "M. Talagrand, Mean Field Models for Spin Glasses, vol. I, Springer, 2011, section 1.3",
         "https://doi.org/10.1007/978-3-642-15202-3",
     ),
     "density of a maximum": Theorem(
         "the density of a maximum",
-        "The largest of n independent X_j with distribution function F and density f has the density n f F^(n-1).",
+        "The largest of n independent X_j of distribution function F and density f has the density nfF^(n-1).",
         "The X_j are independent and have one law with a density.",
         "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.1",
         "https://doi.org/10.1002/0471722162",
@@ -133,7 +133,7 @@ THEOREMS: Mapping[str, Theorem] = {
         "the delta method",
         "E f(X̄) = f(μ) + f''(μ)σ²/(2n) + O(n^(-3/2)) for the mean X̄ of n independent numbers of one law.",
         "Enough moments are finite, and f is bounded, with three continuous derivatives about μ.",
-        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, sections 27.7 and 28.4",
+        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, section 27.7",
     ),
     "fourier": Theorem(
         "uniqueness of Fourier transforms",
