@@ -162,7 +162,7 @@ class _CarriedOut(_Given):
     """Limits, or derivatives, carried out by SymPy."""
 
     kinds: tuple[Any, ...] = ()
-    words: str = ""  # type: ignore[assignment]  # a field where others have a property
+    words: str = ""
 
     def compare(self, before: Any, after: Any) -> None:
         if not before.has(*self.kinds) and not after.has(*self.kinds):

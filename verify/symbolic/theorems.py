@@ -93,7 +93,7 @@ THEOREMS: Mapping[str, Theorem] = {
     ),
     "density of a maximum": Theorem(
         "the density of a maximum",
-        "The largest of n independent X_j of distribution function F and density f has the density nfF^(n-1).",
+        "The largest of n independent X_j with distribution function F and density f has density nfF^(n-1).",
         "The X_j are independent and have one law with a density.",
         "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.1",
         "https://doi.org/10.1002/0471722162",
