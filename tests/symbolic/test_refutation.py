@@ -216,3 +216,137 @@ def test_a_mistake_is_refuted_with_a_point(mistake: str) -> None:
 def test_its_true_neighbour_is_not(mistake: str) -> None:
     """The nearest true line is evaluated somewhere, and refuted nowhere."""
     assert refute(*MISTAKES[mistake][1])
+
+
+def test_the_point_is_named() -> None:
+    """What is said of a counterexample: values, laws, and what both sides are."""
+    with pytest.raises(Counterexample, match=r"at d_k = \d, k ∈ \{−1, 1\}, q ∈ \{−1, 1\}: \d = \d is false"):
+        refute(Var(score), "=", 2 * d, STANDARD)
+    with pytest.raises(Counterexample, match=r"^at r = −1: 1 = −1 is false$"):
+        refute(sqrt(r**2), "=", r, None)
+    with pytest.raises(Counterexample, match=r"E q = 0, E q² = −1"):
+        refute(*MISTAKES["negative variance"][0])
+
+
+@pytest.mark.parametrize(
+    ("tried", "words"),
+    [
+        (line(Var(score), "=", d, STANDARD), "laws, exactly"),
+        (line(E(score**4), "=", 3 * d**2 + 6 * d, NORMAL_COMPONENTS), "by quadrature"),
+        (line(E(Abs(score)), "≤", sqrt(d), NORMAL_COMPONENTS, d >= 3), "drawn"),
+        (line((r + 1) ** 2, "=", r**2 + 2 * r + 1), "60 points"),
+        (line(over_keys(p), "=", 1), "points"),
+    ],
+)  # fmt: skip
+def test_how_it_was_tried_is_said(tried: Said, words: str) -> None:
+    """The words say by what the line was tried."""
+    assert words in refute(*tried)
+
+
+@pytest.mark.parametrize(
+    "nowhere",
+    [
+        line(Symbol("V̂"), "=", E(score**2), STANDARD),
+        line(E(Symbol("V̂")), "=", d, STANDARD),
+        line(Quantile(score, S.Half), "=", 0, NORMAL_COMPONENTS),
+        line(Limit(E(Indicator(r - score / sqrt(d))), d, oo), "=", (1 + erf(r / sqrt(2))) / 2, STANDARD),
+        line(r, "=", r + 1, None, r > 1, r < 0),
+        line(log(-t), "≤", 1),
+    ],
+)  # fmt: skip
+def test_what_has_a_value_nowhere_is_not_tried(nowhere: Said) -> None:
+    """A line of something of which nothing is said, or with no point, is not refuted and not said to be tried."""
+    assert not refute(*nowhere)
+
+
+def test_values_put_in_are_conditions() -> None:
+    """A line that puts values in holds with these alone: of symbols, indices, components and derivatives."""
+    assert refute(n * exp(-(sigma**2)), "=", n / exp(1), None, (Eq(sigma, 1),))
+    assert refute(Derivative(r**2, r), "=", 2 * sqrt(2), None, (Eq(r, sqrt(2)),))
+    assert refute(s[a, j] + 1, "=", t + 1, None, (Eq(s[a, j], t),))
+    assert refute(s[a, j], "=", s[a, 2], None, (Eq(j, 2), n >= 2))
+    assert refute(E(over_keys(p)) + c, "=", n - 1, NORMAL_ROWS, (Eq(c, 1), Eq(n, 3)))
+    with pytest.raises(Counterexample):
+        refute(n * exp(-(sigma**2)), "=", n / exp(2), None, (Eq(sigma, 1),))
+
+
+def test_a_name_may_stand_for_an_integral() -> None:
+    """An equation among the conditions says what a symbol is."""
+    largest = Symbol("M", real=True)
+    meaning = Eq(
+        largest, Integral(2 * x * exp(-(x**2) / 2) / sqrt(2 * pi) * (1 + erf(x / sqrt(2))) / 2, (x, -oo, oo))
+    )
+    assert refute(largest, "=", 1 / sqrt(pi), None, (meaning,))
+    with pytest.raises(Counterexample):
+        refute(largest, "=", sqrt(2 / pi), None, (meaning,))
+
+
+@dataclass(frozen=True)
+class Believed(LineCheck):
+    """A check that takes any line."""
+
+    def decide(self, before: Any, after: Any, relation: Any) -> None:
+        """Return."""
+
+
+def test_the_first_line_of_a_chain_is_tried_as_any_other() -> None:
+    """A chain whose first line is false fails there, however right the others are."""
+    for lines, wrong in (((r + 1, r + 2, r + 2), 0), ((r, r + 1, r + 1), 1), ((r, r, r + 1), 2)):
+        chain = Chain(r, *(Line(after, "", Believed()) for after in lines))
+        assert [checked.holds for checked in chain.checked] == [True] * wrong + [False]
+
+
+def test_the_same_line_is_tried_alike() -> None:
+    """Nothing depends on what was tried before."""
+    tried = line(E(Entropy(spread, j)), "≥", log(n) - sigma**2, NORMAL_ROWS)
+    words = refute(*tried)
+    refute(*MISTAKES["squares sum to one"][1])
+    assert refute(*tried) == words
+
+
+TERMS = st.sampled_from(
+    (r, x, t, s[a, j], second, p, exp(-t), log(t + 1), d, over_keys(s[a, j] ** 2), S(2), Rational(-1, 3))
+)
+
+
+@st.composite
+def expressions(draw: Any, parts: Any = TERMS) -> Expr:
+    """Draw a polynomial of parts."""
+    terms = draw(st.lists(st.lists(parts, min_size=1, max_size=3), min_size=1, max_size=3))
+    return sum((Rational(place + 1, 2) * _product(factors) for place, factors in enumerate(terms)), S.Zero)
+
+
+def _product(factors: list[Any]) -> Any:
+    product = S.One
+    for factor in factors:
+        product *= factor
+    return product
+
+
+@given(expressions(), expressions())
+@settings(max_examples=20, deadline=None)
+def test_true_identities_are_not_refuted(first: Expr, other: Expr) -> None:
+    """Products written out, squares and their order hold wherever both sides have a value."""
+    assert refute((first + other) ** 2, "=", (first**2 + 2 * first * other + other**2).expand(), None)
+    assert refute(2 * first * other, "≤", first**2 + other**2, None)
+
+
+@given(expressions(), st.sampled_from((1, -2, Rational(1, 1000), t, t * exp(-t))))
+@settings(max_examples=20, deadline=None)
+def test_what_differs_is_refuted(first: Expr, more: Any) -> None:
+    """An expression is not itself and something more, however little."""
+    with pytest.raises(Counterexample):
+        refute(first, "=", (first + more).expand(), None)
+
+
+@given(
+    expressions(st.sampled_from((y[1], y[2], y[1] ** 2, t))), st.sampled_from((UNIT, NORMAL_ROWS[s], fourth))
+)
+@settings(max_examples=20, deadline=None)
+def test_means_are_linear_under_every_law(first: Expr, law: Law) -> None:
+    """Means are linear and squares of them at most means of squares, for any law with the moments."""
+    conditions = (d >= 2,)
+    assert refute(E(2 * first + y[1]), "=", 2 * E(first), {y: law}, conditions)
+    assert refute(E(first) ** 2, "≤", E(first**2), {y: law}, conditions)
+    with pytest.raises(Counterexample):
+        refute(E(first + y[2] ** 2), "=", E(first) + Rational(101, 100), {y: law}, conditions)

@@ -76,7 +76,7 @@ class Point:
         if expression in self.values:
             self.used.add(expression)
             return self.number(self.values[expression])
-        self.work -= 1 + self.length / 2000
+        self.work -= 2 + self.length / 500
         handler = _handler(type(expression))
         if handler is None or self.work < 0:
             raise NotEvaluated(f"{type(expression).__name__} is not evaluated")
@@ -206,6 +206,7 @@ class Point:
         return _rng(self.seed + 1, key).integers(-300, 300, len(JOINT)) / 128
 
     def _draws(self, key: Any) -> Any:
+        self.work -= 40
         if key[0] in self.laws:
             return self.laws[key[0]].draws(_rng(self.seed + 2, key), DRAWS)
         return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]

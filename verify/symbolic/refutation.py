@@ -31,10 +31,10 @@ from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws
 DIGITS = (30, 60, 500)
 """Digits in which a line is evaluated, and again where it seems false there: sides that agree agree in all."""
 
-BUDGET = 50_000
+BUDGET = 100_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
-POINTS, FEWER, MEANS = 100, 24, 16
+POINTS, FEWER, MEANS = 60, 24, 16
 """The most points of a line, of one with an integral, and of one with a mean."""
 
 MANY = 40
@@ -154,16 +154,17 @@ class _Trial:
         return sorted((x for x in free if not isinstance(x, Index)), key=str)
 
     @cached_property
+    def rows(self) -> set[Any]:
+        """The sizes of rows that weights, entropies and the like are of."""
+        parts = set[Any]().union(*(side.atoms(*BINDERS) for side in self.sides))
+        return {_range_of(*part.args) for part in parts}
+
+    @cached_property
     def ranges(self) -> dict[Any, list[Index]]:
         """The free indices of the line, by the size of their range; None for those of no family."""
         ranges: dict[Any, list[Index]] = {}
         for index in sorted(set().union(*map(vocabulary.free_indices, self.sides)), key=str):
-            size = None
-            for side in self.sides:
-                try:
-                    size = vocabulary.range_of(side, index)
-                except ClaimError:
-                    continue
+            size = _range_of(self.before, index) or _range_of(self.after, index)
             ranges.setdefault(size, []).append(index)
         return ranges
 
@@ -222,7 +223,10 @@ class _Trial:
         ranges = []
         for symbol in self.sizes:
             low, high = self._bounds(symbol)
-            low, high = max(at_least, math.ceil(low or 1)), math.inf if high is None else high
+            low, high = (
+                max(at_least if symbol in self.rows else 1, math.ceil(low or 1)),
+                math.inf if high is None else high,
+            )
             ranges.append([size for size in range(low, low + 4) if _may_be(symbol, size) and size <= high])
         combinations = list(itertools.islice(itertools.product(*ranges), 2000))
         least = combinations[:1]
@@ -391,7 +395,7 @@ class _Trial:
                 untold.append(point)
         if any(counts.values()):
             # What holds for a few keys need not for many.
-            untold = [*self._drawn_from(4, MANY)] if any(side.has(*BINDERS) for side in self.sides) else []
+            untold = [*self._drawn_from(4, MANY)] if self.rows else []
         counts["drawn"] = sum(map(self.by_draws, untold[:4]))
         of = "law" if self.laws else "point"
         return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
@@ -399,7 +403,7 @@ class _Trial:
     def _drawn_from(self, wanted: int, least: int = 1) -> Iterator[Point]:
         """Yield points with laws of all families."""
         for number, values in enumerate(self.points(wanted, least=least), 1):
-            for choice in (CHOICES[number % 4], CHOICES[(number + 1) % 4]):
+            for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4]):
                 if (laws := self._laws(values, choice)) is None:
                     break
                 yield self.point(dict(values), number, laws=laws, fixed=self.fixed)
@@ -460,7 +464,7 @@ class _Trial:
             Counterexample: it is false beyond six standard errors, those of the jackknife.
         """
         point.drawn, point.exact, point.coarse = True, False, False
-        self.budget = max(self.budget, BUDGET / 10)
+        self.budget = max(self.budget, BUDGET / 5)
         values = self._values(point)
         if values is None or np.iscomplexobj([np.ravel(side)[0] for side in values]):
             return False
@@ -548,6 +552,13 @@ class _Trial:
                     return []
                 ratios.append(sides[0] / sides[1])
         return ratios
+
+
+def _range_of(expression: Any, index: Index) -> Any:
+    try:
+        return vocabulary.range_of(expression, index)
+    except ClaimError:
+        return None
 
 
 def _vanishes(symbol: Any) -> bool:
