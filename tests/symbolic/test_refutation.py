@@ -7,17 +7,71 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import (
-    Abs, Derivative, Eq, Expr, Integral, Limit, Max, Min, Rational, S, Sum, Symbol, besselk, cbrt, erf, exp, gamma,
-    log, oo, pi, sqrt, symbols, tanh,
-)  # fmt: skip
+    Abs,
+    Derivative,
+    Eq,
+    Expr,
+    Integral,
+    Limit,
+    Max,
+    Min,
+    Rational,
+    S,
+    Sum,
+    Symbol,
+    besselk,
+    cbrt,
+    erf,
+    exp,
+    gamma,
+    log,
+    oo,
+    pi,
+    sqrt,
+    symbols,
+    tanh,
+)
 
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import (
-    CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E, Entropy, Family, Indicator,
-    Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k, mu_q, n, over_keys, q, s, score,
-    score_of, sigma, sigma_k, sigma_q, squares,
-)  # fmt: skip
+    CENTRED,
+    GENERAL,
+    NORMAL_COMPONENTS,
+    NORMAL_ROWS,
+    STANDARD,
+    UNIT,
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Family,
+    Indicator,
+    Law,
+    LogSumExp,
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    d,
+    i,
+    j,
+    k,
+    l,
+    m,
+    mu_k,
+    mu_q,
+    n,
+    over_keys,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    sigma_k,
+    sigma_q,
+    squares,
+)
 
 r, x = symbols("r x", real=True)
 t, c, w = symbols("t c w", positive=True)
@@ -44,8 +98,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "means forgotten": (
         line(Var(score), "=", d * sigma_q**2 * sigma_k**2, GENERAL),
         line(
-            Var(score), "=",
-            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2), GENERAL,
+            Var(score),
+            "=",
+            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
+            GENERAL,
         ),
     ),
     "kurtosis of any law": (
@@ -53,7 +109,8 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, NORMAL_COMPONENTS),
     ),
     "third moment of any law": (
-        line(E(score**3), "=", 0, STANDARD), line(E(score**3), "=", 0, NORMAL_COMPONENTS),
+        line(E(score**3), "=", 0, STANDARD),
+        line(E(score**3), "=", 0, NORMAL_COMPONENTS),
     ),
     "Stein for any law": (
         line(E(y[1] ** 4), "=", 3 * E(y[1] ** 2), {y: UNIT}),
@@ -64,10 +121,12 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Cov(score_of(a, j), score_of(a, l)), "=", 0, NORMAL_COMPONENTS),
     ),
     "self score": (
-        line(Var(Dot(q, a, q, a)), "=", d, NORMAL_COMPONENTS), line(Var(Dot(q, a, q, a)), "=", 2 * d, NORMAL_COMPONENTS),
+        line(Var(Dot(q, a, q, a)), "=", d, NORMAL_COMPONENTS),
+        line(Var(Dot(q, a, q, a)), "=", 2 * d, NORMAL_COMPONENTS),
     ),
     "mean of a root": (
-        line(E(Abs(score)), "=", sqrt(E(score**2)), STANDARD), line(E(Abs(score)), "≤", sqrt(E(score**2)), STANDARD),
+        line(E(Abs(score)), "=", sqrt(E(score**2)), STANDARD),
+        line(E(Abs(score)), "≤", sqrt(E(score**2)), STANDARD),
     ),
     "mean size by the deviation": (
         line(E(Abs(score)), "=", sqrt(2 * d / pi), NORMAL_COMPONENTS),
@@ -80,7 +139,8 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Var(score / t), "=", d * sigma_q**2 * sigma_k**2 / t**2, CENTRED),
     ),
     "exponent two hundredths off": (
-        line(Var(score / t), "=", d / t ** Rational(101, 50), STANDARD), line(Var(score / t), "=", d / t**2, STANDARD),
+        line(Var(score / t), "=", d / t ** Rational(101, 50), STANDARD),
+        line(Var(score / t), "=", d / t**2, STANDARD),
     ),
     "no such kurtosis": (
         line(E(score**4), "=", 3 * d**2 - Rational(11, 4) * d, {q: WORN, k: WORN}),
@@ -91,18 +151,22 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Var(score), "=", 0, {q: Law("", (S.One, S.Zero, S.Zero)), k: UNIT}),
     ),
     "given the query": (
-        line(Var(score), "=", Dot(q, a, q, a) ** 2, {k: UNIT}), line(Var(score), "=", Dot(q, a, q, a), {k: UNIT}),
+        line(Var(score), "=", Dot(q, a, q, a) ** 2, {k: UNIT}),
+        line(Var(score), "=", Dot(q, a, q, a), {k: UNIT}),
     ),
     "ratio turned round": (
-        line(p / second, "=", exp(s[a, l] - s[a, j])), line(p / second, "=", exp(s[a, j] - s[a, l])),
+        line(p / second, "=", exp(s[a, l] - s[a, j])),
+        line(p / second, "=", exp(s[a, j] - s[a, l])),
     ),
     "squares sum to one": (line(squares(s[a, j]), "=", 1), line(squares(s[a, j]), "≤", 1)),
     "squares below one for one key": (
-        line(squares(s[a, j]), "<", 1), line(squares(s[a, j]), "<", 1, None, n >= 2),
+        line(squares(s[a, j]), "<", 1),
+        line(squares(s[a, j]), "<", 1, None, n >= 2),
     ),
     "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
     "entropy nearly full": (
-        line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)), line(Entropy(s[a, j], j), "≤", log(n)),
+        line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),
+        line(Entropy(s[a, j], j), "≤", log(n)),
     ),
     "entropy without the scores": (
         line(Entropy(s[a, j], j), "=", LogSumExp(s[a, j], j)),
@@ -113,7 +177,12 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(Entropy(spread, j)), "≥", log(n) - sigma**2 / 2, NORMAL_ROWS),
     ),
     "growth of the entropy": (
-        line(E(LogSumExp(spread, j)), "≥", log(n) + Rational(515, 1000) * sigma**2 * E(1 - squares(spread)), NORMAL_ROWS),
+        line(
+            E(LogSumExp(spread, j)),
+            "≥",
+            log(n) + Rational(515, 1000) * sigma**2 * E(1 - squares(spread)),
+            NORMAL_ROWS,
+        ),
         line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 * E(1 - squares(spread)) / 2, NORMAL_ROWS),
     ),
     "Stein without σ²": (
@@ -129,18 +198,32 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(Max(s[a, 1], s[a, 2])), "≤", sqrt(2 * log(2)), NORMAL_ROWS, n >= 2),
     ),
     "saturation of two keys": (
-        line(E(Softmax(spread, j) * (1 - Softmax(spread, j))), "≥", 1 / (2 * sigma * sqrt(pi)), NORMAL_ROWS, Eq(n, 2)),
-        line(E(Softmax(spread, j) * (1 - Softmax(spread, j))), "≤", 1 / (2 * sigma * sqrt(pi)), NORMAL_ROWS, Eq(n, 2)),
+        line(
+            E(Softmax(spread, j) * (1 - Softmax(spread, j))),
+            "≥",
+            1 / (2 * sigma * sqrt(pi)),
+            NORMAL_ROWS,
+            Eq(n, 2),
+        ),
+        line(
+            E(Softmax(spread, j) * (1 - Softmax(spread, j))),
+            "≤",
+            1 / (2 * sigma * sqrt(pi)),
+            NORMAL_ROWS,
+            Eq(n, 2),
+        ),
     ),
     "logistic slope": (
         line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (1 + exp(x) + exp(-x))),
         line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (2 + exp(x) + exp(-x))),
     ),
     "off by one in a sum": (
-        line(Sum(j, (j, 1, n)), "=", n * (n - 1) / 2), line(Sum(j, (j, 1, n)), "=", n * (n + 1) / 2),
+        line(Sum(j, (j, 1, n)), "=", n * (n - 1) / 2),
+        line(Sum(j, (j, 1, n)), "=", n * (n + 1) / 2),
     ),
     "cubes": (
-        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 3), line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 2),
+        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 3),
+        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 2),
     ),
     "growing dot products": (
         line(Sum(i * (i + 2), (i, 1, n)), "=", n * (n + 1) * (2 * n + 1) / 6),
@@ -155,20 +238,24 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "root of an exponential": (line(sqrt(exp(z)), "=", exp(z / 2)), line(sqrt(exp(r)), "=", exp(r / 2))),
     "cube root": (line(cbrt(r**3), "=", r), line(cbrt(t**3), "=", t)),
     "cap": (
-        line(r**2 - tanh(r) ** 2, "≤", Rational(65, 100) * r**4), line(r**2 - tanh(r) ** 2, "≤", 2 * r**4 / 3),
+        line(r**2 - tanh(r) ** 2, "≤", Rational(65, 100) * r**4),
+        line(r**2 - tanh(r) ** 2, "≤", 2 * r**4 / 3),
     ),
     "derivative of a weight": (
-        line(Derivative(p, s[a, j]), "=", p), line(Derivative(p, s[a, j]), "=", p * (1 - p)),
+        line(Derivative(p, s[a, j]), "=", p),
+        line(Derivative(p, s[a, j]), "=", p * (1 - p)),
     ),
     "twice a Gaussian integral": (
         line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t)),
         line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t) / 2),
     ),
     "gamma shifted": (
-        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t)), line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t + 1)),
+        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t)),
+        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t + 1)),
     ),
     "integral without end": (
-        line(Integral(exp(w), (w, 0, oo)), "=", -1), line(Integral(exp(-w), (w, 0, oo)), "=", 1),
+        line(Integral(exp(w), (w, 0, oo)), "=", -1),
+        line(Integral(exp(-w), (w, 0, oo)), "=", 1),
     ),
     "density of a score": (
         line(Integral(2 * x * besselk(0, x) / pi, (x, 0, oo)), "=", 1),
@@ -196,10 +283,11 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(Indicator(gap)), "=", E(Indicator(-gap)), {s: UNIT}),
     ),
     "no law, and a product": (
-        line(E(s[a, 1] * s[a, 2]), "=", E(s[a, 1]) * E(s[a, 2])), line(E(s[a, 1] + s[a, 2]), "=", E(s[a, 1]) + E(s[a, 2])),
+        line(E(s[a, 1] * s[a, 2]), "=", E(s[a, 1]) * E(s[a, 2])),
+        line(E(s[a, 1] + s[a, 2]), "=", E(s[a, 1]) + E(s[a, 2])),
     ),
     "smaller of two": (line(Min(r, x), "=", (r + x) / 2), line(Min(r, x), "=", (r + x - Abs(r - x)) / 2)),
-}  # fmt: skip
+}
 """What an honest author might write, and the nearest true line."""
 
 
@@ -237,7 +325,7 @@ def test_the_point_is_named() -> None:
         (line((r + 1) ** 2, "=", r**2 + 2 * r + 1), "60 points"),
         (line(over_keys(p), "=", 1), "points"),
     ],
-)  # fmt: skip
+)
 def test_how_it_was_tried_is_said(tried: Said, words: str) -> None:
     """The words say by what the line was tried."""
     assert words in refute(*tried)
@@ -253,9 +341,9 @@ def test_how_it_was_tried_is_said(tried: Said, words: str) -> None:
         line(r, "=", r + 1, None, r > 1, r < 0),
         line(log(-t), "≤", 1),
     ],
-)  # fmt: skip
+)
 def test_what_has_a_value_nowhere_is_not_tried(nowhere: Said) -> None:
-    """A line of something of which nothing is said, or with no point, is not refuted and not said to be tried."""
+    """A line of what nothing is said of, or with no point, is neither refuted nor said to be tried."""
     assert not refute(*nowhere)
 
 
