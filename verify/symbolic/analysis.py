@@ -339,6 +339,8 @@ def _same(before: Any, after: Any) -> None:
 
 def _tends(x: Any, variable: Any, to: Any) -> Any:
     """Return SymPy's limit of an expression, as of a real variable."""
+    if families_of(x):
+        raise StepError(f"SymPy knows no limits of means; cite a theorem for {x}, or use between()")
     moving = Dummy(variable.name, positive=True)
     x = x.xreplace({variable: moving})
     try:

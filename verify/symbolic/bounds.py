@@ -181,7 +181,7 @@ class _Earlier(LineCheck):
         filled = replaced(before, old, new)
         if kind == "=" and filled != before:
             if equal(filled, after) or equal(filled, replaced(after, old, new)):
-                return self._coinciding(before, old) or _unequal(kind, relation)
+                return self._running(before, old) or _unequal(kind, relation)
             return f"put in for {old}, it gives {filled}, which is not this line"
         signs = Signs((*self.given, *self.chain.given))
         hole = Dummy(
@@ -194,16 +194,24 @@ class _Earlier(LineCheck):
         for opened in _openings(before, old, hole):
             filled = opened.xreplace({hole: new})
             if equal(filled, after):
-                return self._coinciding(before, old) or _related(opened, hole, kind, relation, signs)
+                return self._running(before, old) or _related(opened, hole, kind, relation, signs)
             if filled == replaced(before, old, new):
                 problem = f"put in for {old}, it gives {filled}, which is not this line"
         return problem
 
-    def _coinciding(self, line: Any, old: Any) -> str:
-        """Return what is wrong where the chain speaks of different places and a sum goes over equal ones."""
+    def _running(self, line: Any, old: Any) -> str:
+        """Return why the chain does not hold for all that a sum or an integral around it runs over."""
+        around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
+        limits = [limit for part in around for limit in part.limits]
+        signs = Signs(self.given).within(limits)
+        for condition in self.chain.given:
+            # At an end alone an integral does not mind.
+            strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
+            runs = condition.free_symbols & {limit[0] for limit in limits}
+            if runs and not signs.nonnegative(condition.gts - condition.lts, strict=strict):
+                return f"it holds for {condition}, and the line goes over other {runs.pop()}, too"
         sides = Add(self.chain.start, self.chain.end, evaluate=False)
-        sums = (part for part in line.atoms(Sum) if replaced(part, old, S.Zero) != part)
-        summed = {limit[0] for part in sums for limit in part.limits}
+        summed = {limit[0] for limit in limits}
         sizes: dict[Any, list[Any]] = {}
         for index in free_indices(sides):
             with suppress(ClaimError):

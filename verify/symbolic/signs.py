@@ -128,6 +128,11 @@ class Signs:
             plain = self.plain(x)
             known = plain.is_positive or (plain.is_nonnegative and not strict)
             self.seen[x, strict] = bool(known) or any(reason(self, x, strict) for reason in REASONS)
+            # Between two ends a symbol is written so that it never reaches the upper one.
+            for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
+                low, high = self.ends[symbol]
+                if low != -oo and high != oo and (high - symbol, True) not in self.facts:
+                    self.seen[x, strict] &= self.positive(x.xreplace({symbol: high}))
         return self.seen[x, strict]
 
     def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
