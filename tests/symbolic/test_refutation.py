@@ -376,6 +376,17 @@ def test_values_put_in_are_conditions() -> None:
         refute(n * exp(-(sigma**2)), "=", n / exp(2), None, (Eq(sigma, 1),))
 
 
+def test_what_a_rule_does_not_see_refutes_nothing() -> None:
+    """A peak between the nodes, or a mean that its nodes do not reach, is neither right nor wrong."""
+    for width in (Rational(1, 10), Rational(1, 50), Rational(1, 1000), Rational(1, 10**6)):
+        peak = exp(-((x - 5) ** 2) / (2 * width**2)) / sqrt(2 * pi * width**2)
+        refute(Integral(peak, (x, -oo, oo)), "=", 1, None)
+        refute(Integral(peak, (x, 0, oo)), "≥", Rational(99, 100), None)
+    for spread in (2, 5, 10):
+        refute(E(exp(spread * over_keys(s[a, j]))), "=", exp(n * S(spread) ** 2 / 2), NORMAL_ROWS)
+        refute(E(exp(LogSumExp(spread * s[a, j], j))), "=", n * exp(S(spread) ** 2 / 2), NORMAL_ROWS)
+
+
 def test_a_name_may_stand_for_an_integral() -> None:
     """An equation among the conditions says what a symbol is."""
     largest = Symbol("M", real=True)
