@@ -511,10 +511,13 @@ class _Trial:
                 yield at
 
     def leading(self) -> str:
-        """Try whether the ratio of both sides tends to 1 as some symbol grows, or a positive one vanishes."""
+        """Try whether the ratio of both sides tends to 1 as a symbol grows; without sizes, as one vanishes."""
         points = list(itertools.islice(self.points(MEANS), 6))
         ways = [(symbol, 3) for symbol in self.symbols]
-        ways += [(symbol, -3) for symbol in self.symbols if symbol.is_positive and not symbol.is_integer]
+        if not any(symbol.is_integer for symbol in self.symbols):
+            ways += [(symbol, -3) for symbol in self.symbols if symbol.is_positive]
+        if self.after == 0 != self.before:
+            raise Counterexample("0 is the leading term of 0 alone")
         failed = []
         for symbol, power in ways:
             ratios = [each for values in points if (each := self._ratios(values, symbol, power))]
