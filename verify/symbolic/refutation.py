@@ -511,7 +511,7 @@ class _Trial:
                 yield at
 
     def leading(self) -> str:
-        """Try whether the ratio of both sides tends to 1 as a symbol grows; without sizes, as one vanishes."""
+        """Try whether the ratio of both sides tends to 1 as a symbol grows; without sizes, as it vanishes."""
         points = list(itertools.islice(self.points(MEANS), 6))
         ways = [(symbol, 3) for symbol in self.symbols]
         if not any(symbol.is_integer for symbol in self.symbols):
