@@ -48,15 +48,16 @@ def ask(question: str, out: Path | None, *, force: bool, **options: Any) -> None
 
     Symbols are the report's. A score is q·k, q.k or score; p is the weight of any key, in sum(...)
     and max(...) that of each, p_scaled that after division by the root of d_k; H and H_scaled are their
-    entropies. Sizes are d_k and n, the number of keys. What is random stands in E, Var, Cov, P(x > y), median,
-    quantile(x, 0.95), kurtosis, skewness or sd; there are sqrt, log, exp, abs, and |x|, ^ and ².
+    entropies. Sizes are d_k and n, the number of keys. What is random stands in E, Var, Cov, P(x > y),
+    median, quantile(x, 0.95), kurtosis, skewness or sd; there are sqrt, log, exp, abs, and |x|, ^ and ².
 
     Exit status: 0 if derived and measured agree, 1 if not, 3 if undecided or nothing is derived.
     """
     from verify.cli.verifying import processes
     from verify.symbolic.grammar import QuestionError
 
-    numbers = {name: _numbers(f"--{name}", options.pop(name)) for name in ("dimensions", "keys")}
+    for name in ("dimensions", "keys"):
+        options[name] = _numbers(f"--{name}", options[name])
     try:
         with processes(workers=options.pop("workers")) as workers:
             from verify.engine.asking import ask as answer_to
@@ -64,7 +65,7 @@ def ask(question: str, out: Path | None, *, force: bool, **options: Any) -> None
             if out is not None:
                 _try_folder(out, force=force)
             with _waiting():
-                answer = answer_to(question, **numbers, **options, workers=workers)
+                answer = answer_to(question, **options, workers=workers)
             say(answer.text(columns(sys.stdout) or 80))
             if out is not None:
                 with _waiting():

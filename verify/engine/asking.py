@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
-from sympy import Dummy, Expr, Float, Poly, Rational, S, Symbol, sqrt
+from sympy import Dummy, Expr, Float, Poly, S, Symbol, sqrt, sympify
 
 from verify import defaults
 from verify.engine import runner
@@ -29,7 +29,7 @@ from verify.executors.machine import one_blas_thread, processors, thread_map
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Cell, Drawn, draw_chunk
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Goal, Measured
-from verify.montecarlo.experiment import WeightedFit
+from verify.montecarlo.experiment import Model, Target, WeightedFit
 from verify.montecarlo.quantities import measurement
 from verify.spec.checks import Check, Fit, Items, Threshold, Within, Wrong
 from verify.spec.claim import Claim
@@ -44,6 +44,11 @@ NAME = "question"
 _MOST_DRAWS = 4 * 10**9
 """Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
 
+_COEFFICIENTS: tuple[tuple[str, Model, Target], ...] = (
+    ("slope", "line", "slope"),
+    ("intercept", "line", "constant"),
+    ("exponent", "power", "slope"),
+)
 _BECAUSE = "what it is compared with was measured as well"
 
 
@@ -135,10 +140,7 @@ class _Answering:
 
     def _row(self, at: dict[Any, int], check: CheckRecord) -> Row:
         measured = (check.estimate, check.standard_error, check.interval)
-        value = (
-            Rational(self.compared.subs(at)) if self.compared.subs(at).is_Rational else self.compared.subs(at)
-        )
-        return Row(_shown(at), *measured, value, check.verdict, check.doubt)
+        return Row(_shown(at), *measured, sympify(self.compared).subs(at), check.verdict, check.doubt)
 
     @cached_property
     def record(self) -> RunRecord:
@@ -300,11 +302,7 @@ class _Answering:
             prefix = f"n{keys}-" if len(groups) > 1 else ""
             x = tuple(float(at[over]) for at, _ in group)
             exact = [None if self.compared is None else self.compared.subs(at) for at, _ in group]
-            for name, model, target in (
-                ("slope", "line", "slope"),
-                ("intercept", "line", "constant"),
-                ("exponent", "power", "slope"),
-            ):
+            for name, model, target in _COEFFICIENTS:
                 if model == "power" and min(values) <= 0:
                     continue
                 weights = tuple(1.0 if model == "power" else value**-2.0 for value in values)

@@ -60,12 +60,11 @@ def law_named(text: str, option: str = "--law") -> Distribution:
         return _NAMED[name]
     numbers = [_number(part, text, option) for part in (written[2] or "").split(",")]
     if name == "t":
-        (degrees, *more) = numbers
-        if more or degrees.denominator > 1 or not 3 <= degrees <= _MOST_DEGREES:
+        if len(numbers) != 1 or numbers[0].denominator > 1 or not 3 <= numbers[0] <= _MOST_DEGREES:
             raise SettingsError(
                 f"{option} {text}: give Student's law its degrees of freedom, from 3 on: t(9)"
             )
-        return student_t(int(degrees))
+        return student_t(int(numbers[0]))
     if len(numbers) != 2:
         two = "its two ends: uniform(0, 1)" if name == "uniform" else f"mean and deviation: {name}(0, 2)"
         raise SettingsError(f"{option} {text}: give it {two}, or no brackets for mean 0 and variance 1")
@@ -94,7 +93,7 @@ def called(law: Distribution) -> str:
     base = {"U(0,1)": "uniform", "centred exponential": "exponential"}.get(law.base, law.base)
     if law.base == "U(0,1)":
         return f"uniform({law.loc}, {law.loc + law.scale})"
-    return base if (law.loc, law.scale) == (0, 1) else f"{base}({law.loc}, {law.scale})"
+    return base if law.loc == 0 and law.scale == 1 else f"{base}({law.loc}, {law.scale})"
 
 
 ORDERS = (2, 4, 8, 16)
