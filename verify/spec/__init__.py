@@ -12,7 +12,7 @@ latex                the LaTeX of an expression
 
 Expressions
 E, Var, Cov          mean, variance, covariance over everything drawn
-Quantile             the value below which a share lies
+Quantile             the value below which a share lies; ``LargestGap`` the distance from a law
 score, score_of      q·k of any query and key, or of given ones
 Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
@@ -32,7 +32,7 @@ Derivation           several chains; or why nothing is derived: ``Derivation((),
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
 at_most, at_least    by a surplus that is visibly not negative
-integral, limit      by integration, in the limit; ``leading`` for the first term
+integral, limit      by integration, in the limit; ``leading`` for the first term, ``derivative``, ``numerically``
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table
 Law, normal          assumed moments of a family, or all of a normal law
@@ -94,9 +94,9 @@ from verify.spec.claim import (
     assume,
     cite,
 )
-from verify.symbolic.analysis import equivalent, integral, leading, limit
+from verify.symbolic.analysis import derivative, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most, earlier
-from verify.symbolic.chains import Chain, Derivation, Line
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
 from verify.symbolic.theorems import THEOREMS, cited
@@ -114,6 +114,7 @@ from verify.symbolic.vocabulary import (
     Index,
     Indicator,
     Largest,
+    LargestGap,
     Law,
     LogSumExp,
     Quantile,

@@ -10,7 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Rational, S, Symbol, sympify
+import mpmath
+from sympy import Integral, Rational, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -18,8 +19,13 @@ from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.spec.settings import normalised
 from verify.symbolic import vocabulary
+from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import LargestGap
+
+LAW_POINTS = 4
+"""At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
 def predicted(given: Compared) -> Prediction:
@@ -85,6 +91,8 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
     at = {symbol: _exact(number) for symbol, number in check.at.items()}
+    if isinstance(check.quantity, LargestGap):
+        return check.relation == "=" and value == 0 and _is_law_of(check.quantity, chain, at)
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
     if weak != check.relation:
         return False
@@ -92,10 +100,33 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
     if start != quantity:
         return False
     try:
-        end = float(sympify(chain.end).subs({**_moments(check), **at}))
+        end = _value(sympify(chain.end).subs({**_moments(check), **at}))
     except TypeError:  # symbols are left, or it is a proposition
         return False
     return abs(end - value) <= 1e-9 * max(1.0, abs(value))
+
+
+def _value(number: Any) -> float:
+    """Return an expression without symbols as a number; integrals by quadrature.
+
+    Raises:
+        TypeError: symbols are left in it.
+    """
+    if not number.has(Integral) or number.free_symbols:
+        return float(number)
+    with mpmath.workdps(20):
+        return float(number_of(number))
+
+
+def _is_law_of(gap: LargestGap, chain: Chain, at: dict[Symbol, Any]) -> bool:
+    """Return whether a chain's end is the law that a share is held against: at some of its points."""
+    share, x, points, values = gap.args
+    if chain.relation != "=" or normalised(share) != normalised(chain.start):
+        return False
+    step = max(1, len(points) // LAW_POINTS)
+    pairs = list(zip(points, values, strict=True))[step // 2 :: step]
+    ends = (_value(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
+    return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
 
 
 def _refuse_other_laws(check: Check, chain: Chain) -> None:

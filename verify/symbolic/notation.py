@@ -168,6 +168,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
         return self._named(name, (x,), exp)
 
+    def _print_LargestGap(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        share, x, *_ = expr.args
+        text = (
+            rf"\max_{{{self._print(x)}}} \left|{self._print(share)} - F\left({self._print(x)}\right)\right|"
+        )
+        return _raised(text, exp, in_brackets=True)
+
     def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 

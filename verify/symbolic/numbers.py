@@ -59,7 +59,7 @@ class Point:
     fixed: frozenset[Family] = frozenset()
     seed: int = 1
     exact: bool = True
-    coarse: bool = False
+    coarse: int = 0
     drawn: bool = False
     work: float = math.inf
     depth: int = 0
