@@ -32,7 +32,8 @@ Derivation           several chains; or why nothing is derived: ``Derivation((),
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
 at_most, at_least    by a surplus that is visibly not negative
-integral, limit      by integration, in the limit; ``leading`` for the first term, ``derivative``, ``numerically``
+integral, limit      by integration, in the limit; also ``leading`` (first term), ``derivative``
+numerically          to 30 digits
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table
 Law, normal          assumed moments of a family, or all of a normal law
@@ -47,7 +48,7 @@ Program, Column      a NumPy function of the draws, and its columns as expressio
 Within               a band other than the usual one; also of_probability, of_deviation
 Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
-Plot                 a figure of checks; ``figures`` is the module for others, which take ``Findings`` and return ``Figure``
+Plot                 a figure of checks; ``figures`` is the module for others, which take ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
                      EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1
 """

@@ -13,7 +13,10 @@ import scipy
 from sympy import Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.montecarlo.distributions import Array
-from verify.symbolic.vocabulary import a, d, i, over_components, q
+from verify.symbolic.analysis import numerically
+from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.theorems import cited
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, a, d, i, over_components, q
 
 x = Symbol("x", real=True)
 w, z = symbols("w z", positive=True)
@@ -34,6 +37,18 @@ DENSITY = (
 
 BELOW = Integral(CHI_SQUARE * (1 + erf(x / sqrt(2 * w))) / 2, (w, 0, oo))
 """The probability that a score is below x."""
+
+
+def of_normals(theorem: str) -> LineCheck:
+    """Return the citation of a theorem for standard normal components."""
+    return cited(theorem, laws=NORMAL_COMPONENTS)
+
+
+def basset() -> Chain:
+    """Return the chain from the mixture to the density, which are compared as numbers."""
+    line = Line(DENSITY, "an integral of Basset’s", numerically())
+    return Chain(MIXTURE, line, name="basset", title="A mixture of normal densities")
+
 
 _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
 """What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""

@@ -8,11 +8,22 @@ import numpy as np
 from scipy import integrate, special
 from sympy import Derivative, I, Integral, Symbol, cos, erf, exp, lambdify, oo, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Figure, Findings
-from verify.spec import Indicator, Items, LargestGap, Line, LineCheck, Wrong, a, cite, cited, d
-from verify.spec import derivative, earlier, figures as draw, i, integral, j, k, numerically
-from verify.spec import of_probability, q, score
-from verify.spec.score_law import BELOW, CHI_SQUARE, DENSITY, MIXTURE, SQUARES, below, w, x, z
+from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Indicator, Items
+from verify.spec import LargestGap, Line, Wrong, a, cite, cited, d, derivative, earlier, figures as draw
+from verify.spec import i, integral, j, k, of_probability, q, score
+from verify.spec.score_law import (
+    BELOW,
+    CHI_SQUARE,
+    DENSITY,
+    MIXTURE,
+    SQUARES,
+    basset,
+    below,
+    of_normals,
+    w,
+    x,
+    z,
+)
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
@@ -20,11 +31,6 @@ GRID = 256
 
 t = Symbol("t", real=True)
 SHARE = E(Indicator(x - score))
-
-
-def of_normals(theorem: str) -> LineCheck:
-    """Return a theorem's citation, for standard normal components."""
-    return cited(theorem, laws=NORMAL_COMPONENTS)
 
 
 def derive() -> tuple[Chain, ...]:
@@ -40,29 +46,22 @@ def derive() -> tuple[Chain, ...]:
         name="distribution",
         title="The probability that a score is below $x$",
     )
-    basset = Chain(
-        MIXTURE,
-        Line(DENSITY, "an integral of Basset’s", numerically()),
-        name="basset",
-        title="A mixture of normal densities",
-    )
+    mixture = basset()
     density = Chain(
         Derivative(SHARE.subs(x, z), z),
         Line(
             Derivative(BELOW.subs(x, z), z),
-            "the probability that it is below $z$",
+            "its distribution function",
             earlier(distribution, at={x: z}),
         ),
         Line(MIXTURE, "differentiated: a mixture of normal densities", derivative()),
-        Line(DENSITY, "an integral of Basset’s", earlier(basset)),
+        Line(DENSITY, "an integral of Basset’s", earlier(mixture)),
     )
     product = E(exp(I * t * q[a, i] * k[j, i]))
     characteristic = Chain(
         E(exp(I * t * score)),
         Line(product**d, "independent dimensions multiply", of_normals("independence")),
-        Line(
-            E(exp(-(t**2) * q[a, i] ** 2 / 2)) ** d, "averaged over a normal key", of_normals("conditioning")
-        ),
+        Line(E(exp(-(t**2) * q[a, i] ** 2 / 2)) ** d, "over a normal key", of_normals("conditioning")),
         Line((1 + t**2) ** (-d / 2), "then over a normal query", of_normals("normal combination")),
         name="characteristic",
         title="The characteristic function of a score",
@@ -70,7 +69,7 @@ def derive() -> tuple[Chain, ...]:
     over_scores, over_lengths = (z, 0, oo), (w, 0, oo)
     transform = Chain(
         2 * Integral(DENSITY * cos(t * z), over_scores),
-        Line(2 * Integral(MIXTURE * cos(t * z), over_scores), "as a mixture", earlier(basset)),
+        Line(2 * Integral(MIXTURE * cos(t * z), over_scores), "as a mixture", earlier(mixture)),
         Line(
             Integral(2 * MIXTURE.function * cos(t * z), over_scores, over_lengths),
             "in the other order",
@@ -87,7 +86,7 @@ def derive() -> tuple[Chain, ...]:
         name="again",
         title="The density by its characteristic function, which determines a law",
     )
-    return distribution, basset, density, characteristic, transform, again
+    return distribution, mixture, density, characteristic, transform, again
 
 
 @cache
