@@ -179,8 +179,14 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
-        """Return x > y for the indicator of x - y."""
+        """Return x > y for the indicator of x - y; what is random stands on the left."""
         terms = Add.make_args(indicator.args[0])
+        fixed = [term for term in terms if not of.families_of(term)]
+        if 0 < len(fixed) < len(terms):
+            random, rest = Add(*(term for term in terms if term not in fixed)), Add(*fixed)
+            if all(term.could_extract_minus_sign() for term in Add.make_args(random)):
+                return f"{self._print(-random)} < {self._print(rest)}"
+            return f"{self._print(random)} > {self._print(-rest)}"
         below = [term for term in terms if term.could_extract_minus_sign()]
         above = [term for term in terms if term not in below]
         return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
@@ -270,6 +276,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         (x,) = expr.args
         is_simple = (x.is_Symbol or x.is_Integer) and not exp
         return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
+
+    def _print_erf(self, expr: Any, exp: str = "") -> str:
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_erfinv = _print_erf
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.

@@ -33,11 +33,12 @@ def derive() -> tuple[Chain, ...]:
     powers = d * E(PRODUCT**4) + 3 * d * (d - 1) * E(PRODUCT**2) ** 2
     kurtosis = Chain(
         KURTOSIS,
-        Line(powers / Var(score) ** 2, "of four products all are one, or two and two are", normal),
+        Line(powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal),
         Line((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal),
         Line(3 + 6 / d, "collected", algebra),
     )
-    third = Chain(E(score**3), Line(S.Zero, "a normal number has no third moment", normal), name="third")
+    zero = Line(S.Zero, "a normal number has the third moment 0", normal)
+    third = Chain(E(score**3), zero, name="third", title="The third moment")
     given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
     tower = "given the query a score is normal, its variance the query’s squared length"
     given_query = Line(NORMAL - E(given), tower, of_normals("conditioning"))
@@ -103,35 +104,14 @@ def experiment(derived: Derivation) -> Items:
     beyond, label = "what falls faster than the first-order term", f"${latex(DISTANCE)}$"
     power = simplify(d * TERM.diff(d) / TERM)
     allowed = Allowance(0.005, beyond)
-    yield Computed(
-        "rate",
-        f"exponent of {label} in $d_k$",
-        rate,
-        (),
-        power,
-        settings={"from": NEAR, "to": FAR},
-        allowance=allowed,
-    )
-    first, allowed = TERM.subs({x: WORST, d: FAR}), Allowance(0.005 * gap(FAR), beyond)
-    yield Computed(
-        "leading-term",
-        f"{label} of the exact law",
-        gap,
-        (FAR,),
-        first,
-        settings={"d_k": FAR},
-        allowance=allowed,
-    )
-    first, allowed = TERM.subs({x: WORST, d: NEAR}), Allowance(0.005 * largest_gap(NEAR), beyond)
-    yield Computed(
-        "largest-gap",
-        f"largest of them at {len(PLACES)} places",
-        largest_gap,
-        (NEAR,),
-        first,
-        settings={"d_k": NEAR},
-        allowance=allowed,
-    )
+    what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}
+    yield Computed("rate", what, rate, (), power, settings=where, allowance=allowed)
+    for name, what, code, size in (
+        ("leading-term", f"{label} at $x = 0.742$, of the exact law", gap, FAR),
+        ("largest-gap", f"the largest of its sizes at {len(PLACES)} places", largest_gap, NEAR),
+    ):
+        first, allowed = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
+        yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=allowed)
 
     says = "in {cell:d_k} dimensions scores have a normal kurtosis, {value}"
     yield Wrong("mesokurtic", KURTOSIS, at, equals=3, tolerance=fixed, says=says)
@@ -155,7 +135,8 @@ def figures(findings: Findings) -> Figure:
         "distance",
         "Scores approach the normal law like the inverse of the dimension",
         "The exact distance of a score's law from the normal law, where its first-order term is largest, "
-        "falls from 0.08 in one dimension and soon follows a line of slope minus one; measured values lie on it.",
+        "falls from 0.08 in one dimension and soon follows a line of slope minus one; measured values lie on "
+        "it.",
         draw.joined("exact law", drawn, map(gap, drawn)),
         draw.curve("first order", TERM.subs(x, WORST), drawn, "other", many=2),
         draw.measured(findings.matching("distance-d*"), d),
@@ -167,8 +148,8 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Scores become normal as the dimension grows",
     statement="For independent standard normal components, {score} has the third moment {third:end} and "
-    "the kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies {x} "
-    "standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order in "
+    "the kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies "
+    "{x} standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order in "
     "the inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
     "inverse of {root_d}.",
     meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the "
