@@ -16,10 +16,13 @@ from verify.montecarlo.distributions import Array
 from verify.symbolic.analysis import numerically
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_COMPONENTS, a, d, i, over_components, q
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, E, Indicator, a, d, i, over_components, q, score
 
 x = Symbol("x", real=True)
 w, z = symbols("w z", positive=True)
+
+SHARE = E(Indicator(x - score))
+"""The probability that a score is below x, which is ``BELOW``."""
 
 SQUARES = over_components(q[a, i] ** 2)
 """A query's squared length."""
@@ -42,6 +45,15 @@ BELOW = Integral(CHI_SQUARE * (1 + erf(x / sqrt(2 * w))) / 2, (w, 0, oo))
 def of_normals(theorem: str) -> LineCheck:
     """Return the citation of a theorem for standard normal components."""
     return cited(theorem, laws=NORMAL_COMPONENTS)
+
+
+def distribution() -> Chain:
+    """Return the chain of the probability that a score is below x, for any real x."""
+    tower = "given the query a score is normal, its variance the query’s squared length"
+    given_query = Line(E((1 + erf(x / sqrt(2 * SQUARES))) / 2), tower, of_normals("conditioning"))
+    lengths = Line(BELOW, "the squared length is chi-square", of_normals("chi-square"))
+    title = "The probability that a score is below $x$"
+    return Chain(SHARE, given_query, lengths, name="distribution", title=title)
 
 
 def basset() -> Chain:
