@@ -1,9 +1,9 @@
 """Bounds: what the larger side has more is stated and visibly not negative; earlier chains are put in.
 
 ``at_most(excess)`` says that the line before is at most this one, and by how much; ``signs`` sees that the
-excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand inside
-of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed and
-integrated where it is put in, and needs no step of its own for that.
+excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand
+inside of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed
+and integrated where it is put in, and needs no step of its own for that.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from sympy import (
 from verify.errors import ClaimError
 from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.signs import MEANS, RISING, Signs
+from verify.symbolic.notation import in_line
+from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
     Index,
@@ -105,7 +106,7 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
-    """Decide that the line before is at least this one, which is smaller by the ``excess``, as in ``at_most``."""
+    """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
     return _Excess(sympify(excess), ("≥", ">"), given, laws)
 
 
@@ -136,9 +137,7 @@ class _Earlier(LineCheck):
         return tuple(dict.fromkeys((*said(self.given), *said(self.chain.given), *inherited)))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        for number, checked in enumerate(self.chain.checked, 1):
-            if not checked.holds:
-                raise StepError(f"{self.words}: line {number} of it does not hold: {checked.problem}")
+        require_holding(self.chain)
         values = {symbol: sympify(value) for symbol, value in self.at.items()}
         self._require(values)
         old, new, kind = put_in(self.chain.start, values), put_in(self.chain.end, values), self.chain.relation
@@ -155,8 +154,15 @@ class _Earlier(LineCheck):
             if all(problems):
                 raise StepError(f"{self.words}: {max(problems, key=_telling)}")
 
+    @property
+    def _conditions(self) -> tuple[Any, ...]:
+        """The inequalities under which the chain holds, at the values that are put in."""
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        there = (put_in(condition, values) for condition in self.chain.given)
+        return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
+
     def _require(self, values: Mapping[Any, Any]) -> None:
-        """Raise where a value is not such as its symbol is, or where the chain's conditions do not hold there."""
+        """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
         for symbol, value in values.items():
             demands = {
@@ -170,11 +176,12 @@ class _Earlier(LineCheck):
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
         for condition in self.chain.given:
             there = put_in(condition, values)
-            if there != condition and there != S.true:
-                if there == S.false or not signs.nonnegative(
-                    there.gts - there.lts, strict=there.rel_op in "<>"
-                ):
-                    raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
+            shown = there in {condition, S.true} or (
+                isinstance(there, INEQUALITIES)
+                and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
+            )
+            if not shown:
+                raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
 
     def _problem(
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
@@ -183,9 +190,9 @@ class _Earlier(LineCheck):
         filled = replaced(before, old, new)
         if kind == "=" and filled != before:
             if equal(filled, after) or equal(filled, replaced(after, old, new)):
-                return self._coinciding(before, old) or _unequal(kind, relation)
+                return self._running(before, old) or _unequal(kind, relation)
             return f"put in for {old}, it gives {filled}, which is not this line"
-        signs = Signs((*self.given, *self.chain.given))
+        signs = Signs((*self.given, *self._conditions))
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
@@ -196,16 +203,24 @@ class _Earlier(LineCheck):
         for opened in _openings(before, old, hole):
             filled = opened.xreplace({hole: new})
             if equal(filled, after):
-                return self._coinciding(before, old) or _related(opened, hole, kind, relation, signs)
+                return self._running(before, old) or _related(opened, hole, kind, relation, signs)
             if filled == replaced(before, old, new):
                 problem = f"put in for {old}, it gives {filled}, which is not this line"
         return problem
 
-    def _coinciding(self, line: Any, old: Any) -> str:
-        """Return what is wrong where the chain speaks of different places, and a sum of the line of equal ones."""
+    def _running(self, line: Any, old: Any) -> str:
+        """Return why the chain does not hold for all that a sum or an integral around it runs over."""
+        around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
+        limits = [limit for part in around for limit in part.limits]
+        signs = Signs(self.given).within(limits)
+        for condition in self._conditions:
+            # At an end alone an integral does not mind.
+            strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
+            runs = condition.free_symbols & {limit[0] for limit in limits}
+            if runs and not signs.nonnegative(condition.gts - condition.lts, strict=strict):
+                return f"it holds for {condition}, and the line goes over other {runs.pop()}, too"
         sides = Add(self.chain.start, self.chain.end, evaluate=False)
-        sums = (part for part in line.atoms(Sum) if replaced(part, old, S.Zero) != part)
-        summed = {limit[0] for part in sums for limit in part.limits}
+        summed = {limit[0] for limit in limits}
         sizes: dict[Any, list[Any]] = {}
         for index in free_indices(sides):
             with suppress(ClaimError):
@@ -220,8 +235,9 @@ class _Earlier(LineCheck):
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide a line by what an established chain shows, put in for a part of the line before.
 
-    An equation may be put in anywhere and read from either side. A bound may be put in where the line visibly
-    goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what has a sign.
+    An equation may be put in anywhere and read from either side. A bound may be put in where the line
+    visibly goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what
+    has a sign.
 
     Args:
         chain: The chain, whose lines hold.
@@ -229,14 +245,23 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
-        >>> tangent = Chain(1/Z - c*x/Z**2, Line(1/(Z + c*x), "…", at_most(c**2*x**2/(Z**2*(Z + c*x))), "≤"))
-        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", earlier(tangent, at={Z: total, x: exp(s[a, j]), c: 1}), "≤")
+        >>> tangent = Chain(1/Z - x/Z**2, Line(1/(Z + x), "convex", at_most(x**2/(Z**2*(Z + x))), "≤"))
+        >>> put_in = earlier(tangent, at={Z: total, x: exp(s[a, j])})
+        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
     """
     return _Earlier(chain, at or {}, given)
 
 
+def require_holding(chain: Chain) -> None:
+    """Raise StepError where a line of a chain does not hold."""
+    for number, line in enumerate(chain.checked, 1):
+        if not line.holds:
+            name = chain.title or chain.name or "the earlier chain"
+            raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
+
+
 def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
-    """Yield ways to write an expression with a hole for ``old``: where it is written, or all of it less or over it."""
+    """Yield ways to write an expression with a hole for ``old``: where it is written, or by a quotient."""
     if not old.is_number:
         opened = replaced(x, old, hole)
         if opened.has(hole):
@@ -255,7 +280,7 @@ def _telling(problem: str) -> int:
 
 
 def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:
-    """Return why a line with ``kind`` put in for the hole does not stand so to the one before; empty if it does."""
+    """Return why a line does not follow with this relation from ``kind`` put in for the hole; else empty."""
     if "~" in (kind, relation):
         power = opened.as_independent(hole, as_Add=False)[1]
         alone = power == hole or (isinstance(power, Pow) and power.base == hole and not power.exp.has(hole))
@@ -291,37 +316,31 @@ def equal(before: Any, after: Any) -> bool:
 
 
 def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
-    """Return 1 where an expression visibly rises with a symbol, -1 where it falls, 0 where neither is visible.
+    """Return 1 where an expression visibly rises with a symbol, -1 where it falls, 0 where that is hidden.
 
     Where not ``strict``, it may also stay level.
     """
     if x == hole:
         return 1
     moving = [part for part in x.args if part.has(hole)]
+    way, rest, inner = 0, S.Zero, signs
     if isinstance(x, MEANS):
-        limits = getattr(x, "limits", ())
-        forward = all(signs.nonnegative(high - low + int(isinstance(x, Sum))) for _, low, high in limits)
-        return slope(x.args[0], hole, signs.within(limits), strict=strict) * (
-            forward and moving == [x.args[0]]
+        rest, inner = (
+            S.One if signs.forward(x) and moving == [x.args[0]] else S.Zero,
+            signs.within(x.args[1:]),
         )
-    if isinstance(x, (Add, Max, Min, Largest, LogSumExp, *RISING)):
-        ways = {slope(part, hole, signs, strict=strict) for part in moving}
-        return ways.pop() if len(ways) == 1 else 0
-    if isinstance(x, Mul) and len(moving) == 1:
+    elif isinstance(x, (Add, Largest, LogSumExp, *RISING)) or (isinstance(x, Max | Min) and not strict):
+        rest = S.One
+    elif isinstance(x, Mul) and len(moving) == 1:
         rest = x / moving[0]
-        sign = signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict)
-        return slope(moving[0], hole, signs, strict=strict) * sign
-    if (
-        isinstance(x, Pow)
-        and moving == [x.base]
-        and signs.nonnegative(x.base, strict=not x.exp.is_nonnegative)
-    ):
-        sign = signs.nonnegative(x.exp, strict=strict) - signs.nonnegative(-x.exp, strict=strict)
-        return slope(x.base, hole, signs, strict=strict) * sign
-    if x.atoms(*MEANS, *BINDERS):
-        return 0
-    rate = x.diff(hole)
-    return signs.nonnegative(rate, strict=strict) - signs.nonnegative(-rate, strict=strict)
+    elif isinstance(x, Pow) and moving == [x.base]:
+        rest = x.exp if signs.nonnegative(x.base, strict=not x.exp.is_nonnegative) else S.Zero
+    if rest != 0:
+        ways = {slope(part, hole, inner, strict=strict) for part in moving}
+        way = ways.pop() if len(ways) == 1 else 0
+    elif not x.atoms(*MEANS, *BINDERS):
+        way, rest = 1, x.diff(hole)
+    return way * (signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict))
 
 
 def replaced(x: Any, old: Any, new: Any) -> Any:
@@ -335,20 +354,22 @@ def replaced(x: Any, old: Any, new: Any) -> Any:
     args = [*(replaced(part, old, new) for part in inner), *x.args[len(inner) :]]
     if any(part is not kept for part, kept in zip(args, x.args, strict=True)):
         x = x.func(*args)
-    if isinstance(x, Pow) and isinstance(old, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
+    return _in_part(x, old, new) if type(x) is type(old) else x
+
+
+def _in_part(x: Any, old: Any, new: Any) -> Any:
+    """Return a power, product or sum with ``new`` for a root of it, some factors, or some terms."""
+    if isinstance(x, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
         return new ** (x.exp / old.exp)
-    if isinstance(x, Mul) and isinstance(old, Mul):
+    if isinstance(x, Mul):
         number, factors = old.as_coeff_Mul()
-        if set(Mul.make_args(factors)) <= set(x.args):
-            return x / factors * new / number
-    if isinstance(x, Add) and isinstance(old, Add):
-        number, leading = old.args[0].as_coeff_Mul()
-        for ratio in [
-            times / number for times, term in (part.as_coeff_Mul() for part in x.args) if term == leading
-        ]:
-            rest = Add(x, *(-ratio * term for term in old.args))
-            if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
-                return rest + ratio * new
+        return x / factors * new / number if set(Mul.make_args(factors)) <= set(x.args) else x
+    number, leading = old.args[0].as_coeff_Mul()
+    terms = (part.as_coeff_Mul() for part in x.args) if isinstance(x, Add) else ()
+    for ratio in [times / number for times, term in terms if term == leading]:
+        rest = Add(x, *(-ratio * term for term in old.args))
+        if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
+            return rest + ratio * new
     return x
 
 
@@ -371,5 +392,5 @@ def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def said(given: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return conditions in words."""
-    return tuple(str(relation) for relation in given)
+    """Return conditions as sentences, in which the formula stands between dollars."""
+    return tuple(f"${in_line(relation)}$." for relation in given)
