@@ -199,50 +199,45 @@ class Expressed(Smooth):
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         measured = super().measure(sample, alpha)
-        return (
-            Bounded(self.share).measure(sample, alpha)
-            if self.share and measured.doubt == ALL_AGREE
-            else measured
-        )
+        agree = self.share and measured.doubt == ALL_AGREE
+        return Bounded(self.share).measure(sample, alpha) if agree else measured
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        if self.share and pilot is not None and self._varies(pilot) == 0:
-            return Bounded(self.share).blocks_needed(goal, pilot)
+        if self.share and pilot is not None:
+            place = pilot.place(self.share)
+            if pilot.covariance[place, place] == 0:
+                return Bounded(self.share).blocks_needed(goal, pilot)
         return super().blocks_needed(goal, pilot)
-
-    def _varies(self, pilot: Sample) -> float:
-        place = pilot.place(self.share)
-        return float(pilot.covariance[place, place])
 
 
 def is_nonnegative(expression: sp.Expr) -> bool:
     """Return whether it can be seen that an expression in means is never below 0."""
-    if isinstance(expression, E | Quantile | Largest):
+    if isinstance(expression, E | Quantile | Largest | sp.Sum):
         return is_nonnegative(expression.args[0])
-    if isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp):
+    if isinstance(expression, sp.Pow) and expression.exp.is_even:
         return True
     if isinstance(expression, sp.Pow):
-        base, power = expression.args
-        return is_nonnegative(base) or bool(power.is_even)
-    if isinstance(expression, sp.Sum):
-        return is_nonnegative(expression.function)
-    if isinstance(expression, sp.Add):
-        return all(map(is_nonnegative, expression.args)) or _is_share(1 - expression)
-    if isinstance(expression, sp.Mul):
+        return is_nonnegative(expression.base)
+    if isinstance(expression, sp.Add) and any(
+        _is_at_most(part - expression, part) for part in expression.args
+    ):
+        return True
+    if isinstance(expression, sp.Add | sp.Mul):
         return all(map(is_nonnegative, expression.args))
-    return bool(expression.is_nonnegative)
+    always = isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp)
+    return always or bool(expression.is_nonnegative)
 
 
-def _is_share(expression: sp.Expr) -> bool:
-    """Return whether an expression is a mean of weights or events, which are never above 1."""
-    if isinstance(expression, E | Largest):
-        return _is_share(expression.args[0])
-    if isinstance(expression, sp.Sum):
-        is_square = isinstance(expression.function, sp.Pow) and expression.function.exp.is_even
-        return isinstance(expression.function, Softmax) or (
-            is_square and isinstance(expression.function.base, Softmax)
-        )
-    return isinstance(expression, Softmax | Indicator)
+def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
+    """Return whether a mean is of weights or events, at most 1, or of an entropy, at most log n."""
+    if not isinstance(expression, E):
+        return False
+    (x,) = expression.args
+    if isinstance(x, Entropy):
+        return bound == sp.log(range_of(*x.args))
+    x = x.args[0] if isinstance(x, Largest | sp.Sum) else x
+    x = x.base if isinstance(x, sp.Pow) and x.exp.is_even else x
+    return bound == 1 and isinstance(x, Softmax | Indicator)
 
 
 def _written(quantity: sp.Expr) -> sp.Expr:
@@ -375,12 +370,12 @@ def measurement(
         means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=str)}
         symbols_of = {mean: sp.Dummy(str(x)) for mean, x in means.items()}
         expression = in_means.xreplace(symbols_of).subs(at)
-        if expression.free_symbols - set(symbols_of.values()):
-            Compiler(sizes, at, laws).value(in_means.xreplace(dict.fromkeys(means, sp.S.Zero)))
+        if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
+            raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
         outputs |= {str(x): x for x in means.values()}
         function = OfMeans(expression, tuple((symbols_of[mean], str(x)) for mean, x in means.items()))
         positive, of_block = is_nonnegative(quantities[key]), None
-        if not points and all(sizes.get(extent, value) == value for extent, value in at.items()):
+        if all(sizes.get(extent, value) == value for extent, value in at.items()):
             of_means = {symbols_of[mean]: x for mean, x in means.items()}
             if derived := block_variance(expression, of_means, laws, at):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
@@ -509,7 +504,7 @@ def _points(simulation: Simulation, name: str, level: float) -> tuple[sp.Rationa
     rng, step, values = stream(0, "quantile", name, 0), max(1, _PIECE // compiled.peak), []
     for first in range(0, count, step):
         draws = pilot.draws(rng, min(step, count - first))
-        values.append(np.ravel(compiled.run(draws, rng)[0]))
+        values.append(np.ravel(compiled.run(draws, rng)))
     around = level * (1 - level) / 4
     low, middle, high = np.quantile(np.concatenate(values), [level - around, level, level + around])
     half = (high - low) / 2
