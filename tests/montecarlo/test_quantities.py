@@ -19,10 +19,12 @@ from tests.montecarlo.samples import draw
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Outputs, Sample
 from verify.montecarlo.compiling import Column
+from verify.montecarlo.devices import find_device, moved
 from verify.montecarlo.distributions import (
     CAUCHY, LAPLACE, NORMAL, RADEMACHER, STANDARD_DISTRIBUTIONS, UNIFORM, UNIT_INTERVAL, Array,
 )  # fmt: skip
 from verify.montecarlo.estimands import Estimand, Goal, Measured, complex_step
+from verify.montecarlo.experiment import Experiment, Prediction, Quantity
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
 from verify.symbolic.vocabulary import (
@@ -62,14 +64,16 @@ PAIRS = E(Dot(x, a, x, b) ** 2) - E(
 )
 LOSS = sp.log(n) - E(Entropy(SCALED, j))
 POINT = Quantile(score, sp.Rational(95, 100)) - E(score)
+TOP = E(Largest(Softmax(score, j), j))
+MANY = E(Largest(Softmax(SCALED, j), j))
 FORMER: list[tuple[str, Any, Any, Any]] = [
     ("score-variance/variance-d1", Var(score), NORMAL_SCORES, {d: 1}),
     ("score-variance/variance-d64", Var(score), NORMAL_SCORES, {d: 64}),
     ("score-variance/variance-d1024", Var(score), NORMAL_SCORES, {d: 1024}),
     ("score-variance-any-law/uniform-kurtosis", KURTOSIS, {q: UNIFORM, k: UNIFORM}, {d: 8}),
     ("score-variance-any-law/rademacher-kurtosis", KURTOSIS, {q: RADEMACHER, k: RADEMACHER}, {d: 8}),
-    ("softmax-saturation/raw-two-keys-d64", E(Largest(Softmax(score, j), j)), NORMAL_SCORES, {d: 64, n: 2}),
-    ("softmax-saturation/scaled-many-keys-d64", E(Largest(Softmax(SCALED, j), j)), NORMAL_SCORES, {d: 64, n: 16}),
+    ("softmax-saturation/raw-two-keys-d64", TOP, NORMAL_SCORES, {d: 64, n: 2}),
+    ("softmax-saturation/scaled-many-keys-d64", MANY, NORMAL_SCORES, {d: 64, n: 16}),
     ("softmax-saturation/bound-sigma-4", 1 - E(Largest(Softmax(sigma * RAW, j), j)), {s: NORMAL}, {n: 2, sigma: 4}),
     ("attention-entropy/value-n64-d64", LOSS, NORMAL_SCORES, {d: 64, n: 64}),
     ("attention-concentration/bound-n16-s4", 1 - E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 4}),
@@ -260,6 +264,21 @@ def test_intervals_of_quantiles_miss_no_more_than_they_say() -> None:
         )
         missed += not low <= exact <= high
     assert missed <= stats.binom.isf(LEVEL, 400, 0.05)
+
+
+def test_a_device_measures_expressions_by_the_same_code() -> None:
+    """PyTorch draws and reduces the cells of expressions; programs stay with NumPy."""
+    pytest.importorskip("torch")
+    device = find_device("cpu")
+    quantities = {"variance": Var(score), "entropy": E(Entropy(SCALED, j)), "top": E(sp.Max(score, 0))}
+    cell, estimands = measurement("cell", quantities, NORMAL_SCORES, {d: 8, n: 16}, tolerance=0.01)
+    check = Quantity("variance", "", cell, estimands["variance"], Prediction(8.0, "8"))
+    there: Any = moved(Experiment((check,), ()), device).checks[0]
+    assert there.cell.settings[-1] == ("generator", device.generator)
+    here, far = sampled(cell, 500), sampled(there.cell, 500)
+    for estimand in estimands.values():
+        one, other = (estimand.measure(sample, LEVEL).interval for sample in (here, far))
+        assert max(one[0], other[0]) < min(one[1], other[1])
 
 
 VISIBLE: list[tuple[Any, bool]] = [

@@ -81,7 +81,8 @@ class Simulation:
         return tuple(name for name, _ in self.outputs)
 
     @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of what is drawn of each family for one block."""
         sizes = dict(self.sizes)
         return {
             str(family.label): tuple(sizes[extent] for extent in family.ranges) for family, _ in self.laws
@@ -89,7 +90,7 @@ class Simulation:
 
     @property
     def coordinates(self) -> int:
-        return sum(map(math.prod, self._shapes.values()))
+        return sum(map(math.prod, self.shapes.values()))
 
     @cached_property
     def scores(self) -> int:
@@ -106,9 +107,11 @@ class Simulation:
         """The operations that compute the outputs, with the shortcuts that there are for them."""
         return self.compiled_with(SHORTCUTS)
 
-    def compiled_with(self, shortcuts: Sequence[Shortcut], xp: Any = np) -> Compiled:
+    def compiled_with(
+        self, shortcuts: Sequence[Shortcut], xp: Any = np, device: str | None = None
+    ) -> Compiled:
         """Return the operations that compute the outputs with arrays of ``xp``, and these shortcuts."""
-        compiler = Compiler(dict(self.sizes), dict(self.values), [family for family, _ in self.laws], xp)
+        compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws), xp, device)
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
         means: dict[sp.Expr, Node] = {}
@@ -122,7 +125,7 @@ class Simulation:
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Return what is drawn of each family for ``count`` blocks, in single precision."""
         drawn: dict[str, Array] = {}
-        for (name, shape), (_, law) in zip(self._shapes.items(), self.laws, strict=True):
+        for (name, shape), (_, law) in zip(self.shapes.items(), self.laws, strict=True):
             if name in self.compiled.by_key:
                 drawn[name] = np.moveaxis(law.draw(rng, (shape[-1], count, *shape[:-1]), single=True), 0, -1)
             elif name in self.compiled.columns:
@@ -132,19 +135,21 @@ class Simulation:
                 drawn[name] = law.draw(rng, (count, *shape), single=True)
         return drawn
 
+    def means(self, draws: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        """Return the means of all outputs in the blocks that are drawn, shape (blocks, outputs)."""
+        means = self.compiled.run(draws, rng)
+        if not self.mirrored:
+            return means
+        return (means + self.compiled.run({name: -values for name, values in draws.items()}, rng)) / 2
+
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
-        drawn, step = self.draws(rng, count), max(1, _PIECE // self.compiled.peak)
-        pieces = []
-        for first in range(0, count, step):
-            part = {name: values[first : first + step] for name, values in drawn.items()}
-            means = self.compiled.run(part, rng)
-            if self.mirrored:
-                for values in part.values():
-                    np.negative(values, out=values)
-                means = (means + self.compiled.run(part, rng)) / 2
-            pieces.append(means)
-        return np.concatenate(pieces)
+        draws, step = self.draws(rng, count), max(1, _PIECE // self.compiled.peak)
+        pieces = (
+            {name: values[first : first + step] for name, values in draws.items()}
+            for first in range(0, count, step)
+        )
+        return np.concatenate([self.means(piece, rng) for piece in pieces])
 
 
 @dataclass(frozen=True)
@@ -493,9 +498,7 @@ def _points(simulation: Simulation, name: str, level: float) -> tuple[sp.Rationa
     They are rounded, so that they are the same on all machines.
     """
     (_, x), *_ = simulation.outputs
-    compiler = Compiler(
-        dict(simulation.sizes), dict(simulation.values), [family for family, _ in simulation.laws]
-    )
+    compiler = Compiler(dict(simulation.sizes), dict(simulation.values), dict(simulation.laws))
     compiler.learn(x)
     node = compiler.node(x)
     pilot = replace(simulation, outputs=())
