@@ -66,6 +66,7 @@ LOSS = sp.log(n) - E(Entropy(SCALED, j))
 POINT = Quantile(score, sp.Rational(95, 100)) - E(score)
 TOP = E(Largest(Softmax(score, j), j))
 MANY = E(Largest(Softmax(SCALED, j), j))
+SMALLER = 1 - E(Largest(Softmax(sigma * RAW, j), j))
 FORMER: list[tuple[str, Any, Any, Any]] = [
     ("score-variance/variance-d1", Var(score), NORMAL_SCORES, {d: 1}),
     ("score-variance/variance-d64", Var(score), NORMAL_SCORES, {d: 64}),
@@ -74,7 +75,7 @@ FORMER: list[tuple[str, Any, Any, Any]] = [
     ("score-variance-any-law/rademacher-kurtosis", KURTOSIS, {q: RADEMACHER, k: RADEMACHER}, {d: 8}),
     ("softmax-saturation/raw-two-keys-d64", TOP, NORMAL_SCORES, {d: 64, n: 2}),
     ("softmax-saturation/scaled-many-keys-d64", MANY, NORMAL_SCORES, {d: 64, n: 16}),
-    ("softmax-saturation/bound-sigma-4", 1 - E(Largest(Softmax(sigma * RAW, j), j)), {s: NORMAL}, {n: 2, sigma: 4}),
+    ("softmax-saturation/bound-sigma-4", SMALLER, {s: NORMAL}, {n: 2, sigma: 4}),
     ("attention-entropy/value-n64-d64", LOSS, NORMAL_SCORES, {d: 64, n: 64}),
     ("attention-concentration/bound-n16-s4", 1 - E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 4}),
     ("attention-concentration/raw-n256-d64", E(squares(score)), NORMAL_SCORES, {d: 64, n: 256}),

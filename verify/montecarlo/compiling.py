@@ -222,10 +222,8 @@ class Compiler:
         function, xp = expression.func, self._xp
         if hasattr(function, "numpy"):
             apply = function.numpy
-        elif function is sp.erf:
-            apply = scipy.special.erf if xp is np else xp.special.erf
-        elif function in _ELEMENTWISE:
-            apply = getattr(xp, _ELEMENTWISE[function])
+        elif name := _ELEMENTWISE.get(function):
+            apply = getattr(xp, name, None) or getattr(scipy.special, name)
         else:
             raise ClaimError(
                 f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
@@ -519,7 +517,7 @@ _ELEMENTWISE: dict[Any, str] = {
     sp.floor: "floor",
     sp.ceiling: "ceil",
     **{function: function.__name__.lower() for function in (sp.exp, sp.log, sp.Abs, sp.sign)},
-    **{function: function.__name__ for function in (sp.tanh, sp.sin, sp.cos)},
+    **{function: function.__name__ for function in (sp.tanh, sp.sin, sp.cos, sp.erf)},
 }
 
 _WHOLE = range(2, 17)

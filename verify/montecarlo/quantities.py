@@ -12,9 +12,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from verify.errors import ClaimError
@@ -152,6 +154,9 @@ class Simulation:
         return np.concatenate([self.means(piece, rng) for piece in pieces])
 
 
+_SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
+
+
 @dataclass(frozen=True)
 class OfMeans:
     """An expression in symbols that stand for the means of outputs, as a function of these means."""
@@ -159,28 +164,26 @@ class OfMeans:
     expression: sp.Expr
     outputs: tuple[tuple[sp.Symbol, str], ...]
 
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Any], ...]:
+        symbols = [symbol for symbol, _ in self.outputs]
+        slopes = [self.expression.diff(symbol) for symbol in symbols]
+        return tuple(sp.lambdify(symbols, of, [_SPECIAL, "numpy"]) for of in (self.expression, slopes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"expression": self.expression, "outputs": self.outputs}
+
     def __call__(self, mean: Outputs) -> float:
         """Return its value."""
-        value, _ = _lambdified(self.expression, tuple(symbol for symbol, _ in self.outputs))
-        return float(value(*(mean[name] for _, name in self.outputs)))
+        return float(self._compiled[0](*(mean[name] for _, name in self.outputs)))
 
     def gradient(self, mean: Outputs) -> Array:
         """Return its derivatives by each output, in their order, shape (outputs,)."""
-        _, slopes = _lambdified(self.expression, tuple(symbol for symbol, _ in self.outputs))
-        by_name = dict.fromkeys(mean, 0.0)
-        for (_, name), slope in zip(
-            self.outputs, slopes(*(mean[name] for _, name in self.outputs)), strict=True
-        ):
-            by_name[name] += float(slope)
-        return np.array([*by_name.values()])
-
-
-@lru_cache(maxsize=1024)
-def _lambdified(
-    expression: sp.Expr, symbols: tuple[sp.Symbol, ...]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    slopes = [expression.diff(symbol) for symbol in symbols]
-    return sp.lambdify(symbols, expression, "scipy"), sp.lambdify(symbols, slopes, "scipy")
+        slopes = dict.fromkeys(mean, 0.0)
+        values = self._compiled[1](*(mean[name] for _, name in self.outputs))
+        for (_, name), slope in zip(self.outputs, values, strict=True):
+            slopes[name] += float(slope)
+        return np.array([*slopes.values()])
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,10 @@ def _written(quantity: sp.Expr) -> sp.Expr:
     )
 
 
+def _symbol(x: sp.Expr) -> sp.Symbol:
+    return sp.Symbol(f"mean of {x}")
+
+
 def _renamed(x: sp.Expr) -> sp.Expr:
     """Return an expression with the first index of a range in the place of the second, where that is free."""
     taken = x.atoms(Index)
@@ -290,29 +297,47 @@ def block_variance(
     It is linearised at the derived means. None where the means are not all of polynomials of one score, or
     the laws lack a moment.
     """
-    dots = sorted(set().union(*(mean.atoms(Dot) for mean in means.values())), key=str)
-    if len(dots) != 1 or any(mean.atoms(sp.Indexed, Column) for mean in means.values()):
+    return _block_variance(expression, *(tuple(of.items()) for of in (means, laws, at)))
+
+
+@lru_cache(maxsize=1024)
+def _block_variance(
+    expression: sp.Expr,
+    of_symbols: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    of_families: tuple[tuple[Family, Distribution], ...],
+    at: tuple[tuple[Any, Any], ...],
+) -> BlockVariance | None:
+    means, laws = dict(of_symbols), dict(of_families)
+    dots = list(set().union(*(mean.atoms(Dot) for mean in means.values())))
+    if len(dots) != 1 or not {dots[0].args[0], dots[0].args[2]} <= set(laws):
         return None
-    dot = dots[0]
+    (dot,) = dots
     left, first, right, second = dot.args
-    if left == right or len({first, second} & free_indices(dot)) < 2 or not {left, right} <= set(laws):
+    alone = not any(mean.has(Column, sp.Indexed) for mean in means.values())
+    if left == right or len({first, second} & free_indices(dot)) < 2 or not alone:
         return None
-    given = {family: _assumed(laws[family]) for family in (left, right)}
-    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at.items()}
+    drawn = tuple((family, laws[family]) for family in (left, right))
+    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at}
+    # Slopes are rounded, but all that is made of them is exact: nothing cancels.
     try:
-        values = {symbol: expected(E(mean), given).subs(exact) for symbol, mean in means.items()}
-        slopes = {
-            symbol: sp.Rational(float(expression.diff(symbol).subs(values).subs(exact))) for symbol in means
-        }
-        linear = sp.Add(*(slopes[symbol] * (mean - values[symbol]) for symbol, mean in means.items())).subs(
-            exact
-        )
-        places = ((first, second), (first, Index("j_2")), (Index("a_2"), second))
-        pairs = (linear * linear.xreplace({dot: Dot(left, x, right, y)}) for x, y in places)
-        same, of_query, of_key = (float(expected(E(pair.expand()), given).subs(exact)) for pair in pairs)
+        values = {symbol: _derived(mean, drawn).subs(exact) for symbol, mean in means.items()}
+        slopes = {symbol: sp.Rational(float(expression.diff(symbol).subs(values))) for symbol in means}
+        covariances = []
+        for other in (dot, Dot(left, first, right, Index("j_2")), Dot(left, Index("a_2"), right, second)):
+            covariance = sp.S.Zero
+            for (f, slope), (g, other_slope) in product(slopes.items(), repeat=2):
+                both = _derived(means[f] * means[g].xreplace({dot: other}), drawn).subs(exact)
+                covariance += slope * other_slope * (both - values[f] * values[g])
+            covariances.append(float(covariance))
     except NotDerived:
         return None
-    return BlockVariance(float(expression.subs(values).subs(exact)), same, of_query, of_key)
+    return BlockVariance(float(expression.subs(values)), *covariances)
+
+
+@lru_cache(maxsize=1024)
+def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.Expr:
+    """Return the mean of an expression for all sizes, which many cells have in common."""
+    return expected(E(x.expand()), {family: _assumed(law) for family, law in drawn})
 
 
 @lru_cache
@@ -362,18 +387,17 @@ def measurement(
     sizes, chosen = _sizes(sorted(arguments, key=str), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     simulation = Simulation((), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()), ())
-    points = {
-        part: _points(replace(simulation, outputs=(("x", part.args[0]),)), name, float(part.args[1]))
-        for part in sorted(set().union(*(x.atoms(Quantile) for x in written.values())), key=str)
+    quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=str)
+    in_shares = {
+        part: _interpolated(part, *_points(simulation, name, part.args[0], float(part.args[1])))
+        for part in quantiles
     }
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
-        in_means = quantity.xreplace(
-            {part: _interpolated(part, *at_points) for part, at_points in points.items()}
-        )
+        in_means = quantity.xreplace(in_shares)
         means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=str)}
-        symbols_of = {mean: sp.Dummy(str(x)) for mean, x in means.items()}
+        symbols_of = {mean: _symbol(x) for mean, x in means.items()}
         expression = in_means.xreplace(symbols_of).subs(at)
         if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
@@ -438,19 +462,18 @@ def _sizes(
     return lengths, missing
 
 
-@lru_cache
 def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -> BlockVariance:
     """Return the variance of a block's estimate of a score's variance, by which blocks are shaped.
 
     Where the laws do not have it, that of normal components stands in.
     """
-    first, second = sp.Dummy("first"), sp.Dummy("second")
+    first, second = _symbol(score), _symbol(score**2)
     means = {first: score, second: score**2}
-    for laws in ({q: query, k: key}, {q: NORMAL, k: NORMAL}):
-        derived = block_variance(second - first**2, means, laws, {d: dimension})
-        if derived is not None:
-            return derived
-    raise AssertionError("the normal law has all moments")
+    normal = {q: NORMAL, k: NORMAL}
+    derived = block_variance(second - first**2, means, {q: query, k: key}, {d: dimension})
+    derived = derived or block_variance(second - first**2, means, normal, {d: dimension})
+    assert derived is not None  # noqa: S101  # the normal law has all moments
+    return derived
 
 
 def _settings(
@@ -462,23 +485,19 @@ def _settings(
     by_half: bool,
 ) -> Settings:
     """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
-    of_laws, rows = [], []
-    for family, law in laws.items():
-        name = str(family.label)
-        if family == s:
-            rows = [("scores", f"independent {law.name}")]
-        else:
-            of_laws.append((_ROLES.get(name, name), law.name))
-    values = [(str(symbol), _plain(value)) for symbol, value in at.items()]
-    dimension = [pair for pair in values if pair[0] == str(d)]
-    others = [pair for pair in values if pair[0] != str(d)]
-    other_sign = [("rows", "each also with the other sign")] if by_half else []
-    block = []
-    if {m, n} <= set(chosen):
-        block = [("block", f"{sizes[m]}×{sizes[n]}")]
-    elif m in sizes and n in sizes and s not in laws:
-        block = [("block", f"{sizes[m]} queries, {sizes[n]} keys")]
-    return (*dimension, *of_laws, *others, *rows, *other_sign, *block)
+    values = {str(symbol): _plain(value) for symbol, value in at.items()}
+    drawn = {str(family.label): law.name for family, law in laws.items() if family != s}
+    dimension = {name: values.pop(name) for name in (str(d),) if name in values}
+    recorded = dimension | {_ROLES.get(name, name): law for name, law in drawn.items()} | values
+    if s in laws:
+        recorded["scores"] = f"independent {laws[s].name}"
+        if by_half:
+            recorded["rows"] = "each also with the other sign"
+    elif {m, n} <= set(chosen):
+        recorded["block"] = f"{sizes[m]}×{sizes[n]}"
+    elif {m, n} <= set(sizes):
+        recorded["block"] = f"{sizes[m]} queries, {sizes[n]} keys"
+    return tuple(recorded.items())
 
 
 def _plain(value: Any) -> int | float | str:
@@ -492,24 +511,20 @@ _PILOT = 1 << 16
 """Values, at least, from which the points of a quantile are chosen."""
 
 
-def _points(simulation: Simulation, name: str, level: float) -> tuple[sp.Rational, sp.Rational]:
+def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational]:
     """Return a point near a quantile and a step to either side, from a pilot of the setting's own stream.
 
     They are rounded, so that they are the same on all machines.
     """
-    (_, x), *_ = simulation.outputs
     compiler = Compiler(dict(simulation.sizes), dict(simulation.values), dict(simulation.laws))
     compiler.learn(x)
     node = compiler.node(x)
-    pilot = replace(simulation, outputs=())
-    compiled = compiler.compiled([node])
-    count = max(64, -(-_PILOT // node.size))
-    rng, step, values = stream(0, "quantile", name, 0), max(1, _PIECE // compiled.peak), []
-    for first in range(0, count, step):
-        draws = pilot.draws(rng, min(step, count - first))
-        values.append(np.ravel(compiled.run(draws, rng)))
+    compiled, rng = compiler.compiled([node]), stream(0, "quantile", name, 0)
+    step, count = max(1, _PIECE // compiled.peak), max(64, -(-_PILOT // max(1, node.size)))
+    drawn = (simulation.draws(rng, min(step, count - first)) for first in range(0, count, step))
+    values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
     around = level * (1 - level) / 4
-    low, middle, high = np.quantile(np.concatenate(values), [level - around, level, level + around])
+    low, middle, high = np.quantile(values, [level - around, level, level + around])
     half = (high - low) / 2
     if not 0 < half < math.inf:
         raise ClaimError(f"{x}: has no density at its quantile {level:g}, so that no interval can be given")
