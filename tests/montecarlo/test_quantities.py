@@ -168,19 +168,16 @@ def test_without_moments_no_block_variance_is_derived() -> None:
     assert cell.sampler.coordinates > 0
 
 
-@given(st.floats(-3, 3), st.floats(0.1, 9))
-def test_gradients_are_those_of_complex_steps(mean: float, square: float) -> None:
+def test_gradients_are_those_of_complex_steps() -> None:
     """SymPy's derivatives of a variance over a mean are the numerical ones."""
-    _, estimands = measurement(
-        "cell", {"it": Var(score) / sp.exp(E(score))}, NORMAL_SCORES, {d: 2}, tolerance=0.1
-    )
+    quantity = Var(score) / sp.exp(E(score))
+    _, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
     estimand: Any = estimands["it"]
-    at = Outputs({str(score): mean, str(score**2): square})
-    numeric = complex_step(
-        lambda moved: (moved[..., 1] - moved[..., 0] ** 2) / np.exp(moved[..., 0]), at.vector
-    )
-    np.testing.assert_allclose(estimand.gradient(at), numeric, rtol=1e-9, atol=1e-12)
-    assert estimand.value(at) == pytest.approx((square - mean**2) / math.exp(mean))
+    for mean, square in ((-3.0, 9.5), (0.0, 1.0), (0.5, 7.0)):
+        at = Outputs({str(score): mean, str(score**2): square})
+        numeric = complex_step(lambda x: (x[..., 1] - x[..., 0] ** 2) / np.exp(x[..., 0]), at.vector)
+        np.testing.assert_allclose(estimand.gradient(at), numeric, rtol=1e-9, atol=1e-12)
+        assert estimand.value(at) == pytest.approx((square - mean**2) / math.exp(mean))
 
 
 def test_quantities_of_a_setting_share_its_draws() -> None:
@@ -223,6 +220,24 @@ def test_a_shape_may_differ_from_its_symbol() -> None:
     low, high = estimate.interval
     assert low < 16 / 1024 < high
     assert estimate.model_error is None
+
+
+def test_what_cancels_may_be_measured_in_double_precision() -> None:
+    """What the largest of sharp weights lacks is lost in single precision, not in double."""
+    lacking = 1 - Largest(Softmax(sigma * RAW, j), j)
+    rows = np.array([[[1.0, 0.0]]], np.float32)
+    samplers: list[Any] = [
+        measurement("cell", {"it": E(lacking**2)}, {s: NORMAL}, {n: 2, sigma: 25}, tolerance=0.1, precise=of)[
+            0
+        ]
+        for of in (False, True)
+    )
+    assert single.sampler.draws(np.random.default_rng(1), 1)["s"].dtype == np.float32
+    assert precise.sampler.draws(np.random.default_rng(1), 1)["s"].dtype == np.float64
+    run = precise.sampler.compiled.run
+    assert run({"s": rows}, np.random.default_rng(1))[0, 0] == 0
+    exact = math.exp(-50)
+    assert run({"s": rows.astype(float)}, np.random.default_rng(1))[0, 0] == pytest.approx(exact, rel=1e-4)
 
 
 def test_a_share_of_no_event_has_an_interval() -> None:

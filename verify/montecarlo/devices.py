@@ -227,6 +227,8 @@ class SimulationOnDevice(Simulation):
             numbers = Numbers(torch, self.device.name, int(rng.integers(2**_BITS)))
             drawn = zip(self.shapes.items(), self.laws, strict=True)
             draws = {name: vectors_of(numbers, law, count, *shape) for (name, shape), (_, law) in drawn}
+            if self.double:
+                draws = {name: values.double() for name, values in draws.items()}
             means: Array = self.means(draws, rng).cpu().numpy()
         return means
 

@@ -20,7 +20,7 @@ import scipy
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings
+from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
 from verify.montecarlo.compiling import Column, Compiled, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
@@ -61,8 +61,8 @@ class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well. It is
-    compiled in each process that draws, once.
+    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
+    ``double``, what is drawn is reduced in double precision. It is compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
@@ -71,6 +71,7 @@ class Simulation:
     values: tuple[tuple[sp.Symbol, float], ...]
     settings: Settings
     mirrored: bool = False
+    double: bool = False
 
     order: ClassVar[int] = 3
     univariate: ClassVar[int] = 0
@@ -125,7 +126,7 @@ class Simulation:
         )
 
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
-        """Return what is drawn of each family for ``count`` blocks, in single precision."""
+        """Return what is drawn of each family for ``count`` blocks, with single precision's digits."""
         drawn: dict[str, Array] = {}
         for (name, shape), (_, law) in zip(self.shapes.items(), self.laws, strict=True):
             if name in self.compiled.by_key:
@@ -135,7 +136,7 @@ class Simulation:
                 drawn[name] = law.draw(rng, (count, *first, size, many), single=True).swapaxes(-1, -2)
             else:
                 drawn[name] = law.draw(rng, (count, *shape), single=True)
-        return drawn
+        return {name: double(values) for name, values in drawn.items()} if self.double else drawn
 
     def means(self, draws: Mapping[str, Any], rng: np.random.Generator) -> Any:
         """Return the means of all outputs in the blocks that are drawn, shape (blocks, outputs)."""
@@ -364,6 +365,7 @@ def measurement(
     tolerance: float,
     shape: Mapping[Any, int] | None = None,
     settings: Settings = (),
+    precise: bool = False,
 ) -> tuple[Cell, dict[str, Estimand]]:
     """Return the cell in which quantities of one setting are measured, and what estimates each from it.
 
@@ -376,6 +378,7 @@ def measurement(
         tolerance: The relative half-width that is wanted.
         shape: Lengths of ranges in a block, where they are not the values of their sizes.
         settings: What else the cell records.
+        precise: Whether arithmetic is in double precision, for what is nearly 0 since terms of size 1 cancel.
 
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
@@ -386,7 +389,8 @@ def measurement(
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
     sizes, chosen = _sizes(sorted(arguments, key=str), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
-    simulation = Simulation((), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()), ())
+    plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
+    simulation = Simulation((), *plain, settings=(), double=precise)
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=str)
     in_shares = {
         part: _interpolated(part, *_points(simulation, name, part.args[0], float(part.args[1])))
@@ -447,8 +451,11 @@ def _sizes(
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
         side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
         side = max(side, *(len(free_indices(x)) for x in expressions))
-        scores = (part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand()))
-        if not {part.as_base_exp()[1] for part in scores} <= {1, 2}:
+        parts = [part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand())]
+        if any(
+            not part.is_number and part not in {*part.atoms(Dot)} | {x**2 for x in part.atoms(Dot)}
+            for part in parts
+        ):
             side = min(side, _MOST_SIDE)
         lengths |= {m: side, n: side}
     elif n in missing:
@@ -507,8 +514,8 @@ def _plain(value: Any) -> int | float | str:
     return float(number) if number.is_Float else f"${sp.latex(number)}$"
 
 
-_PILOT = 1 << 16
-"""Values, at least, from which the points of a quantile are chosen."""
+_PILOT, _MOST_DRAWN = 1 << 15, 1 << 22
+"""Values from which the points of a quantile are chosen, and components, at most, that are drawn for them."""
 
 
 def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational]:
@@ -520,7 +527,8 @@ def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tupl
     compiler.learn(x)
     node = compiler.node(x)
     compiled, rng = compiler.compiled([node]), stream(0, "quantile", name, 0)
-    step, count = max(1, _PIECE // compiled.peak), max(64, -(-_PILOT // max(1, node.size)))
+    step = max(1, _PIECE // compiled.peak)
+    count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // simulation.coordinates))
     drawn = (simulation.draws(rng, min(step, count - first)) for first in range(0, count, step))
     values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
     around = level * (1 - level) / 4
