@@ -72,21 +72,21 @@ QUESTIONS = [
     Asked("Var(q·k)", variance, "d_k", "laplace"),
     Asked("Var(q·k)", variance, "d_k", "exponential"),
     Asked("Var(score)", variance, "d_k", "t(9)", "rademacher"),
-    Asked("E(q·k)", lambda s, d: float(s.mean()), "d_k/4", "uniform(0, 1)"),
-    Asked("kurtosis(q·k)", lambda s, d: kurtosis(s), "3 + 6/d_k", options={"dimensions": [4, 32]}),
+    Asked("E(q·k)", lambda s, _: float(s.mean()), "d_k/4", "uniform(0, 1)"),
+    Asked("kurtosis(q·k)", lambda s, _: kurtosis(s), "3 + 6/d_k", options={"dimensions": [4, 32]}),
     Asked(
-        "kurtosis(q·k)", lambda s, d: kurtosis(s), "3 - 2/d_k", "rademacher", options={"dimensions": [4, 32]}
+        "kurtosis(q·k)", lambda s, _: kurtosis(s), "3 - 2/d_k", "rademacher", options={"dimensions": [4, 32]}
     ),
     Asked("Var(q·k/sqrt(d_k))", lambda s, d: float((s / math.sqrt(d)).var()), "1"),
     Asked("Var(d_k^(-1/3)*q·k)", lambda s, d: float((s * d ** (-1 / 3)).var()), "d_k**(1/3)"),
-    Asked("E(|q·k|)", lambda s, d: float(np.abs(s).mean()), "gamma"),
-    Asked("E(max(p))", lambda s, d: float(weights(s).max(-1).mean()), verdict=""),
+    Asked("E(|q·k|)", lambda s, _: float(np.abs(s).mean()), "gamma"),
+    Asked("E(max(p))", lambda s, _: float(weights(s).max(-1).mean()), verdict=""),
     Asked("E(max(p_scaled))", lambda s, d: float(weights(s / math.sqrt(d)).max(-1).mean()), verdict=""),
-    Asked("E(H)", lambda s, d: entropy(weights(s)), verdict=""),
+    Asked("E(H)", lambda s, _: entropy(weights(s)), verdict=""),
     Asked("E(H_scaled)", lambda s, d: entropy(weights(s / math.sqrt(d))), verdict=""),
-    Asked("E(sum(p^2))", lambda s, d: squares(weights(s)), verdict=""),
+    Asked("E(sum(p^2))", lambda s, _: squares(weights(s)), verdict=""),
     Asked("E(sum(p_scaled^2))", lambda s, d: squares(weights(s / math.sqrt(d))), verdict=""),
-    Asked("P(q·k > 2)", lambda s, d: float((s > 2).mean()), verdict="", options={"dimensions": [4, 16]}),
+    Asked("P(q·k > 2)", lambda s, _: float((s > 2).mean()), verdict="", options={"dimensions": [4, 16]}),
     Asked("Var(q·k)", variance, options={"against": "d_k + 1", "dimensions": [4, 16]}, verdict="refuted"),
 ]
 
