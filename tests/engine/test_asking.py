@@ -11,15 +11,32 @@ from sympy import Rational, sqrt
 
 import verify
 from verify import ClaimRecord
+from verify.engine import questions
 from verify.engine.answers import Answer
 from verify.engine.asking import ask
 from verify.engine.laws import LAWS, assumed, called, law_named, moment_values
 from verify.engine.questions import deduce, multiple, question
 from verify.errors import SettingsError, VerifyError
 from verify.evidence import Proof, Verdict
+from verify.spec.claim import Claim
+from verify.symbolic.bounds import at_least
+from verify.symbolic.chains import Chain, Line
 from verify.symbolic.grammar import QuestionError, parse
 from verify.symbolic.notation import plain
-from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, d, mu_q, n, sigma_k
+from verify.symbolic.vocabulary import (
+    NORMAL_LAW,
+    UNIT,
+    E,
+    Softmax,
+    d,
+    j,
+    mu_q,
+    n,
+    over_keys,
+    score,
+    sigma_k,
+    squares,
+)
 
 SMALL = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
 """Where the number of draws does not matter."""
@@ -213,6 +230,27 @@ def test_multiple_of_a_claim_is_answered_by_it() -> None:
         assert deduction.claim.id == "score-variance"
         assert deduction.formula == formula
         assert deduction.derivation.problem == ""
+
+
+def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that bounds the quantity answers where no equation does; its multiple is bounded alike."""
+    weight = Softmax(score, j)
+    excess = E(over_keys((weight - 1 / n) ** 2))
+    line = Line(1 / n, "no sum of squares is less", at_least(excess), "≥")
+    bound = Claim(
+        id="squares-at-least",
+        title="The squared weights add up to at least one n-th",
+        statement="{main}.",
+        meaning="So it is.",
+        derive=lambda: Chain(E(squares(score)), line),
+    )
+    monkeypatch.setattr(questions, "_claims", lambda: iter([bound]))
+    answer = ask("2 E(sum(p^2))", keys=(4,), **SMALL)
+    assert answer.claim == "squares-at-least"
+    assert answer.deduction.relation == "≥"
+    assert answer.formula == 2 / n
+    assert answer.verdict is Verdict.CONFIRMED
+    assert "Derived for every n: 2 E[Σ_j p_j²] ≥ 2/n" in str(answer)
 
 
 def test_claim_answers_only_under_its_laws() -> None:
