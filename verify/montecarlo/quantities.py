@@ -36,6 +36,7 @@ from verify.symbolic.vocabulary import (
     Indicator,
     Largest,
     Law,
+    Named,
     Quantile,
     Softmax,
     Var,
@@ -248,7 +249,7 @@ def _is_share(expression: sp.Expr) -> bool:
 def _written(quantity: sp.Expr) -> sp.Expr:
     """Return a quantity in means and quantiles alone."""
     return sp.sympify(quantity).replace(
-        lambda part: isinstance(part, Var | Cov), lambda part: part.definition
+        lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
     )
 
 

@@ -17,6 +17,7 @@ Softmax, Entropy     the weight of a key among scores, and the entropy of the we
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
 over_keys, squares   a sum over keys, and that of squared weights; ``over_components`` likewise
+Named                an expression under a name, by which it is printed
 Family, Index        random numbers of one kind, and places in their ranges
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
@@ -109,6 +110,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Law,
     LogSumExp,
+    Named,
     Quantile,
     Softmax,
     Var,

@@ -49,6 +49,7 @@ from verify.symbolic.vocabulary import (
     families_of,
     free_indices,
     range_of,
+    unnamed,
 )
 
 Entry = tuple[Family, tuple[Any, ...]]
@@ -69,7 +70,7 @@ def expected(expression: Any, laws: Laws) -> Expr:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
     """
     given = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
-    return _shortest(_value(_apart(sympify(expression), []), given))
+    return _shortest(_value(_apart(unnamed(expression), []), given))
 
 
 def _shortest(value: Expr) -> Expr:

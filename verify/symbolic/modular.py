@@ -55,14 +55,15 @@ def decide_equality(
 def _error(
     before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
 ) -> StepError | None:
-    if before == after:
+    sides = definition(before), definition(after)
+    if sides[0] == sides[1]:
         return None
     error: StepError | None = None
     # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.
     for moments in MOMENTS if laws else MOMENTS[:1]:
         drawn = {base: Law(law.words, law.raw[:moments]) for base, law in laws or ()}
         try:
-            _try((definition(before), definition(after)), drawn, dict(sizes))
+            _try(sides, drawn, dict(sizes))
         except StepError as problem:
             error = problem
         except (ClaimError, RecursionError) as problem:
