@@ -20,6 +20,7 @@ LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of 
 Indicator            1 where something is above 0
 over_keys            a sum over keys; ``over_components`` one over components; Sum is SymPy's
 squares              the sum of squared weights
+Named                an expression under a name, by which it is printed
 Family, Index        random numbers of one kind, and places in their ranges
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
@@ -116,6 +117,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Law,
     LogSumExp,
+    Named,
     Quantile,
     Softmax,
     Var,

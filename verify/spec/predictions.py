@@ -100,7 +100,7 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 
 def _refuse_other_laws(check: Check, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
-    values = _moments(check)
+    values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
     for laws in (line.check.laws for line in chain.lines if line.check.laws):
         for family, law in laws.items():
             drawn = check.laws.get(family, NORMAL)

@@ -27,7 +27,7 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var, unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -82,7 +82,7 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial(sympify(before), relation, sympify(after), dict(laws or {}), given, budget)
+    trial = _Trial(unnamed(before), relation, unnamed(after), dict(laws or {}), given, budget)
     if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):
