@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -114,7 +115,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             checks |= {one.id: one for one in _coefficients(item, _members(item, items), checks)}
     for item in items:
         if isinstance(item, Wrong):
-            controls.append(_wrong(item, checks, measured, quantity_of))
+            controls.append(_wrong(item, checks, measured, quantity_of, derivation))
     controls += _usual_controls(items, measured, checks, run)
     for item in fits:
         for line in (checks[name] for name in _names(item) if item.control):
@@ -270,21 +271,24 @@ def _origin(check: Check, derivation: Derivation, value: float) -> Any:
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
-    at = {symbol: _exact(number) for symbol, number in check.at.items()}
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
-    if weak != check.relation:
-        return False
-    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, check.quantity))
+    end = _end_for(check, chain) if weak == check.relation else None
+    return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
+
+
+def _end_for(given: Compared, chain: Chain) -> float | None:
+    """Return the end of a chain whose start is what is compared, as a number; None where there is none."""
+    at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
     if start != quantity:
-        return False
+        return None
     try:
-        end = float(sympify(chain.end).subs({**_moments(check), **at}))
+        return float(sympify(chain.end).subs({**_moments(given), **at}))
     except TypeError:  # symbols are left, or it is a proposition
-        return False
-    return abs(end - value) <= 1e-9 * max(1.0, abs(value))
+        return None
 
 
-def _refuse_other_laws(check: Check, chain: Chain) -> None:
+def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
     values = _moments(check)
     for laws in (line.check.laws for line in chain.lines if line.check.laws):
@@ -362,13 +366,12 @@ def _wanted(item: Fit) -> dict[str, Any]:
     wanted = {name: sympify(value) for name, value in given.items() if value is not None}
     if item.law is not None:
         law, x = sympify(item.law), item.over
-        # A law that is constant has no symbol to be differentiated by, and no exponent but 0.
-        by_law = {
-            "slope": diff(law, x),
-            "intercept": law.subs(x, 0) if not item.only or "intercept" in item.only else None,
-            "curvature": diff(law, x, 2) / 2,
-            "exponent": simplify(x * diff(log(law), x)),
-        }
+        by_law = {"exponent": simplify(x * diff(log(law), x))}
+        if not law.has(x):
+            by_law = {"level": law, "slope": S.Zero, **by_law}
+        elif law.is_polynomial(x):
+            line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
+            by_law = line | by_law
         names = item.only or tuple(by_law)
         wanted |= {name: by_law[name] for name in names if name in by_law and name not in wanted}
     return wanted
@@ -386,6 +389,7 @@ def _names(item: Fit) -> list[str]:
 
 
 _COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
+    "level": ("level", "line", "constant"),
     "slope": ("slope", "line", "slope"),
     "intercept": ("intercept", "line", "constant"),
     "curvature": ("quadratic term", "parabola", "square"),
@@ -435,7 +439,8 @@ def _coefficients(
         )
         coefficients.append(fitted(name, words, model, target, value, within))
     if _has_misfit(item):
-        model = item.lack_of_fit or "line"
+        is_line = item.law is None or sympify(item.law).is_polynomial(item.over)
+        model = item.lack_of_fit or ("line" if is_line else "power")
         within = Tolerance(1.0, 1.0, "the fitted values")
         coefficients.append(fitted("lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, within))
     return coefficients
@@ -458,6 +463,8 @@ def _usual_tolerance(
         return Tolerance(1 / 3, 1.0, "an exponent of 1")
     if name == "intercept":
         return Tolerance(3.0, level, f"the value at ${latex(item.over)} = {first:g}$", _CHEAP)
+    if name == "level":
+        return Tolerance()
     if name == "curvature":
         rise = abs(float(_wanted(item).get("slope", S.One)))
         return Tolerance(3.0, rise / last, f"the slope over the largest {symbol}", _CHEAP)
@@ -467,7 +474,13 @@ def _usual_tolerance(
 # ---- controls ---------------------------------------------------------------------------------------------
 
 
-def _wrong(item: Wrong, checks: Mapping[str, Comparison], measured: Measured, quantity_of: Any) -> Control:
+def _wrong(
+    item: Wrong,
+    checks: Mapping[str, Comparison],
+    measured: Measured,
+    quantity_of: Any,
+    derivation: Derivation,
+) -> Control:
     """Return the control of a wrong version: of a check that it changes, or of its own."""
     if item.of:
         if item.of not in checks:
@@ -496,9 +509,20 @@ def _wrong(item: Wrong, checks: Mapping[str, Comparison], measured: Measured, qu
             for check in same
             if check.relation == "=" and check.prediction.origin != "set"
         ),
-        None,
+        _truth(item, derivation),
     )
     return Control(item.says, replace(quantity_of(item), uncontrolled=""), truth)
+
+
+def _truth(item: Wrong, derivation: Derivation) -> float | None:
+    """Return what a chain derives for the quantity of a wrong version, None where none does."""
+    for chain in derivation.chains:
+        end = _end_for(item, chain) if chain.relation == "=" else None
+        if end is not None:
+            with suppress(ClaimError):
+                _refuse_other_laws(item, chain)
+                return end
+    return None
 
 
 def _usual_controls(
