@@ -9,7 +9,6 @@ from sympy import (
     Abs,
     Derivative,
     Eq,
-    Ge,
     Integral,
     Limit,
     Rational,
@@ -17,11 +16,9 @@ from sympy import (
     Subs,
     Symbol,
     besselk,
-    cos,
     erf,
     erfinv,
     exp,
-    expand,
     gamma,
     log,
     oo,
@@ -31,12 +28,13 @@ from sympy import (
 )
 
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
-from verify.symbolic.bounds import at_least, at_most
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError
-from verify.symbolic.vocabulary import E, d, n, s, sigma, squares, a, j
+from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.theorems import cited
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, d, n, s, sigma, squares, a, j
 
 x, y = symbols("x y", real=True)
 t, w, z = symbols("t w z", positive=True)
+KNOWN = cited(Theorem("known", "It holds.", "Always.", "A Book, 2020"), laws=NORMAL_ROWS)
 SLOPE = exp(x) / (1 + exp(x)) ** 2
 MIXED = exp(-w / 2 - x**2 / (2 * w)) * w ** (d / 2 - 1) / (2 ** (d / 2) * gamma(d / 2) * sqrt(2 * pi * w))
 DENSITY = (
@@ -145,28 +143,19 @@ def test_a_second_derivative_at_zero() -> None:
     assert "carried out" in refused(derivative(), -Subs(second, angle, 0), 2 * d)
 
 
-class Taken(LineCheck):
-    """A check that takes any line."""
-
-    words = "taken"
-
-    def decide(self, before: Any, after: Any, relation: Any) -> None:
-        """Take it."""
-
-
 def test_a_limit_between_two_bounds() -> None:
     """The mean of the squared weights times n lies between two functions that tend to exp(σ²)."""
     quantity = n * E(squares(sigma * s[a, j]))
     many = n > exp(sigma**2) - 1
     upper = Chain(
-        quantity, Line(n * exp(sigma**2) / (n - exp(sigma**2) + 1), "upper", Taken(), "≤"), given=(many,)
+        quantity, Line(n * exp(sigma**2) / (n - exp(sigma**2) + 1), "upper", KNOWN, "≤"), given=(many,)
     )
     least = n**2 * exp(sigma**2) / (n + exp(2 * sigma**2) - 1) ** 2
-    lower = Chain(least, Line(quantity, "lower", Taken(), "≤"))
+    lower = Chain(least, Line(quantity, "lower", KNOWN, "≤"))
     between(lower, upper).decide(Limit(quantity, n, oo), exp(sigma**2), "=")
     assert "tends to" in refused(between(lower, upper), Limit(quantity, n, oo), exp(sigma**2 / 2))
     assert "from below" in refused(between(upper, upper), Limit(quantity, n, oo), exp(sigma**2))
-    few = Chain(quantity, *upper.lines, given=(n < 10,))
+    few = Chain(quantity, *upper.lines, given=(many, n < 10))
     assert "in the end" in refused(between(lower, few), Limit(quantity, n, oo), exp(sigma**2))
 
 

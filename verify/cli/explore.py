@@ -18,7 +18,6 @@ from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import ON_COMPONENTS
 from verify.former.words import assumed
-from verify.spec.claim import Claim
 from verify.spec.words import has_slot
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain
@@ -28,6 +27,7 @@ from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
+    from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _ENDINGS = {
@@ -111,11 +111,13 @@ def page(
 
 def titled(claim: Claim) -> str:
     """Return a claim's title, filled; only one with slots needs the derivation for that."""
-    return claim.words(claim.derived(), ()).fill("title", claim.title) if has_slot(claim.title) else claim.title
+    return (
+        claim.words(claim.derived(), ()).fill("title", claim.title) if has_slot(claim.title) else claim.title
+    )
 
 
 def chains_page(claim: Claim, derivation: Chains, columns: int | None = None) -> str:
-    """Return one claim with its chains as text: each line with its reason and what its check and trials say."""
+    """Return one claim with its chains as text: each line with its reason, and what checks and trials say."""
     facts = None if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
     said = claim.words(derivation, facts, measured_by).said()
@@ -145,7 +147,7 @@ def _chain(chain: Chain, columns: int | None) -> str:
         line = checked.line
         lines.append(beside(f"  {line.relation} ", notation.plain(line.expression), columns, " " * 6))
         decided = f"cited: {line.check.cites.name}" if line.check.cites else line.check.words
-        tried = f"tried at {checked.tried}" if checked.tried else "tried at no point"
+        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
         ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
         lines.append(beside("      ", f"{plain(line.because)} ({ending})", columns, " " * 6))
     return "\n".join(lines)

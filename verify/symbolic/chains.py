@@ -66,6 +66,11 @@ class LineCheck:
         """What else the line assumes, in words."""
         return ()
 
+    @property
+    def equations(self) -> tuple[Any, ...]:
+        """Equations of SymPy under which alone both sides are equal, such as values that are put in."""
+        return ()
+
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line follows.
 
@@ -208,7 +213,8 @@ class Chain:
             problem, tried = "", ""
             try:
                 line.check.decide(before, sympify(line.expression), line.relation)
-                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, self.given)
+                conditions = (*self.given, *line.check.equations)
+                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)
             checked.append(CheckedLine(line, problem, tried))
@@ -247,13 +253,19 @@ class Derivation:
             return cls(chains)
         names = [chain.name for chain in chains]
         if names.count("") != 1 or len(set(names)) < len(names):
-            raise ClaimError("its derive returns several chains; give each but the main one a name of its own")
+            raise ClaimError(
+                "its derive returns several chains; give each but the main one a name of its own"
+            )
         return cls(chains)
 
     @property
     def main(self) -> Chain | None:
         """The chain of what the claim says, None where nothing is derived for that."""
-        return None if self.nothing else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
+        return (
+            None
+            if self.nothing
+            else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
+        )
 
     @property
     def others(self) -> Mapping[str, Chain]:

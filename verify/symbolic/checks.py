@@ -1,4 +1,4 @@
-"""What authors write in a line to say how it is decided: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+"""What decides a line, as authors write it: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Indexed, IndexedBase, Integral, Sum, factor, sympify
+from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, Sum, factor, sympify
 
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
-from verify.symbolic.modular import Undecided, Unequal, decide_equality, derived, is_size
-from verify.symbolic.vocabulary import Cov, Dot, E, Laws, Var, definition, free_indices
+from verify.symbolic.modular import Unequal, decide_equality, is_size
+from verify.symbolic.points import Undecided, derived
+from verify.symbolic.vocabulary import Cov, E, Laws, Var, definition, free_indices
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -21,7 +22,7 @@ def _only_equality(relation: Relation, words: str) -> None:
 
 @dataclass(frozen=True)
 class Algebra(LineCheck):
-    """The two sides are one expression, whatever its symbols stand for: definitions, sums, derivatives put in."""
+    """The two sides are one expression, whatever its symbols stand for; definitions are put in."""
 
     @property
     def words(self) -> str:
@@ -73,23 +74,42 @@ class MomentCalculus(LineCheck):
         try:
             values = expected(before, self.given), expected(after, self.given)
         except NotDerived as missing:
+            self._decide_without_all_values(before, after, missing)
+            return
+        try:
+            decide_equality(*values)
+        except Unequal:
+            raise StepError(f"{self._under} they differ{_difference(*values)}") from None
+        except Undecided as error:
+            raise StepError(f"{self._under} both have a value, and {error}") from None
+
+    def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
+        """Put in the values that there are; of the other means, try any functional and then drawn laws."""
+        try:
+            decide_equality(_with_values(before, self.given), _with_values(after, self.given))
+        except StepError:
             try:
                 decide_equality(before, after, self.given)
             except Unequal as error:
                 raise StepError(f"{self._under}, {error}") from None
             except Undecided as error:
                 raise StepError(f"moments do not decide it: {missing}; {error}") from None
-            return
-        try:
-            decide_equality(*values)
-        except Unequal as error:
-            raise StepError(f"{self._under} they differ{_difference(*values)}") from None
-        except Undecided as error:
-            raise StepError(f"{self._under} both have a value, and {error}") from None
 
     @property
     def _under(self) -> str:
         return "under " + " and ".join(dict.fromkeys(law.words for law in self.given.values()))
+
+
+def _with_values(x: Any, laws: Laws) -> Any:
+    """Put in the means that have a value; those under a sum or a derivative stay, which may bind their indices."""
+    if isinstance(x, E | Var | Cov):
+        try:
+            return expected(x, laws)
+        except NotDerived:
+            return x
+    if isinstance(x, Sum | Integral | Derivative) or not x.args:
+        return x
+    return x.func(*(_with_values(part, laws) for part in x.args))
 
 
 def moments(laws: Laws) -> MomentCalculus:
@@ -103,7 +123,7 @@ def moments(laws: Laws) -> MomentCalculus:
 
 @dataclass(frozen=True)
 class Substitution(LineCheck):
-    """The line is the one before with values put in for symbols, indices or entries."""
+    """The line is the one before with values put in for symbols, sizes or free indices."""
 
     values: Mapping[Any, Any] = field(hash=False)
 
@@ -127,6 +147,10 @@ class Substitution(LineCheck):
         opened = definition(before)
         values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
         for symbol in values:
+            if not symbol.is_Symbol:
+                raise StepError(
+                    f"{symbol} is no symbol; values are put in for symbols, sizes and free indices"
+                )
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_indices(opened) | _plain_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
@@ -153,7 +177,7 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
 
 
 def _put(x: Any, values: Mapping[Any, Any]) -> Any:
-    """Put values in: bound symbols are renamed first, so that none catches a value, and derivatives are taken."""
+    """Put values in: bound symbols are renamed first, so that none catches a value; derivatives are taken."""
     if not values or not x.has(*values):
         return x
     if x in values:
@@ -177,6 +201,6 @@ def _plain_symbols(x: Any) -> set[Any]:
 def _difference(before: Any, after: Any) -> str:
     """Return by how much two values differ, where that is short to say."""
     difference = before - after
-    if difference.has(E, Var, Cov, Sum, Indexed, Dot) or difference.count_ops() > 200:
+    if difference.atoms(Function, Integral, Sum, Derivative, Indexed) or difference.count_ops() > 200:
         return ""
     return f" by {factor(difference)}"

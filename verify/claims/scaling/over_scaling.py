@@ -35,7 +35,7 @@ def experiment(derived: Derivation) -> Items:
         over=d,
         title="Divided by the dimension itself, scores shrink away",
         alt="Divided by the dimension, the measured variance of the score falls like its inverse, to "
-        "{variance-d1024:prediction.1%} at {variance-d1024:d_k} dimensions, far below the level line of the root.",
+        "{variance-d1024:prediction.1%} at {variance-d1024:d_k} dimensions; the line of the root is level.",
         curves={"derived": derived.end},
         wrong={"divided by {root_d}": 1},
     )

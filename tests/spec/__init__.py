@@ -1,0 +1,1 @@
+"""Tests of the authors' language."""
