@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
@@ -24,8 +24,10 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
-from verify.symbolic.laws import NumericLaw
 from verify.symbolic.vocabulary import Family, Index
+
+if TYPE_CHECKING:
+    from verify.symbolic.laws import NumericLaw
 
 MOST = 20_000
 """The most outcomes that a mean is summed over."""
@@ -46,8 +48,8 @@ class Point:
     """A point at which expressions are evaluated.
 
     ``values`` are of symbols and free indices. ``laws`` are of the families that are drawn; components of
-    those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact`` says
-    that numbers are mpmath's, in its digits at the time, without means and integrals; others are NumPy's. A
+    those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
+    says that numbers are mpmath's, in its digits at the time, without means and integrals; others are NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them. ``work`` is how many nodes may still be evaluated.
     """
@@ -71,13 +73,13 @@ class Point:
         """Return the value of an expression.
 
         Raises:
-            NotEvaluated: it has none, or too many outcomes, or the point's ``work`` is used up.
+            NotEvaluated: it has none, or too many outcomes, or the ``work`` is used up.
         """
         if expression in self.values:
             self.used.add(expression)
             return self.number(self.values[expression])
-        self.work -= 1 + self.length / 2000
-        handler = _handler(type(expression))
+        self.work -= 2 + self.length / 500
+        handler = _handler(expression.__class__)
         if handler is None or self.work < 0:
             raise NotEvaluated(f"{type(expression).__name__} is not evaluated")
         return handler(self, expression)
@@ -99,7 +101,7 @@ class Point:
 
     @contextmanager
     def having(self, values: dict[Any, Any], components: Any = None, along: int = 0) -> Iterator[None]:
-        """Put other values in for a while, of symbols and indices or components; ``along`` an axis so long."""
+        """Put other values in for a while, of symbols, indices or components; ``along`` an axis so long."""
         before = self.values, self.components, self.memo, self.depth, self.length
         self.values = {**self.values, **values}
         if components:
@@ -157,7 +159,7 @@ class Point:
 
     def mean(self, x: Any) -> Any:
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
-        if self.exact or self.drawn and self.depth:
+        if self.exact or (self.drawn and self.depth):
             raise NotEvaluated("a mean, here")
         if self.drawn:
             return self._mean_of_draws(x)
@@ -206,6 +208,7 @@ class Point:
         return _rng(self.seed + 1, key).integers(-300, 300, len(JOINT)) / 128
 
     def _draws(self, key: Any) -> Any:
+        self.work -= 40
         if key[0] in self.laws:
             return self.laws[key[0]].draws(_rng(self.seed + 2, key), DRAWS)
         return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
@@ -394,8 +397,8 @@ def holds(condition: Any, point: Point) -> bool:
     same = bool(abs(left - right) <= 1e-13 * max(abs(left), abs(right), 1e-9))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (
-        condition.rel_op in "<=>=" and same or not same and bool((left < right) == ("<" in condition.rel_op))
+    return (condition.rel_op in "<=>=" and same) or (
+        not same and bool((left < right) == ("<" in condition.rel_op))
     )
 
 
@@ -462,7 +465,7 @@ def _handler(kind: Any) -> Callable[[Point, Any], Any] | None:
 
 
 def evaluated(expression: Any, point: Point) -> Any:
-    """Return the value of an expression at a point: a number, infinite for some integrals, or an array of draws.
+    """Return the value of an expression at a point: a number, infinite for some integrals, or one for draws.
 
     Raises:
         NotEvaluated: it has none.
