@@ -90,7 +90,8 @@ def coefficients(
     relative = tuple(
         weight * point.prediction.value**-2.0 for weight, point in zip(logarithmic, quantities, strict=True)
     )
-    label = f"${latex(members[0].quantity)}$"
+    drawn = " and ".join(dict.fromkeys(law.name for law in members[0].laws.values()))
+    label = f"${latex(members[0].quantity)}$" + (f", {drawn} components" if drawn else "")
 
     def fitted(
         name: str, words: str, model: Model, target: Target, value: Any, within: Tolerance
