@@ -21,12 +21,14 @@ from sympy import (
     Symbol,
     besselk,
     cbrt,
+    cos,
     erf,
     exp,
     gamma,
     log,
     oo,
     pi,
+    sech,
     sqrt,
     symbols,
     tanh,
@@ -79,7 +81,7 @@ z = Symbol("z")
 p = Softmax(s[a, j], j)
 spread = sigma * s[a, j]
 second = Softmax(s[a, l], l)
-y = Family("y", d)
+y, parts = Family("y", d), Family("z", m, 4, d)
 gap = s[a, 1] - s[a, 2]
 fourth = Law("a fourth moment", (S.One, S.Zero, S.One, Symbol("m_3", real=True), Symbol("m_4", real=True)))
 WORN = Law("mean 0, variance 1 and kurtosis 1/2", (S.One, S.Zero, S.One, S.Zero, S.Half))
@@ -270,6 +272,8 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 + erf(r / sqrt(2))) / 2),
     ),
     "leading term": (line((2 + 4 / d) / c**2, "~", 4 / c**2), line((2 + 4 / d) / c**2, "~", 2 / c**2)),
+    "leading term of another symbol": (line(d / (d + c), "~", 1 + c), line(d / (d + c), "~", 1)),
+    "leading term of nothing": (line(1 / d, "~", 0), line(1 / (d + 1), "~", 1 / d)),
     "lost solution": (
         line(Eq(r**2 - r, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
         line(Eq(2 * r - 2, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
@@ -298,6 +302,22 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(s[a, 1] * s[a, 2]), "=", E(s[a, 1]) * E(s[a, 2])),
         line(E(s[a, 1] + s[a, 2]), "=", E(s[a, 1]) + E(s[a, 2])),
     ),
+    "mean of an inverse length": (
+        line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 1), NORMAL_COMPONENTS, d >= 6),
+        line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 2), NORMAL_COMPONENTS, d >= 3),
+    ),
+    "characteristic function": (
+        line(E(cos(r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
+        line(E(cos(r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
+    ),
+    "slope of the hyperbolic tangent": (
+        line(sech(r) ** 2, "=", 1 + tanh(r) ** 2),
+        line(sech(r) ** 2, "=", 1 - tanh(r) ** 2),
+    ),
+    "three ranges": (
+        line(E(Sum(parts[a, 2, i] ** 2, (i, 1, d))), "=", 4 * d, {parts: UNIT}),
+        line(E(Sum(parts[a, 2, i] ** 2, (i, 1, d))), "=", d, {parts: UNIT}),
+    ),
     "smaller of two": (line(Min(r, x), "=", (r + x) / 2), line(Min(r, x), "=", (r + x - Abs(r - x)) / 2)),
 }
 """What an honest author might write, and the nearest true line."""
@@ -309,7 +329,7 @@ def test_a_mistake_is_refuted_with_a_point(mistake: str) -> None:
     with pytest.raises(Counterexample) as caught:
         refute(*MISTAKES[mistake][0])
     assert "\n" not in str(caught.value)
-    assert any(word in str(caught.value) for word in ("false", "does not", "no law", "not 1"))
+    assert any(word in str(caught.value) for word in ("false", "does not", "no law", "not 1", "0 alone"))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -368,6 +388,17 @@ def test_values_put_in_are_conditions() -> None:
     assert refute(E(over_keys(p)) + c, "=", n - 1, NORMAL_ROWS, (Eq(c, 1), Eq(n, 3)))
     with pytest.raises(Counterexample):
         refute(n * exp(-(sigma**2)), "=", n / exp(2), None, (Eq(sigma, 1),))
+
+
+def test_what_a_rule_does_not_see_refutes_nothing() -> None:
+    """A peak between the nodes, or a mean that its nodes do not reach, is neither right nor wrong."""
+    for width in (Rational(1, 10), Rational(1, 50), Rational(1, 1000), Rational(1, 10**6)):
+        peak = exp(-((x - 5) ** 2) / (2 * width**2)) / sqrt(2 * pi * width**2)
+        refute(Integral(peak, (x, -oo, oo)), "=", 1, None)
+        refute(Integral(peak, (x, 0, oo)), "≥", Rational(99, 100), None)
+    for spread in (2, 5, 10):
+        refute(E(exp(spread * over_keys(s[a, j]))), "=", exp(n * S(spread) ** 2 / 2), NORMAL_ROWS)
+        refute(E(exp(LogSumExp(spread * s[a, j], j))), "=", n * exp(S(spread) ** 2 / 2), NORMAL_ROWS)
 
 
 def test_a_name_may_stand_for_an_integral() -> None:
