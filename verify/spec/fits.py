@@ -91,7 +91,14 @@ def coefficients(
         weight * point.prediction.value**-2.0 for weight, point in zip(logarithmic, quantities, strict=True)
     )
     drawn = " and ".join(dict.fromkeys(law.name for law in members[0].laws.values()))
-    label = f"${latex(members[0].quantity)}$" + (f", {drawn} components" if drawn else "")
+    # What all points have in common is put in, as a power that is another in each fit.
+    common = {
+        symbol for symbol, value in members[0].at.items() if all(x.at.get(symbol) == value for x in members)
+    }
+    values = {symbol: sympify(members[0].at[symbol]) for symbol in common}
+    label = f"${latex(sympify(members[0].quantity).xreplace(values))}$" + (
+        f", {drawn} components" if drawn else ""
+    )
 
     def fitted(
         name: str, words: str, model: Model, target: Target, value: Any, within: Tolerance
