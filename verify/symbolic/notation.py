@@ -199,7 +199,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
         terms = self._as_ordered_terms(expr, order=order)
-        first, *rest = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        if terms[0].could_extract_minus_sign():
+            terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        first, *rest = terms
         text = str(self._print(first))
         for term in rest:
             is_minus = term.could_extract_minus_sign()
@@ -359,7 +361,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
-_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
+_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
@@ -402,12 +404,13 @@ def _laws(laws: dict[Family, Law]) -> list[str]:
 def _of_law(law: Law, verb: str) -> str:
     """Return a law as it follows "are independent", if ``verb`` is "with", or a family, if it is "have"."""
     words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
+    is_named = law.whole or "components" in words
     if "components" in words:
         words = words.replace(" components of", " with").replace(" components", "")
         joint = " and " if verb == "with" else " are "
     for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
         words = words.replace(name, sign)
-    return joint + _FORMULA.sub(_as_formula, words) + ("" if law.whole else ", of whatever law")
+    return joint + _FORMULA.sub(_as_formula, words) + ("" if is_named else ", of whatever law")
 
 
 def _as_formula(piece: re.Match[str]) -> str:

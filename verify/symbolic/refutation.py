@@ -117,7 +117,7 @@ class _Trial:
         equations = [each for each in self.given if isinstance(each, Eq) and each.lhs not in self.sizes]
         named = {each.lhs: each.rhs for each in equations}
         self.given = tuple(each for each in self.given if each not in equations)
-        atoms = {name for name in named if name.is_Symbol or isinstance(name, Indexed)}
+        atoms = [name for name in named if name.is_Symbol or isinstance(name, Indexed)]
         self.put = {name: named[name] for name in atoms if not named[name].has(Integral, E, Var, Cov)}
         others = {name: x for name, x in named.items() if name not in self.put}
         self.before, self.after = self.before.xreplace(others), self.after.xreplace(others)
