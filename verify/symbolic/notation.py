@@ -323,7 +323,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
         if isinstance(factor, Rational):
             above += [S(factor.p)] * (factor.p != 1)
             below += [S(factor.q)] * (factor.q != 1)
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+        elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
         else:
             above.append(factor)
