@@ -1,0 +1,1 @@
+"""The authors' language, at its door."""
