@@ -18,7 +18,7 @@ from matplotlib import pyplot as plt
 
 import verify
 from tests.tool import EXAMPLE, ROOT, blocks, examples, page
-from verify import spec
+from verify import former as spec
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
@@ -27,7 +27,7 @@ from verify.evidence import ClaimRecord, Outcome, RunRecord
 from verify.evidence.load import shipped
 from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import cells_of
-from verify.former.claim import _PARAMETERS
+from verify.spec.claim import Claim
 from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
@@ -182,7 +182,7 @@ def test_every_call_of_a_claim_is_there() -> None:
 def test_the_functions_of_a_claim_take_what_the_table_says() -> None:
     """Under the names of the parameters, in the order of the table."""
     rows = dict(re.findall(r"^\| `(derive|experiment|facts|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
-    assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == _PARAMETERS
+    assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == Claim.parameters
 
 
 def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF, report_of
 from verify.former import loops
-from verify.former.claim import Claim
+from verify.spec.claim import Claim
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.words import Var
 from verify.symbolic.printing import latex

@@ -44,7 +44,7 @@ from verify.montecarlo.inputs import Simulated
 from verify.montecarlo.statistics import ScoreMoments
 from verify.former.cells import cell_of, score_cell
 from verify.former.checks import computed, variances, wrong
-from verify.former.claim import Findings
+from verify.spec.claim import Findings
 from verify.former.fitting import Coefficient, fits, linear_fits
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
@@ -164,7 +164,7 @@ def test_a_failed_derivation_is_all_that_is_on_record() -> None:
         right = CLAIM.derive()
         return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
 
-    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))  # type: ignore[arg-type]  # that will do
+    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))
     end = begin(work, "")
     assert isinstance(end, Settled)
     record = ClaimRecord.model_validate_json(end.record)

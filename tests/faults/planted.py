@@ -239,7 +239,7 @@ class Bench:
 
     def experiment(self) -> Experiment:
         """Return the claim's experiment, with whatever is planted now."""
-        return CATALOGUE[self.name].experiment(derivation(self.name), QUICK.tolerance)
+        return CATALOGUE[self.name].measured_by(derivation(self.name), QUICK.tolerance)
 
     def _samples(self) -> Samples:
         return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm))

@@ -17,7 +17,6 @@ from verify.engine.measure import control_record, judged
 from verify.evidence import Check, ClaimRecord, ControlRecord, Record, RunRecord
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
-from verify.former.words import Words
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
@@ -82,7 +81,7 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     claim, derived = CATALOGUE[name], derivation(name)
     facts = claim.exact_values(derived)
     planned = experiment(name, tolerance)
-    now = Words(claim, derived, facts, planned).spoken(planned)
+    now = claim.words(derived, facts, planned).spoken(planned)
     # Whatever the verdict: it is what a sample decides, and not compared.
     whole = {one.id: judged(one, stated(one), tolerance, 0, 0.0) for one in every_comparison(now)}
     checks = [whole[one.id] for one in now.checks]

@@ -20,7 +20,8 @@ from tests.tool import ROOT
 from verify.errors import ClaimError
 from verify.montecarlo.estimands import component
 from verify.former import figures, rules
-from verify.former.claim import Claim, Findings, several
+from verify.former.claim import Claim
+from verify.spec.claim import Findings
 from verify.former.figures import beside, expected, figure, line, measured, scatter
 from verify.symbolic import kernel
 from verify.symbolic.kernel.core import Rule
@@ -49,13 +50,6 @@ class TestFindings:
         alpha = 1 - found.checks["one"].level
         expected = [one.measure(sample, alpha) for one in estimands]
         assert found.estimated("d8", estimands, like="one") == [(one.value, one.interval) for one in expected]
-
-
-def test_a_single_figure_stands_for_itself() -> None:
-    """What a claim returns is several also where it is one, and stays what it is otherwise."""
-    one = figure("f", "title", "alt", "y", scatter("", (1, 4), (5, 6)))
-    assert several(one) == several((one,)) == (one,)
-    assert several(()) == ()
 
 
 WORDS: dict[str, Any] = {
@@ -236,7 +230,9 @@ def test_help_has_one_line_for_each_name(module: ModuleType) -> None:
 def test_an_author_learns_a_screenful_at_a_time() -> None:
     """The names of an own estimand, sampler or input are among them."""
     assert len(_names(verify.former)) <= 150
-    assert {"BlockSampler", "Estimand", "Goal", "Input", "Measured", "Sample", "Shape"} < _names(verify.former)
+    assert {"BlockSampler", "Estimand", "Goal", "Input", "Measured", "Sample", "Shape"} < _names(
+        verify.former
+    )
 
 
 def test_every_rule_of_the_kernel_can_be_imported() -> None:

@@ -15,7 +15,9 @@ from verify.former.cells import score_cell
 from verify.former.checks import biased, fact, variances, wrong
 from verify.former.claim import Claim
 from verify.former.figures import figure, line, scatter
-from verify.former.words import Notation, Words, assumed, in_line, titled
+from verify.cli.explore import titled
+from verify.former.words import FormerWords as Words
+from verify.former.words import Notation, assumed, in_line
 from verify.symbolic.derivation import Derivation
 from verify.symbolic.kernel.equations import Identity
 from verify.symbolic.kernel.words import E, Var

@@ -18,7 +18,6 @@ from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import ON_COMPONENTS
 from verify.former.words import assumed
-from verify.spec.claim import Claim
 from verify.spec.words import has_slot
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain
@@ -28,6 +27,7 @@ from verify.text.latex import plain, spoken
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
+    from verify.spec.claim import Claim
     from verify.symbolic.derivation import Derivation, ExaminedDerivation
 
 _ENDINGS = {
@@ -111,11 +111,13 @@ def page(
 
 def titled(claim: Claim) -> str:
     """Return a claim's title, filled; only one with slots needs the derivation for that."""
-    return claim.words(claim.derived(), ()).fill("title", claim.title) if has_slot(claim.title) else claim.title
+    return (
+        claim.words(claim.derived(), ()).fill("title", claim.title) if has_slot(claim.title) else claim.title
+    )
 
 
 def chains_page(claim: Claim, derivation: Chains, columns: int | None = None) -> str:
-    """Return one claim with its chains as text: each line with its reason and what its check and trials say."""
+    """Return one claim with its chains as text: each line with its reason, and what checks and trials say."""
     facts = None if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
     said = claim.words(derivation, facts, measured_by).said()

@@ -9,7 +9,7 @@ from verify.text.numbers import counted
 
 
 def derivation_record(derivation: Derivation, bound: tuple[str, ...] = ()) -> DerivationRecord:
-    """Return the record of a derivation whose lines are checked here; ``bound`` are the checks of what it derives."""
+    """Return the record of a derivation, checked; ``bound`` are the ids of checks of what it derives."""
     main = derivation.main
     stated = {"subject": "", "result": "", "latex": ""}
     if main:

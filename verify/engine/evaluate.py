@@ -40,6 +40,7 @@ from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, Fit, every_comparison, ordinary
 from verify.spec.claim import Claim, Findings
+from verify.spec.experiment import bound_to
 from verify.spec.words import Words
 from verify.symbolic.chains import Derivation as Chains
 from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
@@ -188,7 +189,7 @@ class ClaimEvaluation:
         """Check the derivation and put it on record; return what is planned, unless it failed."""
         if isinstance(derivation, Chains):
             planned = None if derivation.problem else self._planned(claim, derivation)
-            checks = claim.bound(derivation, planned[0]) if planned else ()
+            checks = bound_to(planned[0]) if planned else ()
             self.proof = derivations.derivation_record(derivation, checks).model_dump_json(by_alias=True)
             return planned
         examined, checks, planned = derivation.examine(), tuple[str, ...](), None

@@ -15,13 +15,13 @@ class Verdict(StrEnum):
 class Proof(StrEnum):
     """What the symbolic side says of a claim.
 
-    Derived: every line follows by a check, and no attempt refuted it. Citing: as derived, but a line rests on a
-    published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: some line
-    does not hold; then nothing was drawn, and the record has no checks.
+    Derived: every line follows by a check, and no attempt refuted it. Citing: as derived, but a line rests on
+    a published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: some
+    line does not hold; then nothing was drawn, and the record has no checks.
 
-    Of claims that a kernel of rules checks: proved: the rules make a theorem of every chain. Reviewed: some step stands on a rule of its author's,
-    which a reader has checked. At examples: some step holds at given values or numerically only. In part: the
-    statement says more than was derived, and the record says what.
+    Of claims that a kernel of rules checks: proved: the rules make a theorem of every chain. Reviewed: some
+    step stands on a rule of its author's, which a reader has checked. At examples: some step holds at given
+    values or numerically only. In part: the statement says more than was derived, and the record says what.
     """
 
     DERIVED = "derived"

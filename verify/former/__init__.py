@@ -204,12 +204,13 @@ from verify.former.checks import (
     EVEN, ROUNDING, biased, capped, computed, fact, in_turn, integrated, mean_of_rows, means, no_distance,
     of_deviation, of_probability, over_cells, prediction, sharper, threshold, variances, wrong, wrong_fits,
 )  # fmt: skip
-from verify.former.claim import (
-    HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, Claim, Findings, assume, cite,
-)  # fmt: skip
+from verify.former.claim import Claim
 from verify.former.figures import beside, estimates, figure, line, measured, scatter
 from verify.former.fitting import fits
 from verify.former.words import Notation
+from verify.spec.claim import (
+    HOEFFDING, INDEPENDENT, STANDARD_COMPONENTS, STEIN, VASWANI, Findings, assume, cite,
+)  # fmt: skip
 from verify.symbolic import attention as matrices
 from verify.symbolic import characteristic, effective_keys, gauss, row_integrals, row_means
 from verify.symbolic import law as score_law

@@ -9,6 +9,7 @@ from sympy import Basic, Rational, S, sympify
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import cell_text
+from verify.former.cells import ScoreCell, named_by, scaled, setting_of
 from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.estimands import Estimand, times
 from verify.montecarlo.experiment import (
@@ -23,7 +24,6 @@ from verify.montecarlo.experiment import (
     Relation,
     Tolerance,
 )
-from verify.former.cells import ScoreCell, named_by, scaled, setting_of
 from verify.symbolic.printing import latex
 from verify.symbolic.row_integrals import Approximation, over_lengths
 

@@ -11,17 +11,7 @@ from verify.evidence import Check, Fact, Figure
 from verify.former.words import FormerWords
 from verify.montecarlo.experiment import Experiment
 from verify.spec import claim as spec
-from verify.spec.claim import (
-    HOEFFDING,
-    INDEPENDENT,
-    STANDARD_COMPONENTS,
-    STEIN,
-    USER,
-    VASWANI,
-    Findings,
-    assume,
-    cite,
-)
+from verify.spec.claim import Findings
 from verify.symbolic.derivation import Derivation
 
 _Kind = TypeVar("_Kind")
@@ -67,7 +57,12 @@ class Claim(spec.Claim):
         facts = self.facts(derivation)
         return (facts,) if isinstance(facts, Fact) else facts
 
-    def drawn(self, derivation: Derivation, findings: Findings, tolerance: float = 0.01) -> tuple[Figure, ...]:  # noqa: ARG002
+    def drawn(
+        self,
+        derivation: Derivation,
+        findings: Findings,
+        tolerance: float = 0.01,  # noqa: ARG002
+    ) -> tuple[Figure, ...]:
         """Return the claim's figures."""
         figures = self.figures(derivation, findings)
         return (figures,) if isinstance(figures, Figure) else tuple(figures)

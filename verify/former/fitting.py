@@ -6,9 +6,9 @@ from typing import Any
 
 from sympy import S, diff, log, simplify
 
-from verify.montecarlo.experiment import Fit, Model, Quantity, Target, Tolerance, WeightedFit
 from verify.former.cells import place_of
 from verify.former.checks import EVEN, prediction
+from verify.montecarlo.experiment import Fit, Model, Quantity, Target, Tolerance, WeightedFit
 from verify.symbolic.scores import d
 
 

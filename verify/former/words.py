@@ -109,7 +109,7 @@ def assumed(claim: Any, theorem: Theorem) -> tuple[str, ...]:
 
 
 class FormerWords(Words):
-    """What a claim's texts are filled from, in the former language: chains are routes, which prove theorems."""
+    """What a claim's texts are filled from, in the former language, whose chains are routes to theorems."""
 
     common = SYMBOLS
 

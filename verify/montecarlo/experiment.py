@@ -23,12 +23,13 @@ Relation = Literal["=", "≤", "≥"]
 class Prediction:
     """What a quantity is compared with, and the LaTeX of the exact expression that it came from.
 
-    It is derived, or a threshold where only a direction or an order of size is claimed.
+    It is derived of just this quantity, computed from what is derived, or a threshold that is set where only a
+    direction or an order of size is claimed.
     """
 
     value: float
     latex: str
-    origin: Literal["derived", "set"] = "derived"
+    origin: Literal["derived", "computed", "set"] = "derived"
 
 
 @dataclass(frozen=True)

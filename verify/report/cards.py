@@ -40,7 +40,9 @@ from verify.text import numbers
 from verify.text.latex import Prose, plain
 from verify.text.speech import prose_in_words
 
-_DERIVED = frozenset([Proof.DERIVED, Proof.CITING, Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART])
+_DERIVED = frozenset(
+    [Proof.DERIVED, Proof.CITING, Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART]
+)
 """What has a derivation that stands; only what is proved is called derived."""
 _REACHES: dict[Reach, str] = {
     "all-values": "proved for all values",

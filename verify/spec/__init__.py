@@ -42,7 +42,7 @@ Program, Column      a NumPy function of the draws, and its columns as expressio
 Items                what ``experiment`` returns, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for others
 Within, Threshold    a band other than the usual one; a number that is set, not derived
-NORMAL, UNIFORM …    laws that are drawn: NORMAL, UNIFORM, UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL, student_t
+NORMAL, UNIFORM …    laws that are drawn; also UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL, student_t
 """
 
 from sympy import Sum

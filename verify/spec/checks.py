@@ -66,11 +66,11 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Compared:
-    """What checks and wrong versions have in common: a quantity, at values of its symbols, and its prediction.
+    """What checks and wrong versions share: a quantity, at values of its symbols, and its prediction.
 
-    Exactly one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``, a
-    float that was integrated, or a ``Threshold``. ``laws`` are those of families that are not standard normal;
-    ``shape`` are array sizes where the engine's own choice of them is not wanted.
+    Exactly one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``,
+    a float that was integrated, or a ``Threshold``. ``laws`` are those of families that are not standard
+    normal; ``shape`` are array sizes where the engine's own choice of them is not wanted.
     """
 
     id: str
@@ -125,8 +125,8 @@ class Check(Compared):
 class Wrong(Compared):
     """A wrong version of the claim, in words (``says``), which must come out refuted.
 
-    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. What is
-    measured is derived, as far as a check of the same quantity at the same setting says what it is.
+    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. What
+    is measured is derived, as far as a check of the same quantity at the same setting says what it is.
     """
 
     says: str = ""
@@ -162,7 +162,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Computed:
-    """A comparison of a value that ``code`` makes of its ``arguments`` with what is expected; nothing is drawn.
+    """A comparison of what ``code`` makes of its ``arguments`` with what is expected; nothing is drawn.
 
     ``what`` says what is computed, in words or as an expression.
     """
@@ -183,8 +183,8 @@ class Computed:
 class Plot:
     """A figure of the checks whose ids match ``patterns``, over the values of a symbol, with derived curves.
 
-    ``curves`` are expressions in that symbol by their labels, ``wrong`` those that it is not. Without any Plot,
-    a claim's first fit is drawn.
+    ``curves`` are expressions in that symbol by their labels, ``wrong`` those that it is not. Without any
+    Plot, a claim's first fit is drawn.
     """
 
     id: str

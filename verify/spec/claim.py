@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
@@ -18,7 +18,7 @@ from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Experiment
 from verify.spec import figures as drawing
 from verify.spec.checks import Fit, Item, Plot
-from verify.spec.experiment import bound_to, experiment_of
+from verify.spec.experiment import experiment_of
 from verify.spec.words import Words
 from verify.symbolic.chains import Derivation
 
@@ -77,12 +77,12 @@ class Claim:
     plots; it may also take ``tolerance``, the run's. ``figures`` takes ``derived`` and ``findings`` where a
     plot is not enough. In a claim file these functions are found by their names.
 
-    In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with what the main chain
-    shows, ``{name}`` with what another does, ``{check-id:3}`` with an estimate, or ``symbols``, expressions by
-    the names of their slots. What is assumed is what the chains' checks assume; ``assumptions`` are what the
-    author states besides. ``id`` is permanent: that of a claim file follows from the file's name, with hyphens
-    for underscores; ``chapter`` is its folder. ``headline`` is the id of the check whose number stands beside
-    the title in short prints.
+    In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with what the main
+    chain shows, ``{name}`` with what another does, ``{check-id:3}`` with an estimate, or ``symbols``,
+    expressions by the names of their slots. What is assumed is what the chains' checks assume;
+    ``assumptions`` are what the author states besides. ``id`` is permanent: that of a claim file follows from
+    the file's name, with hyphens for underscores; ``chapter`` is its folder. ``headline`` is the id of the
+    check whose number stands beside the title in short prints.
 
     Raises:
         ClaimError: the id is not a lower-case slug, a text is empty, or a function wants something else.
@@ -199,14 +199,10 @@ class Claim:
         """Return the claim's facts, exact values that a document may print."""
         return tuple(item for item in self.items(derivation, tolerance) if isinstance(item, Fact))
 
-    def bound(self, derivation: Any, experiment: Experiment) -> tuple[str, ...]:
-        """Return the ids of the checks that are of a derived quantity."""
-        return bound_to(derivation, (), experiment)
-
     def drawn(self, derivation: Any, findings: Findings, tolerance: float = 0.01) -> tuple[Figure, ...]:
-        """Return the claim's figures: its plots and what ``figures`` returns, or else that of its first fit."""
+        """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
         items = self.items(derivation, tolerance)
-        plots = [drawing.plot(item, items, findings) for item in items if isinstance(item, Plot)]
+        plots = [drawing.plot(item, findings) for item in items if isinstance(item, Plot)]
         own = self.figures(derivation, findings)
         plots += [own] if isinstance(own, Figure) else list(own)
         fits = [item for item in items if isinstance(item, Fit)]
@@ -224,7 +220,7 @@ class Claim:
         """Return what the claim's texts are filled from."""
         return Words(self, derivation, facts, experiment, tuple(checks))
 
-    def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Any:
+    def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Self:
         """Return this claim with its chapter, and what it does not give itself.
 
         Args:

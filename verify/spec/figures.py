@@ -152,8 +152,8 @@ def figure(
     )
 
 
-def plot(item: Plot, items: Sequence[Item], findings: Any) -> Figure:
-    """Return the figure of a plot: its checks' estimates, and its curves from the first to the last of them."""
+def plot(item: Plot, findings: Any) -> Figure:
+    """Return the figure of a plot: its checks' estimates, and its curves from end to end."""
     patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
     layers = [measured(findings.matching(pattern), item.over) for pattern in patterns]
     places = [place for layer in layers for place in layer.x]
@@ -187,7 +187,6 @@ def usual(title: str, fit: Fit, items: Sequence[Item], findings: Any) -> Figure:
     if fit.law is not None:
         alt += f" The derived curve {spoken(fit.law)} runs through the points."
     y_scale: Scale = "log" if positive else "linear"
-    name = f"{fit.prefix}{fit.pattern.strip('*-').replace('*', '')}-over-{str(fit.over).replace('_', '-')}".strip(
-        "-"
-    )
+    quantity, symbol = fit.pattern.replace("*", "").strip("-"), str(fit.over).replace("_", "-").lower()
+    name = f"{quantity}-over-{symbol}"
     return figure(name, title, alt, *layers, x=fit.over, y=checks[0].quantity, y_scale=y_scale)

@@ -9,11 +9,11 @@ from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from sympy import Symbol, sqrt
-from verify.symbolic.notation import in_line
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment
+from verify.symbolic.notation import in_line
 from verify.symbolic.vocabulary import d, score
 from verify.text.numbers import estimate, exact, last_place, place_of, supported
 

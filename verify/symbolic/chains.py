@@ -247,13 +247,19 @@ class Derivation:
             return cls(chains)
         names = [chain.name for chain in chains]
         if names.count("") != 1 or len(set(names)) < len(names):
-            raise ClaimError("its derive returns several chains; give each but the main one a name of its own")
+            raise ClaimError(
+                "its derive returns several chains; give each but the main one a name of its own"
+            )
         return cls(chains)
 
     @property
     def main(self) -> Chain | None:
         """The chain of what the claim says, None where nothing is derived for that."""
-        return None if self.nothing else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
+        return (
+            None
+            if self.nothing
+            else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
+        )
 
     @property
     def others(self) -> Mapping[str, Chain]:

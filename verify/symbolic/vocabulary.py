@@ -37,7 +37,7 @@ sigma = Symbol("sigma", positive=True)
 """The standard deviation of the scores of a row."""
 
 
-class Index(Symbol):
+class Index(Symbol):  # type: ignore[misc]  # SymPy has no types
     """A place in a range of a family, counted from 1."""
 
     def __new__(cls, name: str) -> Index:
@@ -87,7 +87,7 @@ class E(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 1
 
-    def _eval_is_extended_real(self) -> bool | None:
+    def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
 
     def _eval_is_positive(self) -> bool | None:
@@ -202,7 +202,7 @@ class Largest(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 2
 
-    def _eval_is_extended_real(self) -> bool | None:
+    def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
 
     def _eval_is_positive(self) -> bool | None:

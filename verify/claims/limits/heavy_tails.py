@@ -13,7 +13,16 @@ from verify.former import (
     Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated, line,
     of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
 )  # fmt: skip
-from verify.former.rules import Compared, Hypotheses, Integrated, Primitive, Replaced, Rising, Turned, Unfolded
+from verify.former.rules import (
+    Compared,
+    Hypotheses,
+    Integrated,
+    Primitive,
+    Replaced,
+    Rising,
+    Turned,
+    Unfolded,
+)
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
 D, FAR = 64, 10.0

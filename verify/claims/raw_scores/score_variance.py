@@ -53,8 +53,8 @@ def experiment(derived: Derivation) -> Items:
         "variance-d*",
         over=d,
         title="The variance of a score is the dimension",
-        alt="Measured variances of q·k, {variance-d1:d_k} to {variance-d1024:d_k} dimensions, lie on the line "
-        "of the dimension itself; the curve of its square, a wrong version, leaves them at once.",
+        alt="Measured variances of q·k from {variance-d1:d_k} to {variance-d1024:d_k} dimensions lie on the "
+        "line of the dimension itself; the curve of its square, a wrong version, leaves them at once.",
         curves={"derived": derived.end},
         wrong={"wrong": d**2},
     )

@@ -1,0 +1,147 @@
+"""Fits: the coefficients that a derived law has in a symbol, and the bands in which they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from sympy import S, diff, log, simplify, sympify
+
+from verify.errors import ClaimError
+from verify.montecarlo.experiment import (
+    Comparison,
+    Model,
+    Prediction,
+    Quantity,
+    Target,
+    Tolerance,
+    WeightedFit,
+)
+from verify.montecarlo.experiment import Fit as FittedCoefficient
+from verify.spec.checks import Check, Fit, Item, refuse_symbols
+from verify.symbolic.notation import latex
+
+_CHEAP = "a narrower one would need more draws than its points"
+
+
+def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
+    """Return the checks that a fit goes through.
+
+    Raises:
+        ClaimError: fewer than two match, or one has no value of the symbol.
+    """
+    members = [check for check in items if isinstance(check, Check) and fnmatchcase(check.id, item.pattern)]
+    members = [check for check in members if item.over in check.at]
+    if len(members) < 2:
+        raise ClaimError(f"fit over {item.pattern!r}: {len(members)} checks match; a fit needs at least two")
+    return members
+
+
+def _wanted(item: Fit) -> dict[str, Any]:
+    """Return the coefficients that a fit is asked for, with their expected values, by their ids' endings."""
+    given = {
+        "slope": item.slope,
+        "intercept": item.intercept,
+        "curvature": item.curvature,
+        "exponent": item.exponent,
+    }
+    wanted = {name: sympify(value) for name, value in given.items() if value is not None}
+    if item.law is not None:
+        law, x = sympify(item.law), item.over
+        # A law that is constant has no symbol to be differentiated by, and no exponent but 0.
+        by_law = {
+            "slope": diff(law, x),
+            "intercept": law.subs(x, 0) if not item.only or "intercept" in item.only else None,
+            "curvature": diff(law, x, 2) / 2,
+            "exponent": simplify(x * diff(log(law), x)),
+        }
+        names = item.only or tuple(by_law)
+        wanted |= {name: by_law[name] for name in names if name in by_law and name not in wanted}
+    return wanted
+
+
+def has_misfit(item: Fit) -> bool:
+    """Return whether a fit is asked for its lack of fit."""
+    return item.lack_of_fit is not None or (
+        item.law is not None and (not item.only or "lack-of-fit" in item.only)
+    )
+
+
+_COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
+    "slope": ("slope", "line", "slope"),
+    "intercept": ("intercept", "line", "constant"),
+    "curvature": ("quadratic term", "parabola", "square"),
+    "exponent": ("log–log exponent", "power", "slope"),
+}
+
+
+def coefficients(
+    item: Fit, members: list[Check], checks: Mapping[str, Comparison], run: float
+) -> list[FittedCoefficient]:
+    """Return the comparisons of a fit's coefficients.
+
+    Points are planned for relative errors in proportion to their tolerances, and weigh accordingly.
+    """
+    points = [checks[member.id] for member in members]
+    quantities = tuple(point for point in points if isinstance(point, Quantity))
+    x = tuple(float(member.at[item.over]) for member in members)
+    logarithmic = tuple(point.tolerance.factor**-2.0 for point in quantities)
+    relative = tuple(
+        weight * point.prediction.value**-2.0 for weight, point in zip(logarithmic, quantities, strict=True)
+    )
+    label = f"${latex(members[0].quantity)}$"
+
+    def fitted(
+        name: str, words: str, model: Model, target: Target, value: Any, within: Tolerance
+    ) -> FittedCoefficient:
+        weights = logarithmic if model == "power" else relative
+        prediction = Prediction(float(value), latex(value))
+        return FittedCoefficient(
+            f"{item.prefix}{name}",
+            f"{words} of {label}",
+            quantities,
+            WeightedFit(model, x, weights),
+            target,
+            prediction,
+            within,
+        )
+
+    coefficients = []
+    for name, value in _wanted(item).items():
+        refuse_symbols(f"fit {item.prefix}{name}", value)
+        words, model, target = _COEFFICIENTS[name]
+        within = (
+            item.tolerance.tolerance(run)
+            if item.tolerance
+            else _usual_tolerance(name, value, item, members, quantities)
+        )
+        coefficients.append(fitted(name, words, model, target, value, within))
+    if has_misfit(item):
+        model = item.lack_of_fit or "line"
+        within = Tolerance(1.0, 1.0, "the fitted values")
+        coefficients.append(fitted("lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, within))
+    return coefficients
+
+
+def _usual_tolerance(
+    name: str, value: Any, item: Fit, members: list[Check], points: Sequence[Quantity]
+) -> Tolerance:
+    """Return a coefficient's band: what the points resolve anyway is not judged more coarsely.
+
+    Slope and exponent have the run's tolerance and a third of it; the intercept three times it, of the value
+    at the smallest place; the curvature as often, of the slope over the largest place, so that the bend stays
+    small against the line at its far end.
+    """
+    symbol = f"${latex(item.over)}$"
+    places = {float(member.at[item.over]): point for member, point in zip(members, points, strict=True)}
+    first, last = min(places), max(places)
+    level = abs(places[first].prediction.value)
+    if name == "exponent":
+        return Tolerance(1 / 3, 1.0, "an exponent of 1")
+    if name == "intercept":
+        return Tolerance(3.0, level, f"the value at ${latex(item.over)} = {first:g}$", _CHEAP)
+    if name == "curvature":
+        rise = abs(float(_wanted(item).get("slope", S.One)))
+        return Tolerance(3.0, rise / last, f"the slope over the largest {symbol}", _CHEAP)
+    return Tolerance(1.0, level / last, f"the level over the largest {symbol}") if value == 0 else Tolerance()

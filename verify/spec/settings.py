@@ -1,0 +1,83 @@
+"""Settings: what is drawn for a quantity, and what of it is put in beforehand.
+
+Quantities at one setting share a cell and its draws. Factors that are not random are taken out of means, so
+that quantities that differ in these alone share draws too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from sympy import Expr, Mul, Symbol, sympify
+
+from verify.errors import ClaimError
+from verify.montecarlo.compiling import Column
+from verify.montecarlo.distributions import NORMAL, Distribution
+from verify.spec.checks import Compared
+from verify.symbolic.vocabulary import Cov, E, Family, Quantile, Var, families_of
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What tells cells apart: laws of the families drawn, values of symbols, sizes of arrays."""
+
+    laws: tuple[tuple[Family, Distribution], ...]
+    at: tuple[tuple[Symbol, Any], ...]
+    shape: tuple[tuple[Symbol, int], ...]
+
+
+def measurable(given: Compared) -> tuple[Expr, Setting]:
+    """Return what is measured of a comparison, and its setting.
+
+    Factors that are not random are taken out of means, so that quantities that differ in these share draws;
+    values that then stand outside of every mean are put in.
+    """
+    quantity = normalised(given.quantity)
+    if not quantity.has(E, Quantile):
+        raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")
+    families = sorted(families_of(quantity), key=str)
+    inside = {symbol for mean in quantity.atoms(E, Quantile) for symbol in mean.args[0].free_symbols}
+    needed = {size for family in families for size in family.ranges} | inside
+    at = {symbol: sympify(value) for symbol, value in given.at.items()}
+    laws = tuple((family, given.laws.get(family, NORMAL)) for family in families)
+    outside = {symbol: value for symbol, value in at.items() if symbol not in needed}
+    setting = Setting(
+        laws,
+        tuple((symbol, value) for symbol, value in at.items() if symbol in needed),
+        tuple(given.shape.items()),
+    )
+    return quantity.xreplace(outside), setting
+
+
+def normalised(quantity: Any) -> Expr:
+    """Return a quantity with Var and Cov by their definitions, and factors that are not random before E."""
+    opened = sympify(quantity).replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+
+    def outside(mean: Expr) -> Expr:
+        factors = Mul.make_args(mean.args[0])
+        random = [factor for factor in factors if families_of(factor) or factor.has(Column)]
+        rest = Mul(*(factor for factor in factors if factor not in random))
+        return rest * E(Mul(*random)) if random else rest
+
+    return opened.replace(lambda part: isinstance(part, E), outside)
+
+
+def shown(given: Compared, setting: Setting) -> Expr:
+    """Return the quantity as it is printed: with values put in that the setting does not record."""
+    recorded = {symbol for symbol, _ in setting.at}
+    values = {symbol: sympify(value) for symbol, value in given.at.items() if symbol not in recorded}
+    return sympify(given.quantity).xreplace(values)
+
+
+def cell_name(setting: Setting, taken: set[str]) -> str:
+    """Return the name of a setting, which seeds its draws: its values, and laws other than the normal one."""
+    values = [f"{str(symbol).removesuffix('_k')}{value}" for symbol, value in setting.at]
+    laws = dict.fromkeys(law.name for _, law in setting.laws if law != NORMAL)
+    name = re.sub(r"[^a-z0-9]+", "-", "-".join([*values, *laws]).lower()).strip("-") or "all"
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}-{number}", number + 1
+    taken.add(unique)
+    return unique
