@@ -26,9 +26,14 @@ from sympy import (
 )
 
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError
+from verify.symbolic.analysis import leading
+from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.checks import moments
+from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS,
+    STANDARD,
     E,
     Entropy,
     Family,
@@ -59,6 +64,8 @@ bounded, ordered = Family("x", n), Family("z", n)
 row = s[a, j]
 p = Softmax(row, j)
 p_l, p_1 = Softmax(s[a, l], l), Softmax(s[a, i], i)
+
+KNOWN = cited(Theorem("known", "It holds.", "Always.", "A Book, 2020"), laws=NORMAL_COMPONENTS)
 
 VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row**2, ()),
@@ -255,18 +262,9 @@ def test_a_backward_integral_turns_no_bound_silently() -> None:
     assert refused(earlier(inside), Integral(w * exp(-w), (w, 1, 0)), Integral(w, (w, 1, 0)), "≤")
 
 
-class Taken(LineCheck):
-    """A check that takes any line."""
-
-    words = "taken"
-
-    def decide(self, before: Any, after: Any, relation: Any) -> None:
-        """Take it."""
-
-
 def test_an_equation_is_put_in_anywhere_and_read_from_either_side() -> None:
     """An equation needs no slope, and may be read backwards."""
-    size = Chain(E(score**2), Line(d, "variance", Taken()))
+    size = Chain(E(score**2), Line(d, "variance", moments(STANDARD)))
     check = earlier(size)
     check.decide(cos(E(score**2)), cos(d), "=")
     check.decide(Var(score) / d, Var(score) / E(score**2), "=")
@@ -276,21 +274,21 @@ def test_an_equation_is_put_in_anywhere_and_read_from_either_side() -> None:
 
 
 def test_an_equation_of_a_parameter_is_put_in_under_its_derivative() -> None:
-    """Moments of a characteristic function: its second derivative at 0, of what the function was shown to be."""
+    """A characteristic function that was shown may be differentiated by its parameter."""
     angle = Symbol("t", real=True)
-    function = E(exp(S.ImaginaryUnit * angle * score))
-    shown = Chain(function, Line((1 + angle**2) ** (-d / 2), "characteristic function", Taken()))
+    function = E(cos(angle * score))
+    shown = Chain(function, Line((1 + angle**2) ** (-d / 2), "characteristic function", KNOWN))
     before = -Derivative(function, (angle, 2))
     earlier(shown).decide(before, -Derivative((1 + angle**2) ** (-d / 2), (angle, 2)), "=")
 
 
 def test_a_leading_term_never_becomes_equal() -> None:
     """What is only the leading term may be put in as a factor of a leading term, and nowhere else."""
-    leading = Chain(n**2 + n, Line(n**2, "leading", Taken(), "~"))
-    earlier(leading).decide(3 * sqrt(n**2 + n), 3 * n, "~")
-    assert "~" in refused(earlier(leading), n**2 + n, n**2, "=")
-    assert "~" in refused(earlier(leading), n**2 + n, n**2, "≤")
-    assert "~" in refused(earlier(leading), n**2 + n + x, n**2 + x, "~")
+    square = Chain(n**2 + n, Line(n**2, "leading", leading(n), "~"))
+    earlier(square).decide(3 * sqrt(n**2 + n), 3 * n, "~")
+    assert "~" in refused(earlier(square), n**2 + n, n**2, "=")
+    assert "~" in refused(earlier(square), n**2 + n, n**2, "≤")
+    assert "~" in refused(earlier(square), n**2 + n + x, n**2 + x, "~")
     assert "~" in refused(earlier(SMALL), SMALL.start, S.One, "~")
 
 
@@ -311,7 +309,7 @@ def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
 
 def test_different_places_are_not_summed_over_as_equal_ones() -> None:
     """What holds for two different keys is not put into a sum over all pairs."""
-    products = Chain(E(score_of(a, j) * score_of(a, l)), Line(S.Zero, "independent", Taken()))
+    products = Chain(E(score_of(a, j) * score_of(a, l)), Line(S.Zero, "independent", moments(STANDARD)))
     double = over_keys(over_keys(E(score_of(a, j) * score_of(a, l)), j), l)
     assert "different" in refused(earlier(products), double, over_keys(over_keys(S.Zero, j), l), "=")
 
@@ -337,6 +335,6 @@ def test_the_size_of_a_score_from_below() -> None:
     """The product of the sizes in two dimensions, and the upper bound of the next one's, under what falls."""
     root = sqrt(2 * d / pi)
     size = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
-    above = Chain(size, Line(root, "above", Taken(), "≤"))
+    above = Chain(size, Line(root, "above", KNOWN, "≤"))
     following = put_in(size, {d: d + 1})
     earlier(above, at={d: d + 1}).decide(2 * d / pi / following, 2 * d / pi / sqrt(2 * (d + 1) / pi), "≥")

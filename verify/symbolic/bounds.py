@@ -1,9 +1,9 @@
 """Bounds: what the larger side has more is stated and visibly not negative; earlier chains are put in.
 
 ``at_most(excess)`` says that the line before is at most this one, and by how much; ``signs`` sees that the
-excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand inside
-of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed and
-integrated where it is put in, and needs no step of its own for that.
+excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand
+inside of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed
+and integrated where it is put in, and needs no step of its own for that.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
-    """Decide that the line before is at least this one, which is smaller by the ``excess``, as in ``at_most``."""
+    """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
     return _Excess(sympify(excess), ("≥", ">"), given, laws)
 
 
@@ -156,7 +156,7 @@ class _Earlier(LineCheck):
                 raise StepError(f"{self.words}: {max(problems, key=_telling)}")
 
     def _require(self, values: Mapping[Any, Any]) -> None:
-        """Raise where a value is not such as its symbol is, or where the chain's conditions do not hold there."""
+        """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
         for symbol, value in values.items():
             demands = {
@@ -170,11 +170,10 @@ class _Earlier(LineCheck):
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
         for condition in self.chain.given:
             there = put_in(condition, values)
-            if there != condition and there != S.true:
-                if there == S.false or not signs.nonnegative(
-                    there.gts - there.lts, strict=there.rel_op in "<>"
-                ):
-                    raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
+            if there in {condition, S.true}:
+                continue
+            if there == S.false or not signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>"):
+                raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
 
     def _problem(
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
@@ -202,7 +201,7 @@ class _Earlier(LineCheck):
         return problem
 
     def _coinciding(self, line: Any, old: Any) -> str:
-        """Return what is wrong where the chain speaks of different places, and a sum of the line of equal ones."""
+        """Return what is wrong where the chain speaks of different places and a sum goes over equal ones."""
         sides = Add(self.chain.start, self.chain.end, evaluate=False)
         sums = (part for part in line.atoms(Sum) if replaced(part, old, S.Zero) != part)
         summed = {limit[0] for part in sums for limit in part.limits}
@@ -220,8 +219,9 @@ class _Earlier(LineCheck):
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide a line by what an established chain shows, put in for a part of the line before.
 
-    An equation may be put in anywhere and read from either side. A bound may be put in where the line visibly
-    goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what has a sign.
+    An equation may be put in anywhere and read from either side. A bound may be put in where the line
+    visibly goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what
+    has a sign.
 
     Args:
         chain: The chain, whose lines hold.
@@ -229,14 +229,15 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
-        >>> tangent = Chain(1/Z - c*x/Z**2, Line(1/(Z + c*x), "…", at_most(c**2*x**2/(Z**2*(Z + c*x))), "≤"))
-        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", earlier(tangent, at={Z: total, x: exp(s[a, j]), c: 1}), "≤")
+        >>> tangent = Chain(1/Z - x/Z**2, Line(1/(Z + x), "convex", at_most(x**2/(Z**2*(Z + x))), "≤"))
+        >>> put_in = earlier(tangent, at={Z: total, x: exp(s[a, j])})
+        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
     """
     return _Earlier(chain, at or {}, given)
 
 
 def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
-    """Yield ways to write an expression with a hole for ``old``: where it is written, or all of it less or over it."""
+    """Yield ways to write an expression with a hole for ``old``: where it is written, or by a quotient."""
     if not old.is_number:
         opened = replaced(x, old, hole)
         if opened.has(hole):
@@ -255,7 +256,7 @@ def _telling(problem: str) -> int:
 
 
 def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:
-    """Return why a line with ``kind`` put in for the hole does not stand so to the one before; empty if it does."""
+    """Return why a line does not follow with this relation from ``kind`` put in for the hole; else empty."""
     if "~" in (kind, relation):
         power = opened.as_independent(hole, as_Add=False)[1]
         alone = power == hole or (isinstance(power, Pow) and power.base == hole and not power.exp.has(hole))
@@ -291,7 +292,7 @@ def equal(before: Any, after: Any) -> bool:
 
 
 def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
-    """Return 1 where an expression visibly rises with a symbol, -1 where it falls, 0 where neither is visible.
+    """Return 1 where an expression visibly rises with a symbol, -1 where it falls, 0 where that is hidden.
 
     Where not ``strict``, it may also stay level.
     """

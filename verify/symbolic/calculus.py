@@ -1,16 +1,16 @@
 """The moment calculus: the value of a mean of products of dot products, for every size.
 
-A product of sums over components is one sum over several indices, and a mean of independent components depends
-only on which of these indices coincide. So each way to let them coincide is counted, with falling factorials
-d(d - 1)…, and contributes a product of moments: E(q·k)⁴ is d·E q⁴ E k⁴ + 3d(d - 1)·(E q² E k²)² where means are 0.
-Sums over queries and keys are counted alike, so that a mean over all pairs has its exact value as well.
+A product of sums over components is one sum over several indices, and a mean of independent components
+depends only on which of these indices coincide. So each way to let them coincide is counted, with falling
+factorials d(d - 1)…, and contributes a product of moments: E(q·k)⁴ is d·E q⁴ E k⁴ + 3d(d - 1)·(E q² E k²)²
+where means are 0. Sums over queries and keys are counted alike, and so are means over all pairs.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -34,6 +34,7 @@ from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
 from verify.errors import ClaimError
+from verify.symbolic import vocabulary as words
 from verify.symbolic.chains import Chain, Line
 from verify.symbolic.vocabulary import (
     Cov,
@@ -45,17 +46,8 @@ from verify.symbolic.vocabulary import (
     Laws,
     Quantile,
     Var,
-    a,
-    d,
-    d_v,
-    e,
     families_of,
     free_indices,
-    i,
-    j,
-    l,
-    m,
-    n,
     range_of,
 )
 
@@ -63,7 +55,7 @@ Entry = tuple[Family, tuple[Any, ...]]
 """A component: its family and its places, each an index or a number."""
 
 
-class NotDerived(ClaimError):
+class NotDerived(ClaimError):  # noqa: N818 - what it says is an outcome
     """No value follows from the moments that are assumed; its text says what is missing."""
 
 
@@ -88,7 +80,7 @@ def _shortest(value: Expr) -> Expr:
 
 
 def _apart(expression: Any, used: list[Index]) -> Any:
-    """Return an expression whose sums all have indices of their own, named in the order in which they stand."""
+    """Return an expression whose sums have indices of their own, named in the order in which they stand."""
     if isinstance(expression, Sum):
         renamed = {}
         for index, _, _ in expression.limits:
@@ -138,9 +130,19 @@ def _range(expression: Any, index: Index) -> Any:
 
 @lru_cache(maxsize=4096)
 def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
-    """E x, term by term."""
+    """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
     moments = _Moments(dict(laws))
-    return expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    if result.has(*moments.missing.values()):
+        result = factor(result)
+    missing = [entry for entry, symbol in moments.missing.items() if result.has(symbol)]
+    if missing:
+        base, order = max(missing, key=lambda entry: entry[1])
+        law = moments.laws[base]
+        if order < len(law.raw):
+            raise NotDerived(f"{law.words}: there is no moment of order {order}")
+        raise NotDerived(f"moment {order} of components with {law.words} is not given; assume it")
+    return result
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,10 @@ class _Moments:
     """Sums of products of moments, as polynomials in sizes and moments; ``names`` are their symbols there."""
 
     laws: Laws
-    names: dict[Expr, Any] = field(default_factory=dict)
+    names: dict[Any, Any] = field(default_factory=dict)
+    missing: dict[tuple[Family, int], Dummy] = field(default_factory=dict)
+    zero: Dummy = field(default_factory=Dummy)
+    """What stands for a moment that is 0 beside one that is missing: their product need not exist."""
 
     def total(self, term: _Term) -> Expr:
         """Return the mean of Σ Π entries."""
@@ -235,17 +240,23 @@ class _Moments:
         families = {base for base, _ in entries}
         for base, places in entries:
             self._admit(base, places, bound)
-        values = {
-            raw for base in families for raw in map(sympify, self.laws[base].raw) if not raw.is_Rational
-        }
-        values |= {size for size in bound.values() if not size.is_Rational}
+        moments = [sympify(raw) for base in families for raw in self.laws[base].raw]
+        values = {value for value in (*moments, *bound.values()) if not value.is_Rational} | {self.zero}
+        for base, count in Counter(base for base, _ in entries).items():
+            for order in range(count + 1):
+                if self._raw(base, order) is None:
+                    values.add(self.missing.setdefault((base, order), Dummy()))
         ordered = sorted(values, key=str)
-        polynomials = ring([Dummy() for _ in ordered] or [Dummy()], QQ)
-        self.names = dict(zip(ordered, polynomials[1:], strict=False))
-        self._one = polynomials[0].one
-        result = self._sum(entries, bound)
+        polynomials, *generators = ring([Dummy() for _ in ordered], QQ)
+        self.names, self._one = dict(zip(ordered, generators, strict=True)), polynomials.one
         back = {generator.as_expr(): value for value, generator in self.names.items()}
-        return result.as_expr().xreplace(back)
+        return self._sum(entries, bound).as_expr().xreplace(back)
+
+    def _raw(self, base: Any, order: int) -> Any:
+        """A moment, or None where it is not given or does not exist."""
+        raw = self.laws[base].raw
+        given = sympify(raw[order]) if order < len(raw) else S.NaN
+        return None if given.is_finite is False or given is S.NaN else given
 
     def _admit(self, base: Any, places: tuple[Any, ...], bound: dict[Any, Any]) -> None:
         if base not in self.laws:
@@ -256,27 +267,28 @@ class _Moments:
             if not (place in bound or isinstance(place, Index) or place.is_Integer):
                 raise NotDerived(f"{base}{list(places)}: {place} is no place")
 
-    def _in_ring(self, value: Any) -> Any:
+    def in_ring(self, value: Any) -> Any:
+        """Return a moment or a size as a polynomial."""
         return self.names[value] if value in self.names else self._one * QQ(value.p, value.q)
 
-    def _moments_of(self, counts: Counter[Entry]) -> Any:
+    def moments_of(self, counts: Mapping[Entry, int]) -> Any:
         """Π E x^power over different components."""
+        raw = {entry: self._raw(entry[0], power) for entry, power in counts.items()}
+        all_given = None not in raw.values()
         result = self._one
-        for (base, _), power in counts.items():
-            law = self.laws[base]
-            try:
-                raw = sympify(law.moment(power))
-            except ClaimError as error:
-                raise NotDerived(str(error)) from None
-            if raw.is_finite is False:
-                raise NotDerived(f"{law.words}: there is no moment of order {power}")
-            result *= self._in_ring(raw)
+        for (base, places), value in raw.items():
+            if value is None:
+                result *= self.names[self.missing[base, counts[base, places]]]
+            elif all_given or value != 0:
+                result *= self.in_ring(value)
+            else:
+                result *= self.names[self.zero]
         return result
 
     def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
         """Sum over all indices but those of the range that has most of them one by one, those at once."""
         if not bound:
-            return self._moments_of(Counter(entries))
+            return self.moments_of(Counter(entries))
         sizes = Counter(bound.values())
         widest = max(sizes, key=lambda size: sizes[size])
         once = all(base.ranges.count(widest) <= 1 for base, _ in entries)
@@ -291,7 +303,7 @@ class _Moments:
             for place, its in zip(where, base.ranges, strict=True)
             if its == size and place not in bound
         }
-        total = (self._in_ring(size) - len(places)) * self._sum(_moved(entries, index, Dummy()), left)
+        total = (self.in_ring(size) - len(places)) * self._sum(_moved(entries, index, Dummy()), left)
         for place in places:
             total += self._sum(_moved(entries, index, place), left)
         return total
@@ -304,60 +316,75 @@ class _Moments:
             where = None if at is None else places[at]
             rest = places if at is None else (*places[:at], None, *places[at + 1 :])
             standing.setdefault(where, Counter())[base, rest] += 1
-        apart = self._moments_of(standing.pop(None, Counter()))
+        apart = self.moments_of(standing.pop(None, Counter()))
+        if not apart:
+            return apart
         fixed = [its for index, its in standing.items() if index not in bound]
-        kinds = Counter(frozenset(its.items()) for index, its in standing.items() if index in bound)
-        signatures = [Counter(dict(kind)) for kind in kinds]
-        by_number: dict[tuple[int, ...], list[Any]] = {}
+        kinds = Counter(frozenset(standing[index].items()) for index in bound)
+        free = self.in_ring(size) - len(fixed)
+        return apart * _OneRange(self, tuple(dict(kind) for kind in kinds), free).total(
+            fixed, tuple(kinds.values())
+        )
 
-        def moments_at(block: tuple[int, ...], start: Counter[Entry]) -> Any:
-            counts = Counter(start)
-            for signature, times in zip(signatures, block, strict=True):
-                counts.update({entry: times * power for entry, power in signature.items() if times})
-            return self._moments_of(counts)
 
-        def partitions(counts: tuple[int, ...]) -> list[Any]:
-            """Sums over all ways to let indices coincide, by the number of different values."""
-            if not any(counts):
-                return [self._one]
-            if counts not in by_number:
-                sums = [self._one * 0] * (sum(counts) + 1)
-                for block, ways in _with_first(counts):
-                    moments = moments_at(block, Counter())
-                    if moments:
-                        others = partitions(tuple(c - b for c, b in zip(counts, block, strict=True)))
-                        for number, value in enumerate(others, 1):
-                            sums[number] += ways * moments * value
-                by_number[counts] = sums
-            return by_number[counts]
+@dataclass
+class _OneRange:
+    """How indices of one range coincide: ``kinds`` are what they stand with, ``free`` counts its places."""
 
-        def beside(places: list[Counter[Entry]], counts: tuple[int, ...]) -> Any:
-            """Some coincide with the first of the fixed places, the others do not."""
-            if not places:
-                free, result, falling = self._in_ring(size) - len(fixed), self._one * 0, self._one
-                for number, value in enumerate(partitions(counts)):
-                    result += falling * value
-                    falling *= free - number
-                return result
-            result = self._one * 0
-            for block in product(*(range(count + 1) for count in counts)):
-                moments = moments_at(block, places[0])
-                if moments:
-                    ways = math.prod(map(math.comb, counts, block))
-                    left = tuple(c - b for c, b in zip(counts, block, strict=True))
-                    result += ways * moments * beside(places[1:], left)
+    moments: _Moments
+    kinds: tuple[dict[Entry, int], ...]
+    free: Any
+    known: dict[tuple[int, ...], list[Any]] = field(default_factory=dict)
+
+    def at_one_place(self, block: tuple[int, ...], beside: Mapping[Entry, int]) -> Any:
+        """The mean of what stands at one place where so many indices of each kind coincide there."""
+        counts = Counter(beside)
+        for kind, times in zip(self.kinds, block, strict=True):
+            counts.update({entry: times * power for entry, power in kind.items() if times})
+        return self.moments.moments_of(counts)
+
+    def total(self, fixed: list[Counter[Entry]], counts: tuple[int, ...]) -> Any:
+        """Some indices coincide with the first fixed place, the others do not."""
+        zero, one = self.free * 0, self.free**0
+        result = zero
+        if not fixed:
+            falling = one
+            for number, value in enumerate(self.partitions(counts)):
+                result += falling * value
+                falling *= self.free - number
             return result
+        for block in product(*(range(count + 1) for count in counts)):
+            here = self.at_one_place(block, fixed[0])
+            if here:
+                ways = math.prod(map(math.comb, counts, block))
+                result += ways * here * self.total(fixed[1:], _less(counts, block))
+        return result
 
-        return apart * beside(fixed, tuple(kinds.values())) if apart else apart
+    def partitions(self, counts: tuple[int, ...]) -> list[Any]:
+        """Sums over all ways to let these indices coincide, by the number of places."""
+        if not any(counts):
+            return [self.free**0]
+        if counts not in self.known:
+            sums = [self.free * 0] * (sum(counts) + 1)
+            for block, ways in _with_first(counts):
+                here = self.at_one_place(block, {})
+                if here:
+                    for number, value in enumerate(self.partitions(_less(counts, block)), 1):
+                        sums[number] += ways * here * value
+            self.known[counts] = sums
+        return self.known[counts]
+
+
+def _less(counts: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(count - part for count, part in zip(counts, block, strict=True))
 
 
 @lru_cache(maxsize=4096)
 def _with_first(counts: tuple[int, ...]) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """The blocks that hold a certain index of the first kind, of so many of each, and in how many ways each."""
+    """The blocks that hold a certain index of the first kind, and in how many ways each."""
     first = next(kind for kind, count in enumerate(counts) if count)
     fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
-    # All of them at once come first: a moment that is missing is then named by its order.
-    chosen = product(*(range(count, -1, -1) for count in fewer))
+    chosen = product(*(range(count + 1) for count in fewer))
     return tuple(
         (tuple(b + (kind == first) for kind, b in enumerate(block)), math.prod(map(math.comb, fewer, block)))
         for block in chosen
@@ -371,12 +398,12 @@ def _moved(entries: tuple[Entry, ...], index: Any, to: Any) -> tuple[Entry, ...]
 
 
 def derive(expression: Any, laws: Laws) -> Chain:
-    """Return a chain from an expression in means to its value: definitions, moments of components, their values.
+    """Return a chain from an expression in means to its value, by definitions and means of components.
 
     Raises:
         NotDerived: its value does not follow from the moments.
     """
-    from verify.symbolic.checks import algebra, moments
+    from verify.symbolic.checks import algebra, moments  # noqa: PLC0415 - which needs values itself
 
     start, value = sympify(expression), expected(expression, laws)
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
@@ -384,9 +411,7 @@ def derive(expression: Any, laws: Laws) -> Chain:
     for given in (_by_name(opened, laws, known=()), _by_name(opened, laws, known=(0, 1))):
         written = expected(opened, given)
         if written not in (value, opened) and written.count_ops() <= LONGEST:
-            reason = (
-                "components are independent: what indices that coincide contribute, and those that do not"
-            )
+            reason = "components are independent: what equal indices contribute, and different ones"
             lines.append(Line(written, reason, moments(laws)))
             break
     lines.append(Line(value, "the moments of the components", moments(laws)))
@@ -398,16 +423,18 @@ LONGEST = 45
 
 
 def _definition_of(start: Expr) -> str:
-    words = {Var: "variance", Cov: "covariance"}
-    return "definition of the " + " and the ".join(word for kind, word in words.items() if start.has(kind))
+    names = {Var: "variance", Cov: "covariance"}
+    return "definition of the " + " and the ".join(name for kind, name in names.items() if start.has(kind))
 
 
 def _by_name(expression: Expr, laws: Laws, known: tuple[int, ...]) -> Laws:
     """Return laws whose moments are written as means of a component, but those whose values are known."""
-    usual = {m: a, n: j, d: i, d_v: e}
+    usual = {words.m: words.a, words.n: words.j, words.d: words.i, words.d_v: words.e}
     laws_by_name = {}
     for family in families_of(expression) & set(laws):
-        component = family[tuple(usual.get(size, l if at else j) for at, size in enumerate(family.ranges))]
+        component = family[
+            tuple(usual.get(size, words.l if at else words.j) for at, size in enumerate(family.ranges))
+        ]
         law = laws[family]
         raw = [
             moment if order == 0 or moment in known else E(component**order)

@@ -1,4 +1,4 @@
-"""What authors write in a line to say how it is decided: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+"""What decides a line, as authors write it: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Indexed, IndexedBase, Integral, Sum, factor, sympify
+from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, Sum, factor, sympify
 
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
-from verify.symbolic.modular import Undecided, Unequal, decide_equality, derived, is_size
-from verify.symbolic.vocabulary import Cov, Dot, E, Laws, Var, definition, free_indices
+from verify.symbolic.modular import Unequal, decide_equality, is_size
+from verify.symbolic.points import Undecided, derived
+from verify.symbolic.vocabulary import Laws, definition, free_indices
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -21,7 +22,7 @@ def _only_equality(relation: Relation, words: str) -> None:
 
 @dataclass(frozen=True)
 class Algebra(LineCheck):
-    """The two sides are one expression, whatever its symbols stand for: definitions, sums, derivatives put in."""
+    """The two sides are one expression, whatever its symbols stand for; definitions are put in."""
 
     @property
     def words(self) -> str:
@@ -82,7 +83,7 @@ class MomentCalculus(LineCheck):
             return
         try:
             decide_equality(*values)
-        except Unequal as error:
+        except Unequal:
             raise StepError(f"{self._under} they differ{_difference(*values)}") from None
         except Undecided as error:
             raise StepError(f"{self._under} both have a value, and {error}") from None
@@ -153,7 +154,7 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
 
 
 def _put(x: Any, values: Mapping[Any, Any]) -> Any:
-    """Put values in: bound symbols are renamed first, so that none catches a value, and derivatives are taken."""
+    """Put values in: bound symbols are renamed first, so that none catches a value; derivatives are taken."""
     if not values or not x.has(*values):
         return x
     if x in values:
@@ -177,6 +178,6 @@ def _plain_symbols(x: Any) -> set[Any]:
 def _difference(before: Any, after: Any) -> str:
     """Return by how much two values differ, where that is short to say."""
     difference = before - after
-    if difference.has(E, Var, Cov, Sum, Indexed, Dot) or difference.count_ops() > 200:
+    if difference.atoms(Function, Integral, Sum, Derivative, Indexed) or difference.count_ops() > 200:
         return ""
     return f" by {factor(difference)}"

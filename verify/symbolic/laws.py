@@ -1,9 +1,9 @@
 """Laws that have exactly the moments that are assumed, and are otherwise as unlike the normal one as they like.
 
 A law is known by the coefficients of its orthogonal polynomials, p(j+1) = (x - centre(j)) p(j) - spread(j)² p(j-1).
-Moments give the first of them, one moment each; whatever follows may be chosen. The nodes and weights are those
-of Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and J. H. Welsch, Calculation
-of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
+Moments give the first of them, one moment each; what follows may be chosen. Nodes and weights are those of
+Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and J. H. Welsch, Calculation of
+Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from mpmath import mp
 
-DIGITS = 45
-"""Digits in which laws are computed."""
+FEW = 3
+"""Nodes of a continuous law's rule, at least."""
 
 
 class NoLaw(Exception):  # noqa: N818  # no error of the program
@@ -26,50 +25,100 @@ class NoLaw(Exception):  # noqa: N818  # no error of the program
 
 @dataclass(frozen=True)
 class NumericLaw:
-    """A law by its coefficients; ``whole`` where these are all that a given law has as far as they go.
+    """A law by its coefficients, or normal with one centre and one spread.
 
-    A ``normal`` law has as many as are wanted.
+    Of a ``whole`` law all moments are given, so that its coefficients go on and a rule only comes near it.
     """
 
-    centres: tuple[Any, ...]
-    spreads: tuple[Any, ...]
+    centres: tuple[float, ...]
+    spreads: tuple[float, ...]
     whole: bool = False
     normal: bool = False
 
-    def rule(self, components: int, most: int, coarse: bool, exact: bool) -> tuple[Any, Any]:
-        """Return nodes and weights, of so many that those of all components together are at most ``most``."""
+    def rule(self, components: int = 1, most: int = 1, coarse: bool = False) -> tuple[Any, Any]:
+        """Return nodes and weights; of a whole law so many that those of all components are at most ``most``."""
         if not self.whole:
-            return _rule(self.centres, self.spreads, exact)
+            return _rule(self.centres, self.spreads)
         limit = 40 if self.normal else len(self.centres)
-        count = max(3, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
-        count = min(count - 1, max(2, 3 * count // 4)) if coarse and count > 1 else count
-        return self.nodes(count)
-
-    def nodes(self, count: int) -> tuple[Any, Any]:
-        """Return so many nodes of a whole law's Gauss rule, and weights."""
+        count = max(FEW, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
+        count = max(2, min(count - 1, 3 * count // 4)) if coarse else count
         if not self.normal:
-            return _rule(self.centres[:count], self.spreads[: count - 1], exact=False)
+            return _rule(self.centres[:count], self.spreads[: count - 1])
         nodes, weights = _hermite(count)
-        return float(self.centres[0]) + float(self.spreads[0]) * nodes, weights
+        return self.centres[0] + self.spreads[0] * nodes, weights
 
     def draws(self, rng: np.random.Generator, count: int) -> Any:
         """Return so many draws."""
         if self.normal:
-            return float(self.centres[0]) + float(self.spreads[0]) * rng.standard_normal(count)
-        nodes, weights = _rule(self.centres, self.spreads, exact=False)
-        return rng.choice(nodes, size=count, p=weights / weights.sum())
+            return self.centres[0] + self.spreads[0] * rng.standard_normal(count)
+        nodes, weights = self.rule(1, len(self.centres))
+        return rng.choice(nodes, size=count, p=weights)
 
     def __str__(self) -> str:
         if self.normal:
             return f"normal with mean {_short(self.centres[0])} and deviation {_short(self.spreads[0])}"
-        nodes, weights = _rule(self.centres, self.spreads, exact=False)
-        if np.ptp(weights) < 1e-9:
-            return f"{{{', '.join(map(_short, nodes))}}}"
-        return f"{{{', '.join(f'{_short(x)}: {_short(w)}' for x, w in zip(nodes, weights, strict=True))}}}"
+        nodes, weights = self.rule(1, len(self.centres))
+        each = [f"{_short(x)}: {_short(weight)}" for x, weight in zip(nodes, weights, strict=True)]
+        return f"{{{', '.join(map(_short, nodes) if np.ptp(weights) < 1e-9 else each)}}}"
 
 
-def _short(number: Any) -> str:
-    return f"{float(number):.4g}".replace("-", "−")
+def law_with(moments: Sequence[float], whole: bool, chosen: Sequence[tuple[float, float]]) -> NumericLaw:
+    """Return a law with these raw moments, E x⁰ first.
+
+    ``chosen`` are how far each further centre lies from the mean and each further spread, in deviations.
+
+    Raises:
+        NoLaw: there is none.
+    """
+    centres, spreads, ended = _coefficients(np.array(moments, dtype=float))
+    if whole and not ended:
+        # The moments of a normal law follow from each other by integration by parts.
+        mean, variance = centres[0], spreads[0] ** 2
+        normal = all(
+            abs(moments[k + 1] - mean * moments[k] - k * variance * moments[k - 1])
+            <= 1e-9 * abs(moments[k + 1])
+            or moments[k + 1] == 0 == mean
+            for k in range(1, len(moments) - 1)
+        )
+        kept = 1 if normal else min(6, len(centres))
+        return NumericLaw(tuple(centres[:kept]), tuple(spreads[:kept]), whole=True, normal=normal)
+    unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0
+    for away, wide in () if ended else chosen:
+        if len(spreads) < len(centres):
+            spreads.append(unit * wide)
+        centres.append(mean + unit * away)
+    return NumericLaw(tuple(centres), tuple(spreads))
+
+
+def _coefficients(moments: Any) -> tuple[list[float], list[float], bool]:
+    """Return centres and spreads as far as moments give them, and whether the law has no more nodes."""
+    centres, spreads = list[float](), list[float]()
+    before, current, norm = np.zeros(1), np.ones(1), 1.0
+    while 2 * len(current) - 1 <= len(moments):
+        square = np.convolve(current, current)
+        terms = square * moments[: len(square)]
+        size, rounding = float(terms.sum()), 1e-12 * float(np.abs(terms).sum())
+        if size < -rounding:
+            raise NoLaw
+        if size <= rounding:
+            return centres, spreads, True
+        if len(current) > 1:
+            spreads.append(float(np.sqrt(size / norm)))
+        if len(square) == len(moments):
+            break
+        centres.append(float(square @ moments[1 : len(square) + 1]) / size)
+        following = np.concatenate([[0.0], current]) - centres[-1] * np.append(current, 0.0)
+        following[: len(before)] -= (spreads[-1] ** 2 if spreads else 0.0) * before
+        before, current, norm = current, following, size
+    return centres, spreads, False
+
+
+@cache
+def _rule(centres: tuple[float, ...], spreads: tuple[float, ...]) -> tuple[Any, Any]:
+    beside = np.diag(spreads[: len(centres) - 1], 1)
+    nodes, vectors = np.linalg.eigh(np.diag(centres) + beside + beside.T)
+    weights = vectors[0] ** 2
+    return np.where(np.abs(nodes) < 1e-14 * np.abs(nodes).max(), 0.0, nodes), weights / weights.sum()
 
 
 @cache
@@ -78,83 +127,5 @@ def _hermite(count: int) -> tuple[Any, Any]:
     return nodes, weights / weights.sum()
 
 
-@cache
-def _rule(centres: tuple[Any, ...], spreads: tuple[Any, ...], exact: bool) -> tuple[Any, Any]:
-    with mp.workdps(DIGITS):
-        matrix = mp.diag(list(centres))
-        for place, spread in enumerate(spreads[: len(centres) - 1]):
-            matrix[place, place + 1] = matrix[place + 1, place] = spread
-        values, vectors = mp.eigsy(matrix)
-        nodes, weights = list(values), [vectors[0, place] ** 2 for place in range(len(centres))]
-    kind = object if exact else float
-    return np.array(nodes, dtype=kind), np.array(weights, dtype=kind)
-
-
-def law_with(moments: Sequence[Any], whole: bool, chosen: Sequence[tuple[float, float]]) -> NumericLaw:
-    """Return a law with these raw moments, E x⁰ first.
-
-    ``chosen`` are how far each further centre lies from the mean and each further spread, in deviations.
-
-    Raises:
-        NoLaw: there is none.
-    """
-    with mp.workdps(DIGITS):
-        centres, spreads, ended = _coefficients([mp.mpf(moment) for moment in moments])
-        if whole:
-            return _whole(centres, spreads)
-        unit = spreads[0] if spreads else mp.one
-        mean = centres[0] if centres else mp.zero
-        for away, wide in () if ended else chosen:
-            if len(spreads) < len(centres):
-                spreads.append(unit * mp.mpf(wide))
-            centres.append(mean + unit * mp.mpf(away))
-    return NumericLaw(tuple(centres), tuple(spreads))
-
-
-def _coefficients(moments: list[Any]) -> tuple[list[Any], list[Any], bool]:
-    """Return centres and spreads as far as moments give them, and whether the law ends there."""
-
-    def mean(polynomial: list[Any]) -> Any:
-        return mp.fsum(factor * moment for factor, moment in zip(polynomial, moments, strict=False))
-
-    centres, spreads = list[Any](), list[Any]()
-    before, current, norm = [mp.zero], [mp.one], mp.one
-    for degree in range(len(moments)):
-        square = _times(current, current)
-        if len(square) > len(moments):
-            break
-        size, terms = mean(square), mp.fsum(abs(f * m) for f, m in zip(square, moments, strict=False))
-        if size < -(mp.mpf(10) ** (10 - DIGITS)) * terms:
-            raise NoLaw
-        if size <= mp.mpf(10) ** (10 - DIGITS) * terms:
-            return centres, spreads[: len(centres) - 1], True
-        if degree:
-            spreads.append(mp.sqrt(size / norm))
-        if len(square) == len(moments):
-            break
-        centres.append(mean([mp.zero, *square]) / size)
-        less = [spreads[-1] ** 2 * factor if spreads else mp.zero for factor in before]
-        less += [mp.zero] * (len(current) + 1 - len(less))
-        moved = [
-            a - centres[-1] * b - c
-            for a, b, c in zip([mp.zero, *current], [*current, mp.zero], less, strict=True)
-        ]
-        before, current, norm = current, moved, size
-    return centres, spreads, False
-
-
-def _times(one: list[Any], other: list[Any]) -> list[Any]:
-    product = [mp.zero] * (len(one) + len(other) - 1)
-    for place, factor in enumerate(one):
-        for further, second in enumerate(other):
-            product[place + further] += factor * second
-    return product
-
-
-def _whole(centres: list[Any], spreads: list[Any]) -> NumericLaw:
-    """Return a law of which all moments are given; the normal one is told by its coefficients."""
-    normal = all(abs(centre - centres[0]) < mp.mpf("1e-20") * spreads[0] for centre in centres) and all(
-        abs(spread**2 - place * spreads[0] ** 2) < mp.mpf("1e-20") * spread**2
-        for place, spread in enumerate(spreads, 1)
-    )
-    return NumericLaw(tuple(centres), tuple(spreads[: len(centres) - 1]), whole=True, normal=normal)
+def _short(number: float) -> str:
+    return f"{number:.4g}".replace("-", "−")

@@ -2,13 +2,14 @@
 
 ``refute`` tries both sides at corners of the domains of all symbols and at random points, in many digits; where
 there is a mean, over all outcomes of small laws with the assumed moments; normal laws and integrals by
-quadrature, with an error; what has too many outcomes by draws, beyond six standard errors. It proves nothing:
-a line that passes has not been refuted.
+quadrature of two sizes, whose difference is the error; what has too many outcomes by draws, beyond six standard
+errors. It proves nothing: a line that passes has not been refuted.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,24 +18,27 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Basic, Eq, Expr, Indexed, Integral, Product, Rational, Sum, Symbol, sympify
+from sympy import Eq, Indexed, Integral, Product, Rational, Sum, Symbol, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
-from verify.symbolic.numbers import BATCHES, MOST, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Laws, Var
+from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var
 
-DIGITS, MORE_DIGITS, MANY_DIGITS = 30, 60, 300
-"""Digits in which a line is evaluated, then once more where it seems false, and where sides seem the same."""
+DIGITS = (30, 60, 500)
+"""Digits in which a line is evaluated, and again where it seems false there: sides that agree agree in all."""
 
-BUDGET = 60_000
+BUDGET = 50_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
-POINTS = 100
-"""The most points without a mean or an integral; of those with one there are fewer."""
+POINTS, FEWER, MEANS = 100, 24, 16
+"""The most points of a line, of one with an integral, and of one with a mean."""
+
+MANY = 40
+"""Sizes of rows that are drawn besides."""
 
 STANDARD_ERRORS = 6.0
 """How far draws must be from what a line says."""
@@ -45,7 +49,10 @@ CHOICES = (
     (((0.25, 1.25), (-1.5, 0.5)), ((-1.5, 1),)),
     (((-0.75, 1.5), (2.0, 1.0)), ((0.5, 0.75), (1.0, 2.0))),
 )
-"""What is chosen of the laws of two families in turn, see ``law_with``: the first have two values, ±1."""
+"""What is chosen of the laws of families, in turn, see ``law_with``: ±1 first, then 2 and -1/2, then three values."""
+
+ALLOWED = {"=": (0,), "≤": (-1, 0), "<": (-1,), "≥": (0, 1), ">": (1,)}
+"""The signs that the left side less the right one may have."""
 
 
 class Counterexample(Exception):  # noqa: N818  # what it is
@@ -58,7 +65,7 @@ def refute(
     after: Any,
     laws: Laws | None,
     given: tuple[Any, ...] = (),
-    budget: float = BUDGET,
+    budget: int = BUDGET,
 ) -> str:
     """Return how a line was tried, such as "12 laws, exactly" or "100 points"; "" where that could be nowhere.
 
@@ -67,7 +74,7 @@ def refute(
         relation: One of = ≤ < ≥ > ~ ⇔.
         after: The right side.
         laws: The laws of what is drawn. Without them means are over an arbitrary joint law; families that
-            ``laws`` leave out are given numbers where they stand outside means.
+            ``laws`` leave out are given numbers if they stand outside means.
         given: Conditions under which the line holds. An equation of a symbol says what it stands for.
         budget: How much work is done at most.
 
@@ -75,13 +82,21 @@ def refute(
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
     trial = _Trial(sympify(before), relation, sympify(after), dict(laws or {}), given, budget)
-    if trial.unknown:
+    if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):
         return trial.equivalence()
     if relation == "~":
         return trial.leading()
-    return trial.everywhere()
+    if any(side.has(E, Var, Cov) for side in trial.sides):
+        return trial.means()
+    if any(side.has(Integral) for side in trial.sides):
+        return _tried(trial.held(trial.points(FEWER), trial.by_quadrature), "point", ", by quadrature")
+    return _tried(trial.held(trial.points(POINTS, moderate=relation in "<>"), trial.in_digits))
+
+
+def _tried(count: int, of: str = "point", how: str = "") -> str:
+    return f"{count} {of}{'s' * (count != 1)}{how}" if count else ""
 
 
 @dataclass
@@ -97,15 +112,11 @@ class _Trial:
     random: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  # no secrets
 
     def __post_init__(self) -> None:
-        meanings = {
-            each.lhs: each.rhs
-            for each in self.given
-            if isinstance(each, Eq) and not each.lhs.is_number and not each.rhs.has(each.lhs)
-        }
-        self.given = tuple(
-            each.xreplace(meanings) for each in self.given if getattr(each, "lhs", None) not in meanings
-        )
+        named = [each for each in self.given if isinstance(each, Eq) and not each.rhs.has(each.lhs)]
+        meanings = {each.lhs: each.rhs for each in named}
         self.before, self.after = self.before.xreplace(meanings), self.after.xreplace(meanings)
+        # A size goes on counting components and keys, which an expression does not show.
+        self.given = tuple(each for each in self.given if each not in named or each.lhs in self.sizes)
 
     @property
     def sides(self) -> tuple[Any, Any]:
@@ -118,551 +129,433 @@ class _Trial:
         return set().union(*map(vocabulary.families_of, self.sides))
 
     @cached_property
+    def symbols(self) -> list[Symbol]:
+        """All symbols that need a value, those of laws among them, but for indices and sizes."""
+        everything = [*self.sides, *self.given]
+        everything += [
+            sympify(moment) for family in self.families & set(self.laws) for moment in self.laws[family].raw
+        ]
+        free = set[Any]().union(*map(_free_symbols, everything))
+        return sorted((x for x in free if not isinstance(x, Index) and x not in self.sizes), key=str)
+
+    @cached_property
+    def sizes(self) -> list[Symbol]:
+        """The symbols that count terms of sums, or components, keys and queries."""
+        counts = {size for family in self.families for size in getattr(family, "ranges", ())}
+        for part in set[Any]().union(*(side.atoms(Sum, Product) for side in self.sides)):
+            counts |= {bound for limit in part.limits for bound in limit[1:]}
+        free = set[Any]().union(*(_free_symbols(sympify(count)) for count in counts))
+        return sorted((x for x in free if not isinstance(x, Index)), key=str)
+
+    @cached_property
     def ranges(self) -> dict[Any, list[Index]]:
-        """The free indices of the line, by the size of their range."""
+        """The free indices of the line, by the size of their range; None for those of no family."""
         ranges: dict[Any, list[Index]] = {}
-        free = set().union(*map(vocabulary.free_indices, self.sides))
-        for index in sorted(free, key=str):
-            size: Any = None
+        for index in sorted(set().union(*map(vocabulary.free_indices, self.sides)), key=str):
+            size = None
             for side in self.sides:
                 try:
-                    size = size or vocabulary.range_of(side, index)
+                    size = vocabulary.range_of(side, index)
                 except ClaimError:
                     continue
             ranges.setdefault(size, []).append(index)
         return ranges
 
     @cached_property
-    def sizes(self) -> list[Symbol]:
-        """The symbols that count terms of sums, or components, keys and queries."""
-        counts = set[Any]()
-        for side in self.sides:
-            for part in side.atoms(Sum, Product):
-                counts |= {bound for limit in part.limits for bound in limit[1:]}
-        for family in self.families:
-            counts |= set(getattr(family, "ranges", ()))
-        return sorted((symbol for symbol in set().union(*(sympify(x).free_symbols for x in counts))
-                       if symbol in self.symbols), key=str)  # fmt: skip
-
-    @cached_property
-    def symbols(self) -> set[Any]:
-        """All symbols of the line that have a value: no families, no indices."""
-        symbols = set[Any]()
-        raws = [moment for law in self.laws.values() for moment in law.raw]
-        used = {size for family in self.families for size in getattr(family, "ranges", ())}
-        for part in (*self.sides, *self.given, *(raws if self.families else ()), *used):
-            symbols |= _free_symbols(sympify(part))
-        return {symbol for symbol in symbols if not isinstance(symbol, Index)}
-
-    @cached_property
-    def unknown(self) -> bool:
-        """Whether something stands in one side alone of which nothing is said, such as a name of the other."""
-        if any(side.has(AppliedUndef) for side in self.sides):
-            return True
+    def is_unknown(self) -> bool:
+        """Whether one side has a name of which nothing is said, as of what the other side defines."""
         first, second = map(_free_symbols, self.sides)
-        return any(not _is_said(symbol) for symbol in first ^ second if symbol in self.symbols)
+        unsaid = (x for x in first ^ second if x.is_real is None and x.is_complex is None)
+        return any(side.has(AppliedUndef) for side in self.sides) or any(unsaid)
 
     # Points.
 
-    def points(self, wanted: int, largest: int = 4, moderate: bool = False) -> Iterator[dict[Any, Any]]:
+    def points(self, wanted: int, moderate: bool = True, least: int = 1) -> Iterator[dict[Any, Any]]:
         """Yield values of all symbols and free indices where the conditions hold, corners first."""
-        others = sorted(self.symbols - set(self.sizes), key=str)
-        sizes = self._sizes(largest)
-        tried = itertools.count()
-        corners = [self._corners(symbol, moderate) for symbol in others]
+        corners, sizes = [self._corners(symbol, moderate) for symbol in self.symbols], self._sizes(least)
         plans = _plans(corners, wanted // 2, self.random)
-        # Few corners are tried with several sizes each.
-        for turn in range(min(wanted // 2, len(plans) * len(sizes))):
-            plan = plans[turn % len(plans)]
-            yield from self._placed(dict(zip(others, plan, strict=True)), sizes, next(tried))
-        for _ in range(wanted - wanted // 2 if others else 0):
-            drawn = {symbol: self._any(symbol, moderate) for symbol in others}
-            yield from self._placed(drawn, sizes, next(tried))
+        for turn in range(wanted):
+            if turn < min(wanted // 2, len(plans) * len(sizes)):
+                plan = plans[turn % len(plans)]
+            elif self.symbols:
+                plan = tuple(self._any(symbol) for symbol in self.symbols)
+            else:
+                return
+            for further in range(len(sizes)):
+                size = sizes[(turn + further) % len(sizes)]
+                values = {**dict(zip(self.symbols, plan, strict=True)), **size}
+                if self._holds(values):
+                    yield values
+                    break
 
-    def _placed(
-        self, values: dict[Any, Any], sizes: list[dict[Any, int]], tried: int
-    ) -> Iterator[dict[Any, Any]]:
-        """Yield a point with sizes and free indices, if all conditions hold there."""
-        for turn in range(len(sizes)):
-            at = {**values, **sizes[(tried + turn) % len(sizes)]}
-            point = Point(dict(at))
-            try:
-                if not all(holds(condition, point) for condition in self.given):
-                    continue
-                for size, indices in self.ranges.items():
-                    if size is not None and point.whole(size) < len(indices):
-                        raise NotEvaluated
-                    at.update({index: place for place, index in enumerate(indices, 1)})
-            except (NotEvaluated, ArithmeticError, TypeError, ValueError):
-                continue
-            yield at
-            return
+    def _holds(self, values: dict[Any, Any]) -> bool:
+        """Return whether all conditions hold; free indices are put in, which are different places."""
+        try:
+            for size, indices in self.ranges.items():
+                if size is not None and Point(values).whole(size) < len(indices):
+                    return False
+                values.update({index: place for place, index in enumerate(indices, 1)})
+            return all(holds(condition, Point(values)) for condition in self.given)
+        except NotEvaluated:
+            return False
 
-    def _sizes(self, largest: int) -> list[dict[Any, int]]:
-        """Return values of sizes, those first that differ from each other; at least one."""
-        if not self.sizes:
-            return [{}]
-        allowed = [
-            [size for size in range(low, low + largest) if _may_be(symbol, size)]
-            for symbol in self.sizes
-            for low in [max(1, int(np.ceil(float(self._bounds(symbol)[0] or 1))))]
-        ]
-        combinations = list(itertools.islice(itertools.product(*allowed), 2000))
+    def _sizes(self, at_least: int) -> list[dict[Any, int]]:
+        """Return values of sizes: those first that differ from each other, but the least soon."""
+        ranges = []
+        for symbol in self.sizes:
+            low, high = self._bounds(symbol)
+            low, high = max(at_least, math.ceil(low or 1)), math.inf if high is None else high
+            ranges.append([size for size in range(low, low + 4) if _may_be(symbol, size) and size <= high])
+        combinations = list(itertools.islice(itertools.product(*ranges), 2000))
+        least = combinations[:1]
         self.random.shuffle(combinations)
-        combinations.sort(key=lambda values: (-len(set(values)), max(values) > 3))
-        least = tuple(values[0] for values in allowed)
-        combinations.insert(2, least)
-        return [dict(zip(self.sizes, values, strict=True)) for values in dict.fromkeys(combinations)]
+        combinations.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
+        combinations[2:2] = least
+        return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(combinations)]
 
     def _bounds(self, symbol: Any) -> tuple[Any, Any]:
         """Return the numbers between which the conditions put a symbol, None where there is none."""
-        low = high = None
+        low, high = (0 if symbol.is_nonnegative else None), (0 if symbol.is_nonpositive else None)
         for each in self.given:
-            if not isinstance(each, Relational) or isinstance(each, Eq):
-                continue
-            for side, other, below in ((each.lhs, each.rhs, "<"), (each.rhs, each.lhs, ">")):
+            for side, other, less in ((each.lhs, each.rhs, "<"), (each.rhs, each.lhs, ">")):
                 if side == symbol and other.is_number and other.is_finite:
-                    if each.rel_op.startswith(below):
+                    if less in each.rel_op or isinstance(each, Eq):
                         high = other if high is None else min(high, other)
-                    else:
+                    if less not in each.rel_op:
                         low = other if low is None else max(low, other)
         return low, high
 
     def _corners(self, symbol: Any, moderate: bool) -> list[Any]:
-        low, high = self._bounds(symbol)
-        if symbol.is_integer:
-            values = [2, 1, 3, 0, -1, -2, 5, 10, *(() if moderate else (1000,))]
-            values += [bound + step for bound in (low, high) if bound is not None for step in (0, 1, -1)]
-        else:
-            values = [2, 1, 0, -1, Rational(1, 2), Rational(-1, 2), 3, -2, Rational(1, 10)]
-            values += [] if moderate else [Rational(1, 1000), 1000, Rational(-1, 1000), -1000, 30, -30]
-            values += [
-                bound + step
-                for bound in (low, high)
-                if bound is not None
-                for step in (0, Rational(1, 1000), Rational(-1, 1000), 1, -1)
-            ]
-        if low is not None and high is not None and not symbol.is_integer:
-            values.append((low + high) / 2)
-        return [sympify(value) for value in dict.fromkeys(values) if _may_be(symbol, sympify(value))] or [
-            self._any(symbol, moderate)
+        """Return values where lines tend to fail: small ones, ends of the domain and near them, large ones."""
+        small = Rational(1, 1000)
+        values: list[Any] = [2, 1, 3, 0, -1, -2, Rational(1, 2), Rational(-1, 2), Rational(1, 10), 5]
+        values += [] if moderate else [small, 1000, -small, -1000, 30, -30]
+        ends = [end for end in self._bounds(symbol) if end is not None]
+        values += [
+            sum(ends) / sympify(2),
+            *(end + step for end in ends for step in (0, 1, -1, small, -small)),
         ]
+        if self.relation == "=" and symbol.is_complex is None:
+            values.append(sympify("-1/2 + 7*I/2"))
+        allowed = [sympify(value) for value in dict.fromkeys(values) if _may_be(symbol, value)]
+        return [value for value in allowed if self._is_inside(symbol, value)] or [self._any(symbol)]
 
-    def _any(self, symbol: Any, moderate: bool) -> Any:
+    def _is_inside(self, symbol: Any, value: Any) -> bool:
         low, high = self._bounds(symbol)
+        return not value.is_real or (low is None or value >= low) and (high is None or value <= high)
+
+    def _any(self, symbol: Any) -> Any:
+        """Return a random value between a symbol's bounds."""
+        low, high = self._bounds(symbol)
+        away = Rational(round(1024 * self.random.lognormvariate(0, 1)) + 1, 1024)
         if symbol.is_integer:
-            start = 1 if low is None else int(np.ceil(float(low)))
-            start = -6 if low is None and not symbol.is_nonnegative and not symbol.is_positive else start
-            return sympify(self.random.randint(start, int(high) if high is not None else start + 12))
-        size = Rational(round(1024 * self.random.lognormvariate(0, 0.6 if moderate else 1.2)) + 1, 1024)
+            away = Rational(self.random.randint(1, 12))
         if low is not None and high is not None:
-            return low + (high - low) * Rational(self.random.randint(1, 1023), 1024)
-        if low is not None or high is not None:
-            return low + size if low is not None else high - size
-        if symbol.is_nonnegative or symbol.is_positive:
-            return size
-        return -size if symbol.is_nonpositive or self.random.random() < 0.5 else size
+            value = low + (high - low) * Rational(self.random.randint(1, 1023), 1024)
+            return sympify(round(value)) if symbol.is_integer else value
+        if low is None and high is None:
+            return away * self.random.choice((-1, 1))
+        return low + away if low is not None else high - away
+
+    def held(self, points: Iterator[dict[Any, Any]], judge: Any) -> int:
+        """Return at how many points the line held."""
+        count = 0
+        for number, values in enumerate(points, 1):
+            if self.budget <= 0:
+                break
+            count += judge(Point(values, seed=number))
+        return count
 
     # A line at a point.
 
-    def everywhere(self) -> str:
-        """Try the line at every point."""
-        if any(side.has(E, Var, Cov) for side in self.sides):
-            return self.means()
-        if any(side.has(Integral) for side in self.sides):
-            return self.integrals()
-        held = 0
-        for values in self.points(POINTS, largest=6):
-            if self.budget <= 0:
-                break
-            held += self.judge_exactly(Point(values, seed=held + 1, work=self.budget))
-        return f"{held} point{'s' * (held != 1)}" if held else ""
-
-    def judge_exactly(self, point: Point) -> bool:
-        """Return whether the line could be told at a point in many digits.
+    def in_digits(self, point: Point) -> bool:
+        """Return whether the line holds at a point, False where that is not told.
 
         Raises:
-            Counterexample: it is false there.
+            Counterexample: it is false there, in however many digits.
         """
-        verdict, numbers = "", dict[int, Any]()
+        first = None
+        for digits in DIGITS:
+            with mp.workdps(digits):
+                values = self._values(point)
+                if values is None:
+                    return False
+                left, right = values
+                gap = left - right
+                first = abs(gap) if first is None else first
+                tiny = max(abs(left), abs(right)) * mp.mpf(10) ** (-digits // 2)
+                vanishes = digits > DIGITS[0] and abs(gap) <= first * mp.mpf(10) ** (-DIGITS[0] // 2)
+                same = vanishes or abs(gap) <= tiny
+                if isinstance(gap, mp.mpc) and self.relation != "=":
+                    return False
+                sign = 0 if same else 1 if isinstance(gap, mp.mpc) or gap > 0 else -1
+            if sign in ALLOWED[self.relation]:
+                return True
+        raise Counterexample(self.told(point, left, right))
+
+    def _values(self, point: Point) -> tuple[Any, Any] | None:
+        """Return both sides at a point, None where one has no value."""
+        point.work, point.memo = self.budget, {}
         try:
-            for digits in (DIGITS, MORE_DIGITS, MANY_DIGITS):
-                with mp.workdps(digits):
-                    point.memo = {}
-                    left, right = (evaluated(side, point) for side in self.sides)
-                    numbers[digits] = abs(left - right)
-                    verdict = self._compared(left, right, numbers, digits)
-                if verdict != "more":
-                    break
+            return evaluated(self.before, point), evaluated(self.after, point)
         except NotEvaluated:
-            return False
+            return None
         finally:
-            self.budget = min(self.budget, point.work)
-        if verdict == "false":
-            raise Counterexample(self.told(point, left, right))
-        return verdict == "holds"
+            self.budget = min(self.budget - 1, point.work)
 
-    def _compared(self, left: Any, right: Any, gaps: dict[int, Any], digits: int) -> str:
-        """Return "holds", "false", "more" where more digits may tell, or ""."""
-        gap, scale = gaps[digits], max(abs(left), abs(right))
-        same = gap <= scale * mp.mpf(10) ** (10 - DIGITS)
-        if self.relation == "=":
-            if same:
-                return "holds"
-            shrinks = digits > DIGITS and gap < gaps[DIGITS] * mp.mpf(10) ** (-DIGITS // 3)
-            return "more" if digits == DIGITS else "holds" if shrinks else "false"
-        if isinstance(left, mp.mpc) or isinstance(right, mp.mpc):
-            return ""
-        if same:
-            if self.relation in "≤≥":
-                return "holds"
-            if digits < MANY_DIGITS:
-                return "more"
-            return "false" if gap <= scale * mp.mpf(10) ** (20 - MANY_DIGITS) else self._ordered(left, right)
-        if self._ordered(left, right) == "holds":
-            return "holds"
-        if digits == DIGITS:
-            return "more"
-        shrinks = gap < gaps[DIGITS] * mp.mpf(10) ** (-DIGITS // 3)
-        return (
-            "holds" if shrinks and self.relation in "≤≥" else "more" if shrinks and digits < 300 else "false"
-        )
-
-    def _ordered(self, left: Any, right: Any) -> str:
-        return "holds" if (left < right) == (self.relation in "≤<") else "false"
-
-    def told(self, point: Point, left: Any, right: Any) -> str:
-        """Return the point in words, and what both sides are there."""
-        named = {
-            symbol: value for symbol, value in point.values.items()
-            if not isinstance(symbol, Index) and (symbol in self.symbols)
-        }  # fmt: skip
-        shown = [f"{symbol} = {_number(named[symbol])}" for symbol in sorted(named, key=str)]
-        used = {family for family in point.laws if family in self.families}
-        shown += [f"{family} in {point.laws[family]}" for family in sorted(used, key=str)]
-        entries = [(key, value) for key, value in point.numbers.items() if key[0] not in point.laws]
-        shown += [
-            f"{key[0]}[{', '.join(map(str, key[1:]))}] = {_number(value)}" for key, value in entries[:6]
-        ]
-        shown += ["…"] * (len(entries) > 6)
-        where = f"at {', '.join(shown)}: " if shown else ""
-        return f"{where}{_number(left)} {self.relation} {_number(right)} is false"
-
-    # Integrals and means.
-
-    def integrals(self) -> str:
-        """Try a line with integrals at points, by quadrature."""
-        held = 0
-        for values in self.points(24, moderate=True):
-            if self.budget <= 0:
-                break
-            held += self.judge_in_floats(Point(values, seed=held + 1, exact=False))
-        return f"{held} point{'s' * (held != 1)}, by quadrature" if held else ""
-
-    def judge_in_floats(self, point: Point) -> bool:
-        """Return whether the line could be told at a point from rules of two sizes.
+    def by_quadrature(self, point: Point) -> bool:
+        """Return whether the line holds at a point, by rules of two sizes; False where they do not tell.
 
         Raises:
             Counterexample: it is false there, by more than the rules differ.
         """
-        values = []
-        for coarse in (True, False):
-            point.coarse, point.memo, point.work = coarse, {}, self.budget
-            try:
-                values.append([evaluated(side, point) for side in self.sides])
-            except NotEvaluated:
-                return False
-            finally:
-                self.budget = min(self.budget, point.work)
-        (first, second), (left, right) = values
-        if np.iscomplexobj(left) or np.iscomplexobj(right):
+        point.exact = False
+        fine = self._values(point)
+        point.coarse = not self.is_exact(point)
+        coarse = self._values(point) if fine and point.coarse else fine
+        if coarse is None or fine is None or np.iscomplexobj([*coarse, *fine]):
             return False
-        if np.isinf(left) != np.isinf(right) and np.isinf(first) != np.isinf(second):
-            grows = bool(left < right) == (self.relation in "≤<") and self.relation != "="
-            if not grows:
-                raise Counterexample(self.told(point, left, right))
-            return True
-        error = 10 * abs((left - right) - (first - second))
+        left, right = fine
+        if np.isinf(left) != np.isinf(right):
+            return self._is_so(point, left, right, 0.0)
         scale = max(abs(left), abs(right))
-        error += 1e-10 * scale + 1e-12 * point.magnitude
-        if not np.isfinite(error):
-            return False
-        if self._violated(left - right, error):
-            if self._is_so(point, left, right, error):
-                raise Counterexample(self.told(point, left, right))
-            return False
-        return bool(error <= 1e-4 * scale or self._violated(right - left, error))
-
-    def _violated(self, excess: Any, error: Any) -> bool:
-        if self.relation == "=":
-            return bool(abs(excess) > error)
-        return bool((excess if self.relation in "≤<" else -excess) > error)
+        error = 10 * abs(left - right - coarse[0] + coarse[1]) + 1e-11 * scale + 1e-12 * point.magnitude
+        return self._is_so(point, left, right, error) and bool(error <= max(1e-4 * scale, 1e-6))
 
     def _is_so(self, point: Point, left: Any, right: Any, error: Any) -> bool:
-        """Return whether a difference stands in more digits too, where laws are discrete and outcomes few."""
-        discrete = not any(law.whole for law in point.laws.values()) and not any(
-            side.has(Integral) for side in self.sides
-        )
-        if not discrete or point.nodes > MOST // 5:
-            return bool(abs(left - right) > 100 * error)
-        again = Point(point.values, point.laws, point.fixed, point.seed)
-        try:
-            with mp.workdps(DIGITS):
-                first, second = (evaluated(side, again) for side in self.sides)
-        except NotEvaluated:
-            return bool(abs(left - right) > 100 * error)
-        return self._violated(first - second, mp.mpf("1e-14") * max(abs(first), abs(second)))
+        """Return whether the sides stand as they should by more than an error, or are equal within it.
+
+        Raises:
+            Counterexample: they stand otherwise by more than that.
+        """
+        gap = left - right
+        if not np.isfinite(error):
+            return False
+        sign = int(np.sign(gap)) if abs(gap) > error else 0
+        if sign in ALLOWED[self.relation]:
+            return True
+        if sign or self.is_exact(point):
+            raise Counterexample(self.told(point, left, right))
+        return False
+
+    def told(self, point: Point, left: Any, right: Any) -> str:
+        """Return the point in words, and what both sides are there."""
+        where = self.where(point)
+        return f"{where}{_number(left)} {self.relation} {_number(right)} is false"
+
+    def where(self, point: Point) -> str:
+        """Return the point in words."""
+        named = sorted((x for x in point.used if not isinstance(x, Index) and x in point.values), key=str)
+        shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in named]
+        drawn = sorted(self.families & set(point.laws), key=str)
+        shown += [f"{family} ∈ {law}" if "{" in (law := str(point.laws[family])) else f"{family} {law}"
+                  for family in drawn]  # fmt: skip
+        given = [(key, x) for key, x in point.components.items() if np.ndim(x) == 0]
+        shown += [f"{key[0]}{list(key[1:])} = {_number(x)}" for key, x in given[:6]]
+        return f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""
+
+    # Means.
 
     def means(self) -> str:
         """Try a line with means: over all outcomes, by quadrature, or by draws."""
-        exact = rules = drawn = 0
-        impossible, possible = "", False
-        drawable = list[Point]()
-        for number, values in enumerate(self.points(16, largest=3, moderate=True)):
-            for choice in range(len(CHOICES)):
-                if self.budget <= 0:
+        counts, untold = {"exactly": 0, "by quadrature": 0, "drawn": 0}, list[Point]()
+        for point in self._drawn_from(MEANS):
+            if self.budget <= 0:
+                break
+            if self.by_quadrature(point):
+                counts["exactly" if self.is_exact(point) else "by quadrature"] += 1
+            else:
+                untold.append(point)
+        if any(counts.values()):
+            # What holds for a few keys need not for many.
+            untold = [*self._drawn_from(4, MANY)] if any(side.has(*BINDERS) for side in self.sides) else []
+        counts["drawn"] = sum(map(self.by_draws, untold[:4]))
+        of = "law" if self.laws else "point"
+        return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
+
+    def _drawn_from(self, wanted: int, least: int = 1) -> Iterator[Point]:
+        """Yield points with laws of all families."""
+        for number, values in enumerate(self.points(wanted, least=least), 1):
+            for choice in CHOICES:
+                if (laws := self._laws(values, choice)) is None:
                     break
-                try:
-                    laws = self._laws(values, choice)
-                except NoLaw as error:
-                    impossible = str(error)
-                    continue
-                possible = True
-                used = [law for family, law in laws.items() if family in self.families]
-                point = Point(values, laws, self.fixed, seed=number + 1, exact=False)
-                if self.judge_in_floats(point):
-                    if any(law.whole for law in used) or any(side.has(Integral) for side in self.sides):
-                        rules += 1
-                    else:
-                        exact += 1
-                elif len(drawable) < 4:
-                    drawable.append(point)
-                if all(law.whole for law in used) and used:
+                yield Point(dict(values), laws, self.fixed, number)
+                if all(law.whole for law in laws.values()):
                     break
-        if impossible and not possible and self.families & set(self.laws):
-            raise Counterexample(impossible)
-        if not exact + rules:
-            drawn = sum(map(self.judge_draws, drawable))
-        tried = [(exact, "law", "exactly"), (rules, "point", "by quadrature"), (drawn, "point", "drawn")]
-        return "; ".join(f"{count} {of}{'s' * (count != 1)}, {how}" for count, of, how in tried if count)
 
     @cached_property
     def fixed(self) -> frozenset[Family]:
         """Families without a law that stand outside means where laws are given: they are given numbers."""
-        outside = set[Any]()
-        for side in self.sides:
-            bare = side.replace(lambda part: isinstance(part, E | Var | Cov), lambda part: Symbol("mean_"))
-            outside |= vocabulary.families_of(bare)
-        return frozenset(family for family in outside if self.laws and family not in self.laws)
+        bare = (
+            side.replace(lambda part: isinstance(part, E | Var | Cov), lambda _: Symbol("mean"))
+            for side in self.sides
+        )
+        outside = set().union(*map(vocabulary.families_of, bare))
+        return frozenset(outside - set(self.laws) if self.laws else ())
 
-    def _laws(self, values: dict[Any, Any], choice: int) -> dict[Family, NumericLaw]:
-        """Return laws of all families at a point; moments that are symbols alone become those of the laws."""
+    def is_exact(self, point: Point) -> bool:
+        """Return whether means are summed over all outcomes of the laws themselves."""
+        continuous = any(law.whole for family, law in point.laws.items() if family in self.families)
+        return not continuous and not any(side.has(Integral) for side in self.sides)
+
+    def _laws(self, values: dict[Any, Any], choice: Any) -> dict[Family, NumericLaw] | None:
+        """Return laws of all families at a point, None where its symbols give moments that no law has.
+
+        Moments that are symbols alone, the third or a higher one, become those of the laws.
+
+        Raises:
+            Counterexample: moments that are numbers are those of no law.
+        """
         laws = dict[Family, NumericLaw]()
-        for place, (family, law) in enumerate(sorted(self.laws.items(), key=lambda item: str(item[0]))):
-            if family not in self.families:
-                continue
+        for place, family in enumerate(sorted(self.families & set(self.laws), key=str)):
+            law = self.laws[family]
             raw = [sympify(moment) for moment in law.raw]
-            free = next((order for order, moment in enumerate(raw) if order > 2 and moment.is_Symbol), None)
-            known = raw if free is None or raw[free] in values.get("assigned", ()) else raw[:free]
-            point = Point(values)
+            free = next((order for order, x in enumerate(raw) if order > 2 and x.is_Symbol), len(raw))
+            if free < len(raw) and any(raw[free] in self.laws[other].raw for other in laws):
+                free = len(raw)
             try:
-                with mp.workdps(45):
-                    moments = [evaluated(moment, point) for moment in known]
-                    laws[family] = law_with(moments, law.whole, CHOICES[choice][place % 2])
+                moments = [float(evaluated(moment, Point(values))) for moment in raw[:free]]
+                laws[family] = law_with(moments, law.whole, choice[place % 2])
             except NoLaw:
-                listed = ", ".join(
-                    f"E x{_power(order)} = {_number(x)}" for order, x in enumerate(moments) if order
-                )
-                raise NoLaw(f"no law has these moments: {family} with {listed}") from None
-            except NotEvaluated as error:
-                raise NoLaw(f"a moment of {family} has no value: {error}") from error
-            if len(known) < len(raw):
-                nodes, weights = laws[family].rule(1, MOST, coarse=False, exact=True)
-                for order in range(len(known), len(raw)):
-                    if raw[order].is_Symbol:
-                        values[raw[order]] = sum(weights * nodes**order)
+                if any(moment.free_symbols for moment in raw):
+                    return None
+                listed = (f"E {family}{_power(order)} = {x}" for order, x in enumerate(raw) if order)
+                raise Counterexample(
+                    f"no law has these moments: {', '.join(listed)}".replace("-", "−")
+                ) from None
+            except (NotEvaluated, TypeError):
+                return None
+            if free < len(raw):
+                nodes, weights = laws[family].rule()
+                values.update({raw[order]: float(weights @ nodes**order) for order in range(free, len(raw))})
         return laws
 
-    def judge_draws(self, point: Point) -> bool:
-        """Return whether the line could be told from draws.
+    def by_draws(self, point: Point) -> bool:
+        """Return whether the line holds at a point as far as draws tell.
 
         Raises:
             Counterexample: it is false beyond six standard errors, those of the jackknife.
         """
-        point.drawn, point.memo, point.entries, point.work = True, {}, {}, self.budget + 20_000
-        try:
-            left, right = (
-                np.broadcast_to(np.asarray(evaluated(side, point), float), (BATCHES + 1,))
-                for side in self.sides
-            )
-        except (NotEvaluated, TypeError, ValueError):
+        point.drawn, point.exact, point.components = True, False, {}
+        self.budget = max(self.budget, BUDGET / 10)
+        values = self._values(point)
+        if values is None or np.iscomplexobj([np.ravel(side)[0] for side in values]):
             return False
-        gaps = left - right
-        spread = np.sqrt((BATCHES - 1) / BATCHES * np.sum((gaps[1:] - gaps[1:].mean()) ** 2))
+        left, right = (np.broadcast_to(side, (BATCHES + 1,)) for side in values)
+        gaps = (left - right)[1:]
+        spread = np.sqrt((BATCHES - 1) / BATCHES * np.sum((gaps - gaps.mean()) ** 2))
         error = STANDARD_ERRORS * spread + 1e-9 * max(abs(left[0]), abs(right[0]))
-        if not np.isfinite(error):
-            return False
-        if self._violated(gaps[0], error):
-            raise Counterexample(f"{self.told(point, left[0], right[0])}, drawn")
-        return True
+        try:
+            return self._is_so(point, left[0], right[0], error)
+        except Counterexample as error:
+            raise Counterexample(f"{error}, drawn") from None
 
     # Equivalences and leading terms.
 
     def equivalence(self) -> str:
-        """Try whether two propositions are true at the same points, the solutions of equations among them."""
-        if not all(
-            isinstance(side, Basic) and (side.is_Boolean or side.is_Relational) for side in self.sides
-        ):
-            return ""
+        """Try whether both sides are true at the same points, the solutions of equations among them."""
         held = 0
-        for values in self.points(60):
+        for values in self.points(POINTS):
             for at in (values, *self._solutions(values)):
                 point = Point(at, seed=held + 1, work=self.budget)
                 try:
                     first, second = (holds(side, point) for side in self.sides)
-                except (NotEvaluated, ArithmeticError, TypeError, ValueError, ClaimError):
+                except (NotEvaluated, TypeError):
                     continue
                 finally:
-                    self.budget = min(self.budget, point.work)
+                    self.budget = min(self.budget - 1, point.work)
                 if first != second:
-                    told = self.told(point, 0, 0).split(": ")[0]
-                    words = ("holds", "does not") if first else ("does not hold", "does")
-                    raise Counterexample(f"{told}: {self.before} {words[0]}, and {self.after} {words[1]}")
+                    true, false = self.sides if first else self.sides[::-1]
+                    raise Counterexample(f"{self.where(point)}{true} holds, and {false} does not")
                 held += 1
             if self.budget <= 0:
                 break
-        return f"{held} point{'s' * (held != 1)}" if held else ""
+        return _tried(held)
 
     def _solutions(self, values: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
-        """Yield points at which one of the equations is solved for a symbol, the others as they are."""
-        for equation in self.sides:
-            if not isinstance(equation, Eq):
+        """Yield points at which an equation is solved for a symbol, the others as they are."""
+        for equation, symbol in itertools.product(self.sides, self.symbols):
+            if not isinstance(equation, Eq) or symbol.is_integer or not equation.has(symbol):
                 continue
-            for symbol in sorted(_free_symbols(equation) & (self.symbols - set(self.sizes)), key=str):
-                if symbol.is_integer or isinstance(values[symbol], int):
-                    continue
-                start = float(values[symbol])
 
-                def gap(x: Any, symbol: Any = symbol, equation: Any = equation) -> Any:
-                    point = Point({**values, symbol: x}, work=500)
-                    return evaluated(equation.lhs, point) - evaluated(equation.rhs, point)
+            def gap(x: Any, symbol: Any = symbol, equation: Any = equation) -> Any:
+                point = Point({**values, symbol: x})
+                self.budget -= 20
+                return evaluated(equation.lhs, point) - evaluated(equation.rhs, point)
 
-                try:
-                    with mp.workdps(DIGITS):
-                        root = mp.findroot(gap, start, tol=mp.mpf("1e-50"), maxsteps=30)
-                    at = {**values, symbol: root}
-                    if _may_be(symbol, sympify(float(root))) and all(
-                        holds(each, Point(dict(at))) for each in self.given
-                    ):
-                        yield at
-                except (NotEvaluated, ArithmeticError, TypeError, ValueError):
-                    continue
+            try:
+                with mp.workdps(DIGITS[0]):
+                    root = mp.findroot(gap, mp.mpmathify(values[symbol]), maxsteps=20)
+            except (NotEvaluated, ArithmeticError, TypeError, ValueError):
+                continue
+            at = {**values, symbol: root}
+            if _may_be(symbol, sympify(float(root))) and self._holds(at):
+                yield at
 
     def leading(self) -> str:
-        """Try whether the ratio of the sides tends to 1, as some symbol grows, or a positive one vanishes."""
-        if any(side.has(E, Var, Cov, Integral) for side in self.sides):
-            return ""
-        held, moved, failed = 0, 0, ""
-        for values in itertools.islice(self.points(20, moderate=True), 6):
-            verdicts = []
-            for symbol in sorted(self.symbols, key=str):
-                if symbol in self.sizes:
-                    continue
-                for exponent in (3, -3) if symbol.is_real and not symbol.is_integer else (3,):
-                    ratios = self._ratios(values, symbol, exponent)
-                    if ratios:
-                        verdicts.append((_tends(ratios), symbol, exponent, ratios))
-            moved += bool(verdicts)
-            if any(verdict == "to 1" for verdict, *_ in verdicts):
-                held += 1
-            elif verdicts and all(verdict == "elsewhere" for verdict, *_ in verdicts):
-                _, symbol, exponent, ratios = verdicts[0]
-                point = Point({key: value for key, value in values.items() if key != symbol})
-                told = self.told(point, 0, 0).split(": ")[0] if len(point.values) else ""
-                failed = (
-                    f"{told + ', ' if told.startswith('at ') else 'at '}{symbol} = 10^{4 * exponent}: "
-                    f"{_number(ratios[-1])} = 1 is false of the ratio of both sides"
-                )
-        if failed and not held:
-            raise Counterexample(failed)
-        return f"{held} point{'s' * (held != 1)}, as a symbol grows" if held else ""
+        """Try whether the ratio of both sides tends to 1 as some symbol grows, or a positive one vanishes."""
+        points = list(itertools.islice(self.points(MEANS), 6))
+        ways = [(symbol, power) for symbol in self.symbols for power in (3, -3) if power > 0 or _vanishes(symbol)]
+        failed = []
+        for symbol, power in ways:
+            ratios = [each for values in points if (each := self._ratios(values, symbol, power))]
+            if ratios and all(abs(each[-1] - 1) < max(1e-6, min(0.05, abs(each[0] - 1) / 2)) for each in ratios):
+                return f"{_tried(len(ratios))}, as {symbol} {'grows' if power > 0 else 'vanishes'}"
+            off = [each for each in ratios if abs(each[-1] - 1) > max(1e-6, 0.9 * abs(each[-2] - 1))]
+            failed += [(symbol, power, off[0][-1])] if off else []
+        if failed and len(failed) == len(ways):
+            symbol, power, ratio = failed[0]
+            raise Counterexample(f"at {symbol} = 10^{4 * power}: the ratio of both sides is {_number(ratio)}, not 1")
+        return ""
 
-    def _ratios(self, values: dict[Any, Any], symbol: Any, exponent: int) -> list[Any]:
+    def _ratios(self, values: dict[Any, Any], symbol: Any, power: int) -> list[Any]:
+        """Return the ratios of both sides as a symbol goes on by powers of ten."""
         ratios = []
-        for power in (1, 2, 3, 4):
-            at = {**values, symbol: Rational(10) ** (exponent * power)}
-            point = Point(at, work=self.budget)
-            try:
-                with mp.workdps(MORE_DIGITS):
-                    if not all(holds(each, Point(dict(at))) for each in self.given):
-                        return []
-                    left, right = (evaluated(side, point) for side in self.sides)
-                    ratios.append(left / right)
-            except (NotEvaluated, ArithmeticError, TypeError, ValueError):
-                return []
-            finally:
-                self.budget = min(self.budget, point.work)
+        for further in (1, 2, 3, 4):
+            at = {**values, symbol: Rational(10) ** (power * further)}
+            with mp.workdps(DIGITS[1]):
+                sides = self._values(Point(at)) if self._holds(at) else None
+                if sides is None or sides[1] == 0:
+                    return []
+                ratios.append(sides[0] / sides[1])
         return ratios
 
 
-def _tends(ratios: list[Any]) -> str:
-    """Return where ratios tend: "to 1", "elsewhere", or "" where that is not clear."""
-    off = [abs(ratio - 1) for ratio in ratios]
-    if off[-1] < 1e-6 or (off[-1] < 0.05 and off[-1] < off[0] / 2):
-        return "to 1"
-    if off[-1] > 0.9 * off[-2] and off[-1] > 1e-4:
-        return "elsewhere"
-    return ""
+def _vanishes(symbol: Any) -> bool:
+    return bool(symbol.is_positive and not symbol.is_integer)
 
 
 def _free_symbols(expression: Any) -> set[Any]:
     """Return the symbols of an expression that are not bound, without names of families."""
     labels = {part.base.label for part in expression.atoms(Indexed)}
     labels |= {base.label for part in expression.atoms(Dot) for base in (part.args[0], part.args[2])}
-    return {
-        symbol for symbol in expression.free_symbols
-        if symbol.is_Symbol and not isinstance(symbol, Indexed) and symbol not in labels
-    }  # fmt: skip
-
-
-def _is_said(symbol: Any) -> bool:
-    """Return whether anything is assumed of a symbol."""
-    return symbol.is_real is not None or symbol.is_complex is not None or isinstance(symbol, Index)
+    return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
 
 
 def _may_be(symbol: Any, value: Any) -> bool:
     """Return whether the assumptions of a symbol allow a value."""
-    return all(
-        getattr(sympify(value), f"is_{fact}") in {assumed, None}
-        for fact in ("integer", "positive", "negative", "zero", "nonnegative", "nonpositive", "real", "even")
-        if (assumed := getattr(symbol, f"is_{fact}")) is not None
-    )
+    facts = ("integer", "positive", "negative", "zero", "nonnegative", "nonpositive", "real", "even", "odd")
+    number = sympify(value)
+    pairs = ((getattr(symbol, f"is_{fact}"), getattr(number, f"is_{fact}")) for fact in facts)
+    return all(assumed is None or is_so is None or assumed == is_so for assumed, is_so in pairs)
 
 
 def _plans(corners: list[list[Any]], most: int, rng: random.Random) -> list[tuple[Any, ...]]:
-    """Return choices of a corner for each symbol: all, or as many as are wanted."""
-    total = 1
-    for each in corners:
-        total *= len(each)
-    if total <= most:
+    """Return choices of a corner for each symbol: all, or each corner of each, and random ones."""
+    if np.prod([len(each) for each in corners]) <= most:
         return list(itertools.product(*corners))
-    firsts = [tuple(each[min(place, len(each) - 1)] for each in corners) for place in range(3)]
-    single = [
-        (*firsts[0][:place], value, *firsts[0][place + 1 :])
-        for place, each in enumerate(corners)
-        for value in each
-    ]
+    diagonal = [tuple(each[place % len(each)] for each in corners) for place in range(3)]
+    first = diagonal[0]
+    single = [(*first[:at], x, *first[at + 1 :]) for at, each in enumerate(corners) for x in each]
     others = [tuple(map(rng.choice, corners)) for _ in range(most)]
-    return list(dict.fromkeys([*firsts, *single, *others]))[:most]
+    return list(dict.fromkeys([*diagonal, *single[: most // 2], *others]))[:most]
 
 
 def _number(value: Any) -> str:
     """Return a number in a few digits."""
-    if isinstance(value, Expr):
-        return str(value).replace("-", "−")
-    if isinstance(value, complex | mp.mpc):
-        return mp.nstr(mp.mpc(value), 6)
-    return mp.nstr(mp.mpf(value), 7).removesuffix(".0").replace("-", "−")
+    with mp.workdps(15):
+        shown = mp.nstr(mp.mpmathify(value), 7) if not isinstance(value, Rational) else str(value)
+    return shown.removesuffix(".0").replace("-", "−")
 
 
 def _power(order: int) -> str:

@@ -1,0 +1,196 @@
+"""Integrals, limits, leading terms, derivatives and equivalent equations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import (
+    Abs,
+    Derivative,
+    Eq,
+    Integral,
+    Limit,
+    Rational,
+    S,
+    Subs,
+    Symbol,
+    besselk,
+    erf,
+    erfinv,
+    exp,
+    gamma,
+    log,
+    oo,
+    pi,
+    sqrt,
+    symbols,
+)
+
+from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
+from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.theorems import cited
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, d, n, s, sigma, squares, a, j
+
+x, y = symbols("x y", real=True)
+t, w, z = symbols("t w z", positive=True)
+KNOWN = cited(Theorem("known", "It holds.", "Always.", "A Book, 2020"), laws=NORMAL_ROWS)
+SLOPE = exp(x) / (1 + exp(x)) ** 2
+MIXED = exp(-w / 2 - x**2 / (2 * w)) * w ** (d / 2 - 1) / (2 ** (d / 2) * gamma(d / 2) * sqrt(2 * pi * w))
+DENSITY = (
+    2 ** ((1 - d) / S(2)) * z ** ((d - 1) / S(2)) * besselk((d - 1) / S(2), z) / (sqrt(pi) * gamma(d / 2))
+)
+
+
+def refused(check: LineCheck, before: Any, after: Any, relation: Any = "=") -> str:
+    """Return why a check refuses a line."""
+    with pytest.raises(StepError) as caught:
+        check.decide(S(before), S(after), relation)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_integral_by_its_primitive() -> None:
+    """The rise of the logistic function, and the smaller of two weights, by the author's primitives."""
+    peak = 1 / (2 * sigma * sqrt(pi))
+    integral(peak / (1 + exp(-x))).decide(Integral(SLOPE * peak, (x, -oo, oo)), peak, "=")
+    integral(-log(1 + exp(-x))).decide(1 - Integral(1 / (1 + exp(x)), (x, 0, oo)), 1 - log(2), "=")
+    assert "derivative" in refused(integral(log(1 + exp(x))), Integral(1 / (1 + exp(x)), (x, 0, oo)), log(2))
+    assert "carried out" in refused(
+        integral(-log(1 + exp(-x))), Integral(1 / (1 + exp(x)), (x, 0, oo)), log(3)
+    )
+
+
+def test_an_integral_by_sympy() -> None:
+    """Gauss's and Euler's integrals are carried out by SymPy."""
+    normal = exp(-(y**2) / (2 * t)) / sqrt(2 * pi * t)
+    size = Integral(Abs(y) * normal, (y, -oo, oo))
+    integral().decide(size, 2 * Integral(z * normal.subs(y, z), (z, 0, oo)), "=")
+    integral().decide(size, sqrt(2 * t / pi), "=")
+    chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+    integral().decide(
+        sqrt(2 / pi) * Integral(sqrt(w) * chi_square, (w, 0, oo)),
+        2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), "=",
+    )  # fmt: skip
+    assert "carried out" in refused(integral(), size, sqrt(t / pi))
+
+
+def test_an_integral_that_does_not_converge_is_refused() -> None:
+    """Neither a primitive nor numbers make a value of what has none."""
+    over = Integral(1 / x**2, (x, -1, 1))
+    assert refused(integral(-1 / x), over, S(-2))
+    assert "converge" in refused(integral(log(1 + z)), Integral(1 / (1 + z), (z, 0, oo)), S.One)
+    assert "converge" in refused(integral(), Integral(1 / (1 + z), (z, 0, oo)), S.One)
+    assert "converge" in refused(numerically(), Integral(1 / (1 + z), (z, 0, oo)), S.One)
+    assert refused(numerically(), over, S(-2))
+
+
+def test_conditions_of_sympy_have_to_be_given() -> None:
+    """An integral that exists for some parameters only has its value under that condition, which is said."""
+    p = Symbol("p", real=True)
+    power = Integral(z ** (p - 1) * exp(-z), (z, 0, oo))
+    assert "given" in refused(integral(), power, gamma(p))
+    check = integral(given=(p > 0,))
+    check.decide(power, gamma(p), "=")
+    assert check.assumes
+
+
+def test_a_closed_form_to_thirty_digits() -> None:
+    """Basset's integral, for every dimension that is tried; a constant that is off is refused."""
+    mixed = MIXED.subs(x, z)
+    numerically().decide(Integral(mixed, (w, 0, oo)), DENSITY, "=")
+    assert "at d_k" in refused(
+        numerically(), Integral(mixed, (w, 0, oo)), DENSITY * (1 + Rational(1, 10**28))
+    )
+
+
+@pytest.mark.slow
+def test_the_mean_size_from_the_density() -> None:
+    """The integral of a modified Bessel function, for every dimension that is tried."""
+    numerically().decide(
+        Integral(2 * z * DENSITY, (z, 0, oo)), 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), "="
+    )
+
+
+def test_means_are_no_numbers() -> None:
+    """What is random has no value at a point."""
+    assert "random" in refused(numerically(), E(squares(s[a, j])), S.Half)
+
+
+def test_limits() -> None:
+    """SymPy's limits; a wrong one is refused."""
+    limit().decide(Limit(n / (n + 1), n, oo), S.One, "=")
+    limit().decide(1 - Limit((1 + 1 / n) ** n, n, oo), 1 - exp(1), "=")
+    assert "carried out" in refused(limit(), Limit(n / (n + 1), n, oo), S(2))
+    assert "no limit" in refused(limit(), n / (n + 1), S.One)
+
+
+def test_a_leading_term_is_no_equal() -> None:
+    """A leading term is related by ~ and never by =; lower orders do not matter, a factor does."""
+    leading(n).decide(n**2 + n * log(n), n**2, "~")
+    leading(d).decide(2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), sqrt(2 * d / pi), "~")
+    leading(z, 0).decide(exp(z) - 1, z, "~")
+    assert "~" in refused(leading(n), n**2 + n, n**2, "=")
+    assert "tends to 1/2" in refused(leading(n), n**2, 2 * n**2, "~")
+    assert refused(leading(n), S.Zero, S.Zero, "~")
+
+
+def test_a_second_derivative_at_zero() -> None:
+    """The variance from the characteristic function."""
+    angle = Symbol("t", real=True)
+    second = Derivative((1 + angle**2) ** (-d / 2), (angle, 2))
+    derivative().decide(-Subs(second, angle, 0), d, "=")
+    assert "carried out" in refused(derivative(), -Subs(second, angle, 0), 2 * d)
+
+
+def test_a_limit_between_two_bounds() -> None:
+    """The mean of the squared weights times n lies between two functions that tend to exp(σ²)."""
+    quantity = n * E(squares(sigma * s[a, j]))
+    many = n > exp(sigma**2) - 1
+    upper = Chain(
+        quantity, Line(n * exp(sigma**2) / (n - exp(sigma**2) + 1), "upper", KNOWN, "≤"), given=(many,)
+    )
+    least = n**2 * exp(sigma**2) / (n + exp(2 * sigma**2) - 1) ** 2
+    lower = Chain(least, Line(quantity, "lower", KNOWN, "≤"))
+    between(lower, upper).decide(Limit(quantity, n, oo), exp(sigma**2), "=")
+    assert "tends to" in refused(between(lower, upper), Limit(quantity, n, oo), exp(sigma**2 / 2))
+    assert "from below" in refused(between(upper, upper), Limit(quantity, n, oo), exp(sigma**2))
+    few = Chain(quantity, *upper.lines, given=(many, n < 10))
+    assert "in the end" in refused(between(lower, few), Limit(quantity, n, oo), exp(sigma**2))
+
+
+def test_equations_that_are_multiples() -> None:
+    """Both roots of c²d = 1; a factor that may vanish, and a lost root, are refused."""
+    c = Symbol("c", real=True)
+    before = Eq(c**2 * d, 1, evaluate=False)
+    both = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False)
+    equivalent().decide(before, both, "⇔")
+    assert refused(equivalent(), before, Eq(c - 1 / sqrt(d), 0, evaluate=False), "⇔")
+    assert refused(equivalent(), Eq(x * y, x, evaluate=False), Eq(y, 1, evaluate=False), "⇔")
+    assert "⇔" in refused(equivalent(), before, both, "=")
+
+
+def test_equations_that_are_solved() -> None:
+    """Where the bound comes into force, and where 95% lie; a solution outside, or one of two, is refused."""
+    before = Eq(sqrt(2 * log(n)) / sqrt(t), 1, evaluate=False)
+    solved = Eq(t, 2 * log(n), evaluate=False)
+    equivalent(t, given=(n > 1,)).decide(before, solved, "⇔")
+    assert "visible" in refused(equivalent(t), before, solved, "⇔")
+    assert "does not solve" in refused(
+        equivalent(t, given=(n > 1,)), before, Eq(t, 3 * log(n), evaluate=False), "⇔"
+    )
+    share = Eq((1 + erf(x / sqrt(2))) / 2, Rational(95, 100), evaluate=False)
+    equivalent(x).decide(share, Eq(x, sqrt(2) * erfinv(Rational(9, 10)), evaluate=False), "⇔")
+    assert "one solution" in refused(
+        equivalent(x), Eq(x**2, 4, evaluate=False), Eq(x, 2, evaluate=False), "⇔"
+    )
+
+
+def test_equations_with_a_function_of_both_sides() -> None:
+    """A logarithm on both sides may be taken, a square of any number may not."""
+    before, after = Eq(t, exp(x), evaluate=False), Eq(log(t), x, evaluate=False)
+    equivalent(log).decide(before, after, "⇔")
+    assert "one way" in refused(
+        equivalent(lambda side: side**2), Eq(x, y, evaluate=False), Eq(x**2, y**2, evaluate=False), "⇔"
+    )
+    assert "neither" in refused(equivalent(log), before, Eq(log(t), 2 * x, evaluate=False), "⇔")

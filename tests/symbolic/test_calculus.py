@@ -1,0 +1,167 @@
+"""Values in the moment calculus, compared with every outcome of small laws gone through by hand."""
+
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from sympy import Abs, Expr, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
+
+from verify.errors import ClaimError
+from verify.symbolic.calculus import NotDerived, derive, expected
+from verify.symbolic.vocabulary import (
+    GENERAL, NORMAL_COMPONENTS, STANDARD, Cov, Dot, E, Family, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q,
+    n, normal, over_keys, q, score, score_of, sigma, sigma_k, sigma_q, v,
+)
+
+N = Symbol("N", integer=True, positive=True)
+x = Family("x", N, d)
+kappa_q, kappa_k, skew_q, skew_k = symbols("kappa_q kappa_k gamma_q gamma_k", real=True)
+FOUR = {
+    q: Law("mean 0, variance 1 and kurtosis κ_q", (S.One, S.Zero, S.One, skew_q, kappa_q)),
+    k: Law("mean 0, variance 1 and kurtosis κ_k", (S.One, S.Zero, S.One, skew_k, kappa_k)),
+}
+mu = Symbol("mu", real=True)
+SHARED = {x: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2))}
+
+
+def over_pairs(of_pair: Expr) -> Expr:
+    """Return the mean over all pairs of different vectors."""
+    return Sum((1 - KroneckerDelta(j, l)) * of_pair, (j, 1, N), (l, 1, N)) / (N * (N - 1))
+
+
+ESTIMATOR = over_pairs(Dot(x, j, x, l) ** 2) - over_pairs(Dot(x, j, x, l)) ** 2
+
+
+@pytest.mark.parametrize(
+    ("expression", "laws", "value"),
+    [
+        (E(score), GENERAL, d * mu_q * mu_k),
+        (Var(score), STANDARD, d),
+        (Var(score), GENERAL, d * ((mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2) - mu_q**2 * mu_k**2)),
+        (Var(score / sqrt(d)), STANDARD, S.One),
+        (E(score**4) / Var(score) ** 2, FOUR, 3 + (kappa_q * kappa_k - 3) / d),
+        (E(over_keys(score**2)) / n, STANDARD, d),
+        (Cov(score_of(a, j), score_of(a, l)), STANDARD, S.Zero),
+        (Cov(score_of(a, j), score_of(a, l)), GENERAL, d * mu_k**2 * sigma_q**2),
+        (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2), FOUR, d * (kappa_k - 1)),
+        (Var(over_keys(score) / n), STANDARD, d / n),
+        (E(score**8), NORMAL_COMPONENTS, 105 * d * (d + 2) * (d + 4) * (d + 6)),
+        (Sum(Var(q[a, i] * k[j, i]), (i, 1, d)), STANDARD, d),
+        (Sum(Cov(q[a, i], q[a, l]), (i, 1, d), (l, 1, d)), STANDARD, d),
+        (Sum(E(q[a, i]) * E(q[a, l]), (i, 1, d), (l, 1, d)), GENERAL, d**2 * mu_q**2),
+        (E(score * q[a, i] * k[j, i]), STANDARD, S.One),
+        (E(E(score**2) * score**2), STANDARD, d**2),
+        (E(Sum(q[a, i], (i, 1, 3)) ** 2), {q: Law("mean 0", (S.One, S.Zero, sigma**2))}, None),
+        (
+            E(ESTIMATOR), SHARED,
+            d * sigma**2 * (N - 2) * (2 * (N - 1) * mu**2 + (N + 1) * sigma**2) / (N * (N - 1)),
+        ),
+        (
+            1 - E(ESTIMATOR) / Var(Dot(x, j, x, l)), SHARED,
+            (2 * sigma**2 + 4 * (N - 1) * mu**2) / (N * (N - 1) * (sigma**2 + 2 * mu**2)),
+        ),
+    ],
+
+)
+def test_values_hold_for_every_size(expression: Expr, laws: dict[Family, Law], value: Expr | None) -> None:
+    """Means, variances, kurtoses and estimators of the first two chapters have their published values."""
+    if value is None:
+        with pytest.raises(NotDerived, match="ends at 3, and the range of q at d_k"):
+            expected(expression, laws)
+    else:
+        assert expand((expected(expression, laws) - value).simplify()) == 0
+
+
+def by_outcomes(sums: list[tuple[int, int]], points: list[tuple[Fraction, Fraction]], size: int) -> Fraction:
+    """Return the mean of a product of dot products of rows (first, second) by all outcomes of their entries."""
+    rows = sorted({row for pair in sums for row in pair})
+    places = [(row, at) for row in rows for at in range(size)]
+    total = Fraction(0)
+    for outcome in product(points, repeat=len(places)):
+        entry = dict(zip(places, outcome, strict=True))
+        weight, value = Fraction(1), Fraction(1)
+        for _, share in outcome:
+            weight *= share
+        for first, second in sums:
+            value *= sum((entry[first, at][0] * entry[second, at][0] for at in range(size)), Fraction(0))
+        total += weight * value
+    return total
+
+
+@given(
+    st.lists(st.sampled_from([(0, 1), (0, 2), (1, 2), (0, 0)]), min_size=1, max_size=4),
+    st.lists(st.integers(-3, 3), min_size=2, max_size=2, unique=True),
+    st.integers(1, 2),
+)
+@settings(max_examples=25, deadline=None)
+def test_a_product_of_dot_products_has_the_mean_over_all_outcomes(
+    sums: list[tuple[int, int]], values: list[int], size: int
+) -> None:
+    """Any product of up to four dot products of three rows, with an entry of two values: at every small size."""
+    points = [(Fraction(values[0]), Fraction(1, 3)), (Fraction(values[1]), Fraction(2, 3))]
+    raw = [sum((w * y**order for y, w in points), Fraction(0)) for order in range(9)]
+    law = Law("two values", tuple(Rational(r.numerator, r.denominator) for r in raw))
+    rows = (a, b, j)
+    vectors = Family("y", N, d)
+    expression = S.One
+    for first, second in sums:
+        expression *= Dot(vectors, rows[first], vectors, rows[second])
+    value = expected(E(expression), {vectors: law}).subs(d, size)
+    assert value == by_outcomes(sums, points, size)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), st.permutations([1, 1, 2, 2]))
+@settings(max_examples=10, deadline=None)
+def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: list[int]) -> None:
+    """A product of sums over keys is the same product written out key by key."""
+    laws = {q: normal(1, 2), k: normal(0, 1)}
+    y = Family("k", n, d)
+    written = [[score_of(a, key) ** power for key in range(1, keys + 1)] for power in powers[:2]]
+    at_numbers = E(expand(sum(written[0]) * sum(written[1])))
+    symbolic = E(over_keys(Dot(q, a, y, j) ** powers[0]) * over_keys(Dot(q, a, y, l) ** powers[1], l))
+    assert (expected(symbolic, laws).subs(n, keys) - expected(at_numbers, laws)).subs(d, size).expand() == 0
+
+
+@pytest.mark.parametrize(
+    ("expression", "laws", "missing"),
+    [
+        (E(Abs(score)), STANDARD, "no polynomial of components and scores"),
+        (E(score**4), STANDARD, "moment 4 of components with mean 0 and variance 1 is not given"),
+        (E(score**3), {q: normal(), k: Law("t(3)", (S.One, S.Zero, S(3), nan))}, r"t\(3\): there is no moment of order 3"),
+        (E(v[j, i]), STANDARD, "no law of v is assumed"),
+        (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
+        (E(q[a, 2 * i]), STANDARD, "is no place"),
+        (E(Sum(j * score, (j, 1, n))), STANDARD, "only sums"),
+        (E(Sum(score, (j, 2, n))), STANDARD, "only sums from 1"),
+        (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
+    ],
+
+)
+def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], missing: str) -> None:
+    """Where no value follows, one line says which moment, law or form is missing."""
+    with pytest.raises(NotDerived, match=missing) as refused:
+        expected(expression, laws)
+    assert isinstance(refused.value, ClaimError)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "laws", "lines"),
+    [(Var(score), STANDARD, 3), (Var(score), GENERAL, 3), (E(score**4) / Var(score) ** 2, FOUR, 3), (E(ESTIMATOR), SHARED, 2)],
+
+)
+def test_an_automatic_chain_is_short_and_checked(expression: Expr, laws: dict[Family, Law], lines: int) -> None:
+    """A chain that is written for a question goes from its start to its value by lines that their checks accept."""
+    chain = derive(expression, laws)
+    assert len(chain.lines) == lines
+    assert chain.end == expected(expression, laws)
+    before = chain.start
+    for line in chain.lines:
+        line.check.decide(before, line.expression, "=")
+        before = line.expression
+
+
+def test_an_index_that_a_sum_binds_catches_no_free_one() -> None:
+    """The i of a score's own sum is another than a component i beside it."""
+    assert expected(E(Dot(q, a, k, j) * q[a, i]), GENERAL) == expected(E(Dot(q, a, k, j) * q[a, l]), GENERAL)

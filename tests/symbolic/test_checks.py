@@ -1,0 +1,171 @@
+"""What the checks of a line accept and refuse: right lines of the first chapters, and the same lines spoiled."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from sympy import (
+    Abs, Add, Derivative, Integral, KroneckerDelta, Max, Min, Mul, Rational, S, Sum, Symbol, exp, factorial, gamma, log, oo,
+    pi, sign, sin, cos, sqrt, symbols, sympify, tanh,
+)
+
+from verify.symbolic.calculus import expected
+from verify.symbolic.chains import LineCheck, StepError
+from verify.symbolic.checks import algebra, moments, substitute
+from verify.symbolic.vocabulary import (
+    CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family, Indicator, Largest, Law,
+    LogSumExp, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k, mu_q, n, normal, over_keys, q, s, score, score_of, sigma,
+    sigma_k, sigma_q, squares,
+)
+
+x = s[a, j]
+p = Softmax(x, j)
+other_p = Softmax(s[a, l], l)
+c, t = symbols("c t", real=True)
+alpha = Symbol("alpha", positive=True)
+component = q[a, i] * k[j, i]
+N = Symbol("N", integer=True, positive=True)
+y = Family("x", N, d)
+kappa_q, kappa_k, skew = symbols("kappa_q kappa_k gamma", real=True)
+FOUR = {
+    q: Law("mean 0, variance 1 and kurtosis κ_q", (S.One, S.Zero, S.One, skew, kappa_q)),
+    k: Law("mean 0, variance 1 and kurtosis κ_k", (S.One, S.Zero, S.One, skew, kappa_k)),
+}
+mu = Symbol("mu", real=True)
+SHARED = {y: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2))}
+PAIRS = (1 - KroneckerDelta(j, l)) / (N * (N - 1))
+ESTIMATOR = Sum(PAIRS * Dot(y, j, y, l) ** 2, (j, 1, N), (l, 1, N)) - Sum(
+    PAIRS * Dot(y, j, y, l), (j, 1, N), (l, 1, N)
+) ** 2
+
+ALGEBRA: list[tuple[Any, Any]] = [
+    (Var(score), E(score**2) - E(score) ** 2),
+    (Cov(score, score_of(b, j)), E(score * score_of(b, j)) - E(score) * E(score_of(b, j))),
+    (Var(2 * score + 3), 4 * Var(score)),
+    (E(over_keys(score**2)) / n, over_keys(E(score**2)) / n),
+    (E(score), Sum(E(component), (i, 1, d))),
+    (over_keys(p), S.One),
+    (Softmax(x + c, j), p),
+    (p / other_p, exp(x - s[a, l])),
+    (over_keys(p * (1 - p)), 1 - squares(x)),
+    (over_keys(Sum(p * other_p, (l, 1, n))) - squares(x), 1 - squares(x)),
+    (LogSumExp(x + c, j), c + LogSumExp(x, j)),
+    (log(p), x - LogSumExp(x, j)),
+    (Entropy(x, j), -over_keys(p * log(p))),
+    (Derivative(p, s[a, l]), p * (KroneckerDelta(j, l) - other_p)),
+    (Derivative(LogSumExp(x, j), s[a, l]), other_p),
+    (Derivative(LogSumExp(sigma * x, j), sigma), over_keys(x * Softmax(sigma * x, j))),
+    (Derivative(E(exp(sigma * x)), sigma), E(x * exp(sigma * x))),
+    (Derivative(score, q[a, i]), k[j, i]),
+    (Sum(KroneckerDelta(j, l) * x, (l, 1, n)), x),
+    (Sum(i, (i, 1, d)), d * (d + 1) / 2),
+    (Sum(i**3, (i, 1, d)), d**2 * (d + 1) ** 2 / 4),
+    (Sum(1 / (i * (i + 1)), (i, 1, d)), d / (d + 1)),
+    (Sum(x + 1, (j, 1, n)) * m, m * n + m * over_keys(x)),
+    (sqrt(d) * sqrt(sigma**2 * d), d * sigma),
+    (exp(log(d) / 2), sqrt(d)),
+    (log(6 * n / d), log(2) + log(3) + log(n) - log(d)),
+    ((d**alpha) ** 2 / d, d ** (2 * alpha - 1)),
+    (Abs(c) * sign(c), c),
+    (Max(c, t) + Min(c, t), c + t),
+    (Max(c, t) * Min(c, t), c * t),
+    (gamma(d / 2 + 1), d * gamma(d / 2) / 2),
+    (gamma((d + 1) / 2) * gamma(d / 2), 2 ** (1 - d) * sqrt(pi) * gamma(d)),
+    (factorial(n), n * factorial(n - 1)),
+    (sin(2 * c), 2 * sin(c) * cos(c)),
+    (tanh(c), (1 - exp(-2 * c)) / (1 + exp(-2 * c))),
+    (Integral(2 * exp(-(c**2)) + c, (c, -oo, oo)), 2 * Integral(exp(-(c**2)), (c, -oo, oo)) + Integral(c, (c, -oo, oo))),
+    (Largest(x, j) + Quantile(score, Rational(1, 2)) * 2, 2 * Quantile(score, Rational(2, 4)) + Largest(x, j)),
+    (Indicator(x) ** 2, Indicator(x)),
+]
+"""Right lines that need no law."""
+
+MOMENTS: list[tuple[Any, Any, Any]] = [
+    (E(score), d * E(component), GENERAL),
+    (E(component), E(q[a, i]) * E(k[j, i]), GENERAL),
+    (E(score**2) - E(score) ** 2, d * E(q[a, i] ** 2) * E(k[j, i] ** 2) - d * (E(q[a, i]) * E(k[j, i])) ** 2, GENERAL),
+    (Var(score), d, STANDARD),
+    (Var(score), d * sigma_q**2 * sigma_k**2, CENTRED),
+    (Var(score), d * ((mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2) - mu_q**2 * mu_k**2), GENERAL),
+    (Var(score / sqrt(d)), S.One, STANDARD),
+    (Var(score * d**-alpha), d ** (1 - 2 * alpha), STANDARD),
+    (E(score**4) / Var(score) ** 2, 3 + (kappa_q * kappa_k - 3) / d, FOUR),
+    (E(over_keys(score**2)) / n, d, STANDARD),
+    (Cov(score_of(a, j), score_of(a, l)), S.Zero, STANDARD),
+    (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2), d * (kappa_k - 1), FOUR),
+    (E(ESTIMATOR), Var(Dot(y, j, y, l)) * (1 - 2 * (sigma**2 + 2 * (N - 1) * mu**2) / (N * (N - 1) * (sigma**2 + 2 * mu**2))), SHARED),
+    (E(squares(x)), n * E(p**2), NORMAL_ROWS),
+    (E(p), 1 / n, NORMAL_ROWS),
+    (E(exp(q[a, i] + k[j, i])), E(exp(q[a, i])) * E(exp(k[j, i])), STANDARD),
+]
+"""Right lines under laws."""
+
+
+def refused(check: LineCheck, before: Any, after: Any) -> str:
+    """Return why a line is refused; empty where it is accepted."""
+    try:
+        check.decide(sympify(before), sympify(after), "=")
+    except StepError as error:
+        assert "\n" not in str(error)
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(("before", "after"), ALGEBRA)
+def test_algebra_accepts_what_is_written_otherwise(before: Any, after: Any) -> None:
+    """Identities of means, softmax, sums, roots, derivatives and special functions are decided."""
+    assert refused(algebra, before, after) == ""
+
+
+@pytest.mark.parametrize(("before", "after", "laws"), MOMENTS)
+def test_moments_accept_equal_values(before: Any, after: Any, laws: Any) -> None:
+    """Lines of the chapters on raw scores and scaling are decided under their laws."""
+    assert refused(moments(laws), before, after) == ""
+
+
+def spoiled(line: Any) -> list[Any]:
+    """Return a line with a factor, a sign, a term or a size that is wrong."""
+    line = sympify(line)
+    wrong = [2 * line, -line, line + Rational(1, 100), line + (d - 1) * (d - 2) * (d - 3) * (d - 4), line * n / d]
+    wrong.append(line + (d - n) * (d - 3) * (n - 4) + (d - n - 1) * (n - d - 1))
+    if isinstance(line, Add):
+        wrong += [line - term for term in line.args]
+        wrong += [line - 2 * term for term in line.args]
+    if isinstance(line, Mul):
+        wrong += [line / term for term in line.args if term != 1]
+    if line.has(n) and line.has(d):
+        wrong.append(line.xreplace({n: d, d: n}))
+    wrong += [line.xreplace({number: number + 1}) for number in line.atoms(Rational) if number.q == 2]
+    return [other for other in wrong if other != line]
+
+
+SPOILED = [(algebra, before, wrong) for before, after in ALGEBRA for wrong in spoiled(after)] + [
+    (moments(laws), before, wrong) for before, after, laws in MOMENTS for wrong in spoiled(after)
+]
+
+
+@given(st.sampled_from(SPOILED))
+@settings(max_examples=60, deadline=None)
+def test_no_spoiled_line_is_accepted(line: tuple[LineCheck, Any, Any]) -> None:
+    """A wrong factor, sign, term, size, or polynomial that vanishes at small sizes: none passes."""
+    check, before, wrong = line
+    if not same_value(check, wrong, before):
+        assert refused(check, before, wrong)
+
+
+def same_value(check: LineCheck, wrong: Any, before: Any) -> bool:
+    """Return whether a spoiled line is right all the same: 0, or exchanged sizes in a symmetric expression."""
+    return any(
+        wrong == after
+        for start, after, *_ in (*ALGEBRA, *MOMENTS)
+        if start == before
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", SPOILED)
+def test_no_spoiled_line_at_all_is_accepted(line: tuple[LineCheck, Any, Any]) -> None:
+    """The whole of the table."""
+    check, before, wrong = line
+    if not same_value(check, wrong, before):
+        assert refused(check, before, wrong)

@@ -1,0 +1,240 @@
+"""The grammar of questions: what can be asked, what it means, and how mistakes are answered."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sympy import Abs, Expr, Rational, S, exp, log, pi, sqrt
+
+from verify.symbolic.grammar import QuestionError, parse, parse_formula
+from verify.symbolic.notation import plain
+from verify.symbolic.vocabulary import (
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Indicator,
+    Largest,
+    LogSumExp,
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    d,
+    i,
+    j,
+    k,
+    l,
+    n,
+    over_keys,
+    q,
+    score,
+    score_of,
+    squares,
+)
+
+scaled = score / sqrt(d)
+p = Softmax(score, j)
+mean = E(score)
+
+MEANINGS: list[tuple[str, Any]] = [
+    ("Var(q·k)", Var(score)),
+    ("Var(q.k)", Var(score)),
+    ("Var ( q * k )", Var(score)),
+    ("Var(score)", Var(score)),
+    ("Var(q·k/√d_k)", Var(scaled)),
+    ("Var(score/sqrt(d))", Var(scaled)),
+    ("Var(d^(-1/3) q·k)", Var(d ** Rational(-1, 3) * score)),
+    ("E(|q·k|)", E(Abs(score))),
+    ("E[(q·k)²] − E[q·k]²", E(score**2) - mean**2),
+    ("E(score**4)/Var(score)^2", E(score**4) / Var(score) ** 2),
+    ("sd(q·k)", sqrt(Var(score))),
+    ("E(sum(p^2))", E(squares(score))),
+    ("E[Σ_j p_j²]", E(squares(score))),
+    ("1/E(sum(p_scaled^2))", 1 / E(squares(scaled))),
+    ("E(max(p))", E(Largest(p, j))),
+    ("E(max_j q·k_j)", E(Largest(score, j))),
+    ("log(n) - E(H)", log(n) - E(Entropy(score, j))),
+    ("E(H_scaled)", E(Entropy(scaled, j))),
+    ("E[H(q·k/√d_k)]", E(Entropy(scaled, j))),
+    ("E(logsumexp(q·k))", E(LogSumExp(score, j))),
+    ("E(log(sum(exp(q·k))))", E(LogSumExp(score, j))),
+    ("E(sum(p*log(p)))", E(over_keys(p * log(p)))),
+    ("Var(sum(p q·k))", Var(over_keys(p * score))),
+    ("E(sum(p*sum(p^2)))", E(over_keys(p * over_keys(Softmax(score_of(a, l), l) ** 2, l)))),
+    ("P(q·k > 2 sqrt(d_k))", E(Indicator(score - 2 * sqrt(d)))),
+    ("P(q·k_j < q·k_l)", E(Indicator(score_of(a, l) - score))),
+    ("Cov(q·k_j, q·k_l)", Cov(score, score_of(a, l))),
+    ("median(|q·k|)", Quantile(Abs(score), S.Half)),
+    ("quantile(q·k, 0.95)", Quantile(score, Rational(19, 20))),
+    ("E(|k|^2)", E(Dot(k, j, k, j))),
+    ("E(q_i^4)", E(q[a, i] ** 4)),
+    ("E(p)", E(p)),
+    ("E(exp(-q·k))/2", E(exp(-score)) / 2),
+    ("2 E(-p^2 n(n-1))", 2 * E(-(p**2) * n * (n - 1))),
+    ("2^3^2 E(p)", 512 * E(p)),
+    ("-E(p)^2", -(E(p) ** 2)),
+]
+
+
+@pytest.mark.parametrize(("text", "meaning"), MEANINGS)
+def test_question_means_an_expression(text: str, meaning: Expr) -> None:
+    """A question is read as the expression that a claim would write."""
+    assert parse(text) == meaning
+
+
+def test_kurtosis_and_skewness_are_of_the_standardized() -> None:
+    """Kurtosis and skewness are the fourth and third moments of the standardized, as for a fair 0 or 1."""
+    given_share = {E(score**power): S.Half for power in range(1, 5)} | {
+        E(score): S.Half,
+        Var(score): S(1) / 4,
+    }
+    assert parse("kurtosis(q·k)").xreplace(given_share) == 1
+    assert parse("skewness(q·k)").xreplace(given_share) == 0
+
+
+NUMBERS = st.integers(1, 9).map(str) | st.sampled_from(["d_k", "n", "0.5", "sqrt(d_k)", "q·k", "p_scaled"])
+SUMS = st.recursive(
+    NUMBERS,
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(
+            lambda parts: "({}{}{})".format(*parts)
+        )
+        | inner.map(lambda text: f"exp(-{text})")
+        | inner.map(lambda text: f"|{text}|")
+        | inner.map(lambda text: f"{text}^2")
+    ),
+    max_leaves=6,
+)
+
+
+@given(SUMS)
+def test_what_the_terminal_prints_is_read_as_the_same(inner: str) -> None:
+    """A question that is printed for the terminal and read again is the same question."""
+    try:
+        expression = parse(f"E({inner})")
+    except QuestionError:  # it divides by 0
+        return
+    assert parse(plain(expression)) == expression
+
+
+PRINTED_OTHERWISE = ("quantile(q·k, 0.95)", "E(sum(p*sum(p^2)))", "E(q_i^4)")
+"""Questions that the terminal shows with an index."""
+
+
+@pytest.mark.parametrize("text", [text for text, _ in MEANINGS if text not in PRINTED_OTHERWISE])
+def test_printed_questions_are_read_again(text: str) -> None:
+    """The printed form of every question above has the same meaning."""
+    assert parse(plain(parse(text))) == parse(text)
+
+
+MISTAKES = [
+    ("Var(q·m)", 4, "q is a vector: write q·k, |q| or q_i"),
+    ("Var(m)", 4, "no name 'm'"),
+    ("Vaar(q·k)", 0, "no function 'Vaar'; did you mean 'Var'?"),
+    ("E(score", 1, "this bracket is not closed"),
+    ("E(score))", 8, "this bracket was not opened"),
+    ("E(score]", 7, "] means nothing here"),
+    ("E(score +)", 9, "something is missing before )"),
+    ("E(* score)", 2, "something is missing before *"),
+    ("E(score) +", 10, "something is missing at the end"),
+    ("", 0, "something is missing at the end"),
+    ("E()", 2, "something is missing before )"),
+    ("q·k", 0, "q·k is random, and stands outside a mean; write E(…) or Var(…) around it"),
+    ("E(p) + p^2", 7, "p is random, and stands outside a mean"),
+    ("d_k + 1", 0, "nothing is averaged: write E(…) or Var(…)"),
+    ("E + 1", 0, "E needs a bracket: E(…)"),
+    ("E abs(q·k)", 0, "E needs a bracket"),
+    ("E(q)", 2, "q is a vector: write q·k, |q| or q_i"),
+    ("E(q·k, p)", 1, "E holds one expression, not 2"),
+    ("Cov(q·k)", 3, "Cov holds two expressions, not 1"),
+    ("quantile(q·k, 2)", 0, "a quantile's level is a number between 0 and 1"),
+    ("P(q·k)", 0, "P is of an event: write P(x > y) or P(x < y)"),
+    ("E(q·k > 1)", 6, "> means nothing here"),
+    ("E(q·k) > 1", 7, "a comparison stands in P(x > y) alone"),
+    ("E(q·k)/0", 6, "this divides by 0"),
+    ("E(q·k)/(1-1)", 6, "this divides by 0"),
+    ("E(q·k) 2", 7, "2 means nothing here"),
+    ("E(sqrt(-1) p)", 0, "takes a root of a negative number"),
+    ("E(sum(n))", 2, "nothing in sum depends on the key"),
+    ("E(sum(sum(sum(p))))", 10, "at most two sums over keys stand in each other"),
+    ("9^9^9^9 E(p)", 3, "a power of a number is at most 64"),
+    ("E(q·k) # note", 7, "# means nothing here"),
+    ("__import__('os')", 0, "_ means nothing here"),
+    ("E(" * 40 + "p" + ")" * 40, 61, "too many brackets in each other"),
+    ("E(p__class__)", 2, "no name 'p__class__'"),
+    ("E(lambda)", 2, "no name 'lambda'"),
+]
+
+
+@pytest.mark.parametrize(("text", "at", "problem"), MISTAKES)
+def test_mistakes_are_marked(text: str, at: int, problem: str) -> None:
+    """A question that cannot be read is answered with what is wrong, itself, and a mark at the place."""
+    with pytest.raises(QuestionError) as caught:
+        parse(text)
+    said, shown, mark = str(caught.value).split("\n")
+    assert problem in said
+    assert shown == f"  {text}"
+    assert mark.index("^") - 2 == at
+
+
+@pytest.mark.parametrize("text", ["E(p)\nE(p)", "E(p\x1b)", "E(" + "p+" * 400 + "p)"])
+def test_questions_are_one_short_line(text: str) -> None:
+    """What is no line, or too long, is refused without being shown."""
+    with pytest.raises(QuestionError, match="one line of at most 500 characters"):
+        parse(text)
+
+
+def assert_is_marked(message: str) -> None:
+    """Assert that a message ends with a mark."""
+    assert message.endswith("^")
+
+
+@given(st.text("EVarpqk·d_n0123()[]|+-*/^², .√Σ", max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """No text leads to another error than the one that says what is wrong with it."""
+    try:
+        assert parse(text).has(E, Var)
+    except QuestionError as error:
+        assert_is_marked(str(error))
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        ("7*d_k/144", 7 * d / 144),
+        ("d", d),
+        ("√(2 d_k/π)", sqrt(2 * d / pi)),
+        ("log(n)/2", log(n) / 2),
+        ("3", S(3)),
+    ],
+)
+def test_formulas_have_sizes_only(text: str, formula: Expr) -> None:
+    """A formula to compare with is of d_k, n and numbers."""
+    assert parse_formula(text) == formula
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x + 1", "a formula has d_k and n only, not x"),
+        ("m*d", "a formula has d_k and n only, not m"),
+        ("E(q·k)", "a formula has d_k and n only, not E"),
+        ("q·k", "a formula has d_k and n only, not q·k"),
+        ("|q|", "a formula has d_k and n only, not q"),
+        ("d/0", "this divides by 0"),
+        ("sqrt(-2)", "a root of a negative number"),
+        ("", "something is missing"),
+    ],
+)
+def test_formulas_with_other_symbols_are_refused(text: str, problem: str) -> None:
+    """A formula with what is random, or unknown, is refused in a line."""
+    with pytest.raises(QuestionError, match=problem.replace("?", r"\?").replace("·", ".")):
+        parse_formula(text)
+
+
+def test_numbers_are_exact() -> None:
+    """A decimal is the fraction it stands for, and e stands for nothing."""
+    assert parse("0.1 E(p) + 1e-3 E(p)") == Rational(101, 1000) * E(p)
+    assert parse("E(e^-p)") == E(exp(-p))

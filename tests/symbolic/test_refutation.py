@@ -1,0 +1,218 @@
+"""The second net finds where honest mistakes are false, and nothing where a line is true."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import (
+    Abs, Derivative, Eq, Expr, Integral, Limit, Max, Min, Rational, S, Sum, Symbol, besselk, cbrt, erf, exp, gamma,
+    log, oo, pi, sqrt, symbols, tanh,
+)  # fmt: skip
+
+from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.refutation import Counterexample, refute
+from verify.symbolic.vocabulary import (
+    CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E, Entropy, Family, Indicator,
+    Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k, mu_q, n, over_keys, q, s, score,
+    score_of, sigma, sigma_k, sigma_q, squares,
+)  # fmt: skip
+
+r, x = symbols("r x", real=True)
+t, c, w = symbols("t c w", positive=True)
+z = Symbol("z")
+p = Softmax(s[a, j], j)
+spread = sigma * s[a, j]
+second = Softmax(s[a, l], l)
+y = Family("y", d)
+gap = s[a, 1] - s[a, 2]
+fourth = Law("a fourth moment", (S.One, S.Zero, S.One, Symbol("m_3", real=True), Symbol("m_4", real=True)))
+WORN = Law("mean 0, variance 1 and kurtosis 1/2", (S.One, S.Zero, S.One, S.Zero, S.Half))
+
+Said = tuple[Any, str, Any, Any, tuple[Any, ...]]
+"""A line: both sides and how they stand, the laws, and the conditions."""
+
+
+def line(before: Any, relation: str, after: Any, laws: Any = None, *conditions: Any) -> Said:
+    """Return a line of a table."""
+    return before, relation, after, laws, conditions
+
+
+MISTAKES: dict[str, tuple[Said, Said]] = {
+    "twice the variance": (line(Var(score), "=", 2 * d, STANDARD), line(Var(score), "=", d, STANDARD)),
+    "means forgotten": (
+        line(Var(score), "=", d * sigma_q**2 * sigma_k**2, GENERAL),
+        line(
+            Var(score), "=",
+            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2), GENERAL,
+        ),
+    ),
+    "kurtosis of any law": (
+        line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, STANDARD),
+        line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, NORMAL_COMPONENTS),
+    ),
+    "third moment of any law": (
+        line(E(score**3), "=", 0, STANDARD), line(E(score**3), "=", 0, NORMAL_COMPONENTS),
+    ),
+    "Stein for any law": (
+        line(E(y[1] ** 4), "=", 3 * E(y[1] ** 2), {y: UNIT}),
+        line(E(y[1] ** 4), "=", 3 * E(y[1] ** 2), {y: NORMAL_ROWS[s]}),
+    ),
+    "keys of one query are independent": (
+        line(Cov(score_of(a, j) ** 2, score_of(a, l) ** 2), "=", 0, NORMAL_COMPONENTS),
+        line(Cov(score_of(a, j), score_of(a, l)), "=", 0, NORMAL_COMPONENTS),
+    ),
+    "self score": (
+        line(Var(Dot(q, a, q, a)), "=", d, NORMAL_COMPONENTS), line(Var(Dot(q, a, q, a)), "=", 2 * d, NORMAL_COMPONENTS),
+    ),
+    "mean of a root": (
+        line(E(Abs(score)), "=", sqrt(E(score**2)), STANDARD), line(E(Abs(score)), "≤", sqrt(E(score**2)), STANDARD),
+    ),
+    "mean size by the deviation": (
+        line(E(Abs(score)), "=", sqrt(2 * d / pi), NORMAL_COMPONENTS),
+        line(E(Abs(score)), "=", 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), NORMAL_COMPONENTS),
+    ),
+    "n for d": (line(Var(score), "=", n, STANDARD), line(Var(score), "=", d, STANDARD)),
+    "keys counted as queries": (line(E(over_keys(p)), "=", m / n), line(E(over_keys(p)), "=", 1)),
+    "variance scaled once": (
+        line(Var(score / t), "=", d * sigma_q**2 * sigma_k**2 / t, CENTRED),
+        line(Var(score / t), "=", d * sigma_q**2 * sigma_k**2 / t**2, CENTRED),
+    ),
+    "exponent two hundredths off": (
+        line(Var(score / t), "=", d / t ** Rational(101, 50), STANDARD), line(Var(score / t), "=", d / t**2, STANDARD),
+    ),
+    "no such kurtosis": (
+        line(E(score**4), "=", 3 * d**2 - Rational(11, 4) * d, {q: WORN, k: WORN}),
+        line(E(y[1] ** 3) ** 2 + 1, "≤", E(y[1] ** 4), {y: fourth}),
+    ),
+    "negative variance": (
+        line(Var(score), "=", -d, {q: Law("", (S.One, S.Zero, -S.One)), k: UNIT}),
+        line(Var(score), "=", 0, {q: Law("", (S.One, S.Zero, S.Zero)), k: UNIT}),
+    ),
+    "given the query": (
+        line(Var(score), "=", Dot(q, a, q, a) ** 2, {k: UNIT}), line(Var(score), "=", Dot(q, a, q, a), {k: UNIT}),
+    ),
+    "ratio turned round": (
+        line(p / second, "=", exp(s[a, l] - s[a, j])), line(p / second, "=", exp(s[a, j] - s[a, l])),
+    ),
+    "squares sum to one": (line(squares(s[a, j]), "=", 1), line(squares(s[a, j]), "≤", 1)),
+    "squares below one for one key": (
+        line(squares(s[a, j]), "<", 1), line(squares(s[a, j]), "<", 1, None, n >= 2),
+    ),
+    "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
+    "entropy nearly full": (
+        line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)), line(Entropy(s[a, j], j), "≤", log(n)),
+    ),
+    "entropy without the scores": (
+        line(Entropy(s[a, j], j), "=", LogSumExp(s[a, j], j)),
+        line(Entropy(s[a, j], j), "=", LogSumExp(s[a, j], j) - over_keys(p * s[a, j])),
+    ),
+    "σ for σ² in the entropy": (
+        line(E(Entropy(spread, j)), "≥", log(n) - sigma / 2, NORMAL_ROWS),
+        line(E(Entropy(spread, j)), "≥", log(n) - sigma**2 / 2, NORMAL_ROWS),
+    ),
+    "growth of the entropy": (
+        line(E(LogSumExp(spread, j)), "≥", log(n) + Rational(515, 1000) * sigma**2 * E(1 - squares(spread)), NORMAL_ROWS),
+        line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 * E(1 - squares(spread)) / 2, NORMAL_ROWS),
+    ),
+    "Stein without σ²": (
+        line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)), NORMAL_ROWS),
+        line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)) / sigma**2, NORMAL_ROWS),
+    ),
+    "log of a mean": (
+        line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 / 2, NORMAL_ROWS),
+        line(E(LogSumExp(spread, j)), "≤", log(n) + sigma**2 / 2, NORMAL_ROWS),
+    ),
+    "largest of two": (
+        line(E(Max(s[a, 1], s[a, 2])), "=", sqrt(2 / pi), NORMAL_ROWS),
+        line(E(Max(s[a, 1], s[a, 2])), "≤", sqrt(2 * log(2)), NORMAL_ROWS, n >= 2),
+    ),
+    "saturation of two keys": (
+        line(E(Softmax(spread, j) * (1 - Softmax(spread, j))), "≥", 1 / (2 * sigma * sqrt(pi)), NORMAL_ROWS, Eq(n, 2)),
+        line(E(Softmax(spread, j) * (1 - Softmax(spread, j))), "≤", 1 / (2 * sigma * sqrt(pi)), NORMAL_ROWS, Eq(n, 2)),
+    ),
+    "logistic slope": (
+        line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (1 + exp(x) + exp(-x))),
+        line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (2 + exp(x) + exp(-x))),
+    ),
+    "off by one in a sum": (
+        line(Sum(j, (j, 1, n)), "=", n * (n - 1) / 2), line(Sum(j, (j, 1, n)), "=", n * (n + 1) / 2),
+    ),
+    "cubes": (
+        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 3), line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 2),
+    ),
+    "growing dot products": (
+        line(Sum(i * (i + 2), (i, 1, n)), "=", n * (n + 1) * (2 * n + 1) / 6),
+        line(Sum(i * (i + 2), (i, 1, n)), "=", n * (n + 1) * (2 * n + 7) / 6),
+    ),
+    "right up to three": (line(2**n, "=", n**2 - n + 2), line(2**n, "≥", n + 1)),
+    "almost twenty": (line(exp(pi) - pi + r, "=", 20 + r), line(exp(pi) - pi + r, "≤", 20 + r)),
+    "one dimension": (line(0, "<", d - 1), line(0, "<", d - 1, None, d >= 2)),
+    "closed end": (line(0, "<", 1 - r, None, r >= 0, r <= 1), line(0, "≤", 1 - r, None, r >= 0, r <= 1)),
+    "beyond the range": (line(r**2, "≤", r, None, r >= 0, r <= 2), line(r**2, "≤", r, None, r >= 0, r <= 1)),
+    "root of a square": (line(sqrt(r**2 + 2 * r + 1), "=", r + 1), line(sqrt((t + 1) ** 2), "=", t + 1)),
+    "root of an exponential": (line(sqrt(exp(z)), "=", exp(z / 2)), line(sqrt(exp(r)), "=", exp(r / 2))),
+    "cube root": (line(cbrt(r**3), "=", r), line(cbrt(t**3), "=", t)),
+    "cap": (
+        line(r**2 - tanh(r) ** 2, "≤", Rational(65, 100) * r**4), line(r**2 - tanh(r) ** 2, "≤", 2 * r**4 / 3),
+    ),
+    "derivative of a weight": (
+        line(Derivative(p, s[a, j]), "=", p), line(Derivative(p, s[a, j]), "=", p * (1 - p)),
+    ),
+    "twice a Gaussian integral": (
+        line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t)),
+        line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t) / 2),
+    ),
+    "gamma shifted": (
+        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t)), line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t + 1)),
+    ),
+    "integral without end": (
+        line(Integral(exp(w), (w, 0, oo)), "=", -1), line(Integral(exp(-w), (w, 0, oo)), "=", 1),
+    ),
+    "density of a score": (
+        line(Integral(2 * x * besselk(0, x) / pi, (x, 0, oo)), "=", 1),
+        line(Integral(2 * x * besselk(0, x) / pi, (x, 0, oo)), "=", 2 / pi),
+    ),
+    "two integrals": (
+        line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / t),
+        line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / (1 + t)),
+    ),
+    "normal law": (
+        line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 - erf(r / sqrt(2))) / 2),
+        line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 + erf(r / sqrt(2))) / 2),
+    ),
+    "leading term": (line((2 + 4 / d) / c**2, "~", 4 / c**2), line((2 + 4 / d) / c**2, "~", 2 / c**2)),
+    "lost solution": (
+        line(Eq(r**2 - r, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
+        line(Eq(2 * r - 2, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
+    ),
+    "freezing": (
+        line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
+        line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
+    ),
+    "an event and its opposite": (
+        line(E(Indicator(gap)), "=", 1 - E(Indicator(gap)), {s: UNIT}),
+        line(E(Indicator(gap)), "=", E(Indicator(-gap)), {s: UNIT}),
+    ),
+    "no law, and a product": (
+        line(E(s[a, 1] * s[a, 2]), "=", E(s[a, 1]) * E(s[a, 2])), line(E(s[a, 1] + s[a, 2]), "=", E(s[a, 1]) + E(s[a, 2])),
+    ),
+    "smaller of two": (line(Min(r, x), "=", (r + x) / 2), line(Min(r, x), "=", (r + x - Abs(r - x)) / 2)),
+}  # fmt: skip
+"""What an honest author might write, and the nearest true line."""
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_refuted_with_a_point(mistake: str) -> None:
+    """A false line is refuted, in one line that names a point."""
+    with pytest.raises(Counterexample) as caught:
+        refute(*MISTAKES[mistake][0])
+    assert "\n" not in str(caught.value)
+    assert any(word in str(caught.value) for word in ("false", "does not", "no law", "not 1"))
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_its_true_neighbour_is_not(mistake: str) -> None:
+    """The nearest true line is evaluated somewhere, and refuted nowhere."""
+    assert refute(*MISTAKES[mistake][1])

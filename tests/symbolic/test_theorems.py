@@ -1,0 +1,120 @@
+"""The table of cited theorems, and what is checked of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
+
+from verify.errors import ClaimError
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, StepError, Theorem
+from verify.symbolic.theorems import THEOREMS, cited, is_normal
+from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,
+    n, normal, over_keys, q, s, score, sigma, squares,
+)  # fmt: skip
+
+x, c = symbols("x c", real=True)
+w = Symbol("w", positive=True)
+row = sigma * s[a, j]
+LENGTH = over_keys(q[a, i] ** 2, i).xreplace({n: d})
+
+
+def refused(check: LineCheck, before: Any, after: Any, relation: Any = "=") -> str:
+    """Return why a check refuses a line."""
+    with pytest.raises(StepError) as caught:
+        check.decide(S(before), S(after), relation)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_every_theorem_says_what_and_where(name: str) -> None:
+    """A theorem has a statement, conditions, and a source with a year; its address is one."""
+    theorem = THEOREMS[name]
+    assert theorem.says.endswith(".")
+    assert theorem.conditions.endswith(".")
+    assert any(part.strip("(),").isdigit() for part in theorem.source.split()) or "NIST" in theorem.source
+    assert theorem.url is None or theorem.url.startswith("https://")
+
+
+def test_names_of_theorems_differ() -> None:
+    """What is printed tells theorems apart."""
+    assert len({theorem.name for theorem in THEOREMS.values()}) == len(THEOREMS)
+
+
+def test_stein_needs_a_normal_law() -> None:
+    """Integration by parts is for normal scores, and an equation; unit variance is not enough."""
+    before, after = E(over_keys(Softmax(row, j) * row)), sigma**2 * (1 - E(squares(row)))
+    cited("stein", laws=NORMAL_ROWS).decide(before, after, "=")
+    assert "normal law" in refused(cited("stein"), before, after)
+    assert "normal law" in refused(cited("stein", laws={s: UNIT}), before, after)
+    assert "normal law" in refused(cited("stein", laws={k: normal()}), before, after)
+    assert "equation" in refused(cited("stein", laws=NORMAL_ROWS), before, after, "≤")
+
+
+def test_the_maximum_is_bounded_from_above() -> None:
+    """The expected maximum is below the bound, of whatever sign; never above it."""
+    most, bound = E(Largest(row, j)) / sigma**2, sqrt(2 * log(n)) / sigma
+    check = cited("normal maximum", laws=NORMAL_ROWS)
+    check.decide(most, bound, "≤")
+    check.decide(bound, most, "≥")
+    check.decide(-most, -bound, "≥")
+    assert "inequality" in refused(check, most, bound, "=")
+    assert "from above" in refused(check, most, bound, "≥")
+    assert "from above" in refused(check, 1 - most, 1 - bound, "≤")
+    assert "does not read so" in refused(check, most, 2 * most, "≤")
+
+
+def test_jensen_goes_the_way_the_function_bends() -> None:
+    """The mean length is below the root of the mean square, and never above it."""
+    inside, outside = E(sqrt(LENGTH)), sqrt(E(LENGTH))
+    cited("jensen").decide(inside, outside, "≤")
+    cited("jensen").decide(outside, inside, "≥")
+    assert "concave" in refused(cited("jensen"), inside, outside, "≥")
+    assert "concave" in refused(cited("jensen"), outside, inside, "≤")
+    cited("jensen").decide(exp(E(score)), E(exp(score)), "≤")
+    assert "convex" in refused(cited("jensen"), exp(E(score)), E(exp(score)), "≥")
+    assert "inequality" in refused(cited("jensen"), exp(E(score)), E(exp(score)))
+
+
+def test_limits_are_no_equations_of_finite_sizes() -> None:
+    """The central limit theorem is for a Limit, the delta method for a leading term."""
+    below, phi = E(Indicator(x - score / sqrt(d))), Symbol("Phi")
+    cited("central limit", laws=STANDARD).decide(Limit(below, d, oo), phi, "=")
+    assert "Limit" in refused(cited("central limit", laws=STANDARD), below, phi)
+    cited("delta method", laws=NORMAL_COMPONENTS).decide(below - phi, phi / d, "~")
+    assert "~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
+
+
+def test_the_lines_of_the_catalogue_are_taken() -> None:
+    """Cited lines of chapters 1 to 3 in the words of the vocabulary."""
+    for name, before, after, relation in (
+        ("conditioning", E(exp(I * c * q[a, i] * k[j, i])), E(exp(-(c**2) * q[a, i] ** 2 / 2)), "="),
+        ("independence", E(exp(I * c * score)), E(exp(I * c * q[a, i] * k[j, i])) ** d, "="),
+        ("change of measure", E(exp(s[a, j])), exp(S.Half), "="),
+        ("interpolation", E(LogSumExp(row, j)), log(n) + sigma**2 * (1 - E(squares(row))) / 2, "≥"),
+        ("normal combination", E((s[a, 1] - s[a, 2]) ** 2), 2 * E(s[a, 1] ** 2), "="),
+        ("chi-square", E(1 / sqrt(LENGTH)),
+         Integral(w ** (d / 2 - 1) * exp(-w / 2) / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)), "="),
+    ):  # fmt: skip
+        cited(name, laws={**NORMAL_COMPONENTS, **NORMAL_ROWS}).decide(before, after, relation)
+
+
+def test_a_normal_law_is_told_by_all_its_moments() -> None:
+    """A law is normal with every mean and deviation, and no other that shares its first moments is."""
+    assert is_normal(normal(c, sigma))
+    assert not is_normal(UNIT)
+
+
+def test_what_is_cited_is_known_to_the_derivation() -> None:
+    """A chain knows its theorems; one of another name is refused with a suggestion."""
+    own = Theorem("mine", "It holds.", "Always.", "A. Author, A Book, 2020")
+    check = cited(own, assumes=("the weather is fine",))
+    assert Derivation.of(Chain(x, Line(c, "so it is", check))).cited == (own,)
+    assert check.assumes == ("the weather is fine",)
+    assert check.words == "mine"
+    with pytest.raises(ClaimError, match="stein"):
+        cited("steim")
+    assert THEOREMS["stein"].url == "https://doi.org/10.1214/aos/1176345632"

@@ -1,0 +1,467 @@
+"""Integrals, limits, leading terms, derivatives and equivalent equations.
+
+SymPy carries out what it can, and the conditions that it returns have to be given. Where it has no closed
+form, the author's is taken by its derivative (``integral(primitive)``) or compared to 30 digits
+(``numerically``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import mpmath
+from sympy import (
+    Derivative,
+    Dummy,
+    Eq,
+    Float,
+    Integral,
+    Limit,
+    Piecewise,
+    Rational,
+    S,
+    Subs,
+    Symbol,
+    cancel,
+    exp,
+    expand,
+    expand_log,
+    gamma,
+    lambdify,
+    log,
+    oo,
+    pi,
+    simplify,
+)
+from sympy import limit as sympy_limit
+
+from verify.symbolic.bounds import equal, said, slope
+from verify.symbolic.chains import Chain, LineCheck, Relation, StepError
+from verify.symbolic.modular import decide_equality
+from verify.symbolic.signs import Signs
+from verify.symbolic.vocabulary import families_of
+
+POINTS = 3
+"""At how many points of their parameters numbers are compared."""
+
+CONDITION_POINTS = 40
+"""At how many points a condition of SymPy's is asked."""
+
+
+@dataclass(frozen=True)
+class _Given(LineCheck):
+    """A check of lines that are equal where the ``given`` inequalities hold."""
+
+    given: tuple[Any, ...] = ()
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return said(self.given)
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation != "=":
+            raise StepError(f"the line is related by {relation}, but this check is for =")
+        self.compare(before, after)
+
+    def compare(self, before: Any, after: Any) -> None:
+        """Return where the two are equal, and raise StepError elsewhere."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class _Integral(_Given):
+    """Integrals, by a primitive or by SymPy's own rules."""
+
+    primitive: Any = None
+    words = "integration"
+
+    def compare(self, before: Any, after: Any) -> None:
+        integrals = list(outermost(before, Integral))
+        if self.primitive is not None:
+            if len(integrals) != 1 or len(integrals[0].limits) != 1:
+                raise StepError("a primitive is for a line with one integral before it, over one variable")
+            values = {integrals[0]: self._rise(integrals[0])}
+            _same(before.xreplace(values), after)
+            return
+        if not integrals and not after.has(Integral):
+            raise StepError("there is no integral in the line before; use algebra")
+        _same(*(self._carried_out(side) for side in (before, after)))
+
+    def _rise(self, integral: Any) -> Any:
+        """Return what the primitive rises by; it has the integrand as its derivative, and nowhere jumps."""
+        variable, low, high = integral.limits[0]
+        try:
+            decide_equality(self.primitive.diff(variable), integral.function)
+        except StepError as error:
+            raise StepError(f"the derivative of {self.primitive} is not the integrand: {error}") from error
+        rise = sympy_limit(self.primitive, variable, high, "-") - sympy_limit(
+            self.primitive, variable, low, "+"
+        )
+        if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
+            raise StepError(f"{integral} does not converge: its primitive rises by {rise}")
+        # A primitive that jumps within the limits has the right derivative and the wrong rise.
+        _agree(integral, rise, self.given, digits=10)
+        return rise
+
+    def _carried_out(self, side: Any) -> Any:
+        """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
+        values = {}
+        for integral in outermost(side, Integral):
+            value = integral.doit()
+            for pieces in value.atoms(Piecewise):
+                closed, condition = pieces.args[0]
+                _require(condition, integral, self.given)
+                value = value.xreplace({pieces: closed})
+            if value.has(Integral):
+                raise StepError(
+                    f"SymPy has no closed form of {integral}; give a primitive, or use numerically()"
+                )
+            if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
+                raise StepError(f"{integral} does not converge: SymPy gives {value}")
+            values[integral] = value
+        return side.xreplace(values)
+
+
+def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are equal once their integrals are carried out.
+
+    Args:
+        primitive: The author's primitive of the one integral before; by default SymPy integrates.
+        given: Inequalities under which the integral is what it is, such as ``(d > 2,)``.
+
+    Example:
+        >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
+    """
+    return _Integral(given, primitive)
+
+
+@dataclass(frozen=True)
+class _Numerically(_Given):
+    """Closed forms of integrals and limits, compared as numbers."""
+
+    digits: int = 30
+
+    @property
+    def words(self) -> str:
+        return f"equal to {self.digits} digits at {POINTS} points"
+
+    def compare(self, before: Any, after: Any) -> None:
+        _agree(before, after, self.given, self.digits)
+
+
+def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are the same numbers at several points; for integrals and limits."""
+    return _Numerically(given, digits)
+
+
+@dataclass(frozen=True)
+class _CarriedOut(_Given):
+    """Limits, or derivatives, carried out by SymPy."""
+
+    kinds: tuple[Any, ...] = ()
+    words: str = ""  # type: ignore[assignment]  # a field where others have a property
+
+    def compare(self, before: Any, after: Any) -> None:
+        if not before.has(*self.kinds) and not after.has(*self.kinds):
+            raise StepError(f"there is no {self.kinds[0].__name__.lower()} in either line; use algebra")
+        sides = [_without(side, self.kinds) for side in (before, after)]
+        for side in sides:
+            if side.has(*self.kinds):
+                raise StepError(f"SymPy does not carry out {side}; use numerically()")
+        _same(*sides)
+
+
+def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are equal once each ``Limit`` in them is carried out by SymPy."""
+    return _CarriedOut(given, (Limit,), "limit")
+
+
+def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are equal once each ``Derivative``, also at a point (``Subs``), is carried out.
+
+    Example:
+        >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
+        >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
+    """
+    return _CarriedOut(given, (Derivative, Subs), "differentiation")
+
+
+@dataclass(frozen=True)
+class _Leading(LineCheck):
+    """That this line is the leading term of the one before."""
+
+    variable: Any
+    to: Any
+    words = "the quotient tends to 1"
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation != "~":
+            raise StepError(f"a leading term is related by ~, not by {relation}")
+        if before == 0 or after == 0:
+            raise StepError("0 has no leading term")
+        try:
+            value = _tends(before / after, self.variable, self.to)
+        except StepError:
+            _agree(Limit(before / after, self.variable, self.to), S.One, (), digits=10)
+            return
+        if value != 1:
+            raise StepError(f"before/after tends to {value}, not to 1, as {self.variable} tends to {self.to}")
+
+
+def leading(variable: Any, to: Any = oo) -> LineCheck:
+    """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
+    return _Leading(variable, to)
+
+
+@dataclass(frozen=True)
+class _Between(_Given):
+    """A limit between two bounds that tend to one value."""
+
+    lower: Chain | None = field(default=None, hash=False)
+    upper: Chain | None = field(default=None, hash=False)
+    words = "it lies between two bounds that tend there"
+
+    def compare(self, before: Any, after: Any) -> None:
+        if not isinstance(before, Limit):
+            raise StepError("the line before has to be a Limit, of what lies between the bounds")
+        quantity, variable, to, _ = before.args
+        for chain, relations, side in ((self.lower, "≥>", "below"), (self.upper, "≤<", "above")):
+            assert chain is not None  # noqa: S101 - the door gives both
+            _hold(chain)
+            turned = chain.relation in "≤≥<>" and chain.relation not in relations
+            start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
+            if chain.relation not in "≤<≥>" or not equal(start, quantity):
+                raise StepError(f"{chain.title or chain.name}: it does not bound {quantity} from {side}")
+            for condition in chain.given:
+                if (
+                    variable in condition.free_symbols
+                    and not _tends(condition.gts - condition.lts, variable, to).is_extended_positive
+                ):
+                    raise StepError(f"that {condition} holds in the end is not visible")
+            value = _tends(end, variable, to)
+            if not equal(value, after):
+                raise StepError(f"the bound from {side} tends to {value}, not to {after}")
+
+
+def between(lower: Chain, upper: Chain) -> LineCheck:
+    """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
+    return _Between((), lower, upper)
+
+
+@dataclass(frozen=True)
+class _Equivalent(LineCheck):
+    """That two equations say the same."""
+
+    by: Any = None
+    given: tuple[Any, ...] = ()
+    words = "equivalent equations"
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return said(self.given)
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):
+            raise StepError("this check is for two equations, related by ⇔")
+        signs = Signs(self.given)
+        if self.by is None:
+            self._multiple(before, after, signs)
+        elif isinstance(self.by, Symbol):
+            self._solved(self.by, before, after, signs)
+        else:
+            self._applied(before, after, signs)
+
+    def _multiple(self, before: Any, after: Any, signs: Signs) -> None:
+        """The gaps between the sides are multiples of each other by what is visibly not 0."""
+        gaps = before.lhs - before.rhs, after.lhs - after.rhs
+        quotient = cancel(expand(gaps[0]) / expand(gaps[1]))
+        if not equal(quotient * gaps[1], gaps[0]) or not (
+            signs.positive(quotient) or signs.positive(-quotient)
+        ):
+            raise StepError(
+                f"the gaps between their sides have the quotient {quotient}, which may be 0 or infinite"
+            )
+
+    def _solved(self, symbol: Any, before: Any, after: Any, signs: Signs) -> None:
+        """The gap vanishes at the solution and goes one way."""
+        value = after.rhs
+        if after.lhs != symbol or value.has(symbol):
+            raise StepError(f"solved for {symbol}, the line reads {symbol} = …")
+        inside = (not symbol.is_positive or signs.positive(value)) and (
+            not symbol.is_real or signs.real(value)
+        )
+        if not inside:
+            raise StepError(f"that {value} is a value that {symbol} may have is not visible")
+        gap = before.lhs - before.rhs
+        if not equal(gap.xreplace({symbol: value}), S.Zero) and simplify(gap.subs(symbol, value)) != 0:
+            raise StepError(f"{value} does not solve it")
+        if slope(gap, symbol, signs, strict=True) == 0:
+            raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
+
+    def _applied(self, before: Any, after: Any, signs: Signs) -> None:
+        """One equation is the other with a strictly monotone function of both sides."""
+        for inner, outer in ((before, after), (after, before)):
+            if all(equal(self.by(x), y) for x, y in zip(inner.args, outer.args, strict=True)):
+                hole = Dummy("X", real=True, positive=all(map(signs.positive, inner.args)) or None)
+                if slope(self.by(hole), hole, signs, strict=True) != 0:
+                    return
+                raise StepError(
+                    f"{self.by(hole)} does not visibly go one way, so it may make different sides alike"
+                )
+        raise StepError("neither equation is the other with this function of both its sides")
+
+
+def equivalent(by: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that two equations have the same solutions, related by ⇔.
+
+    Args:
+        by: A symbol that the second is solved for; or a function of both sides, as ``log``; by default one
+            gap between the sides is a visibly positive or negative multiple of the other.
+        given: Inequalities that it needs, such as ``(n > 1,)``.
+    """
+    return _Equivalent(by, given)
+
+
+# ---- what they share -------------------------------------------------------------------------------------
+
+
+def _same(before: Any, after: Any) -> None:
+    """Raise StepError where two sides are not equal, by algebra or by SymPy's rules for special functions."""
+    try:
+        decide_equality(before, after)
+    except StepError as error:
+        if simplify(before - after) != 0:
+            raise StepError(f"carried out, it is {before}, and this line {after}: {error}") from error
+
+
+def _hold(chain: Chain) -> None:
+    for number, line in enumerate(chain.checked, 1):
+        if not line.holds:
+            raise StepError(f"{chain.title or chain.name}: line {number} does not hold: {line.problem}")
+
+
+def _tends(x: Any, variable: Any, to: Any) -> Any:
+    """Return SymPy's limit of an expression, as of a real variable."""
+    moving = Dummy(variable.name, positive=True)
+    x = x.xreplace({variable: moving})
+    try:
+        if (
+            to == oo
+            and x.is_positive
+            and all(sympy_limit(*part.args, moving, oo) == oo for part in x.atoms(gamma))
+        ):
+            # Stirling's formula (DLMF 5.11.1) spares SymPy a series of gamma functions.
+            value = exp(
+                sympy_limit(expand_log(log(x), force=True).replace(_log_gamma, _stirling), moving, oo)
+            )
+        else:
+            value = sympy_limit(x, moving, to)
+    except (NotImplementedError, ValueError, TypeError) as error:
+        raise StepError(f"SymPy does not know the limit of {x}") from error
+    if value.has(Limit, moving):
+        raise StepError(f"SymPy does not know the limit of {x}")
+    return value
+
+
+def _log_gamma(x: Any) -> bool:
+    return isinstance(x, log) and isinstance(x.args[0], gamma)
+
+
+def _stirling(x: Any) -> Any:
+    (z,) = x.args[0].args
+    return (z - S.Half) * log(z) - z + log(2 * pi) / 2 + 1 / (12 * z)
+
+
+def _without(x: Any, kinds: tuple[Any, ...]) -> Any:
+    if Limit not in kinds:
+        return x.doit()
+    return x.xreplace({part: _tends(*part.args[:3]) for part in outermost(x, Limit)})
+
+
+def outermost(x: Any, kind: Any) -> Iterator[Any]:
+    """Yield the parts of a kind that stand in no other of it."""
+    if isinstance(x, kind):
+        yield x
+        return
+    for part in x.args:
+        yield from outermost(part, kind)
+
+
+def _points(symbols: Any, given: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
+    """Yield random points of symbols at which all that is given holds, the same in every run."""
+    draw = random.Random(1)  # noqa: S311 - for points, not for secrets
+    for _ in range(100 * CONDITION_POINTS):
+        point = {}
+        for symbol in sorted(symbols, key=str):
+            size = draw.randint(1, 9) if symbol.is_integer else Rational(draw.randint(20, 300), 100)
+            point[symbol] = (
+                size if symbol.is_nonnegative or symbol.is_positive else size * draw.choice((-1, 1))
+            )
+        if all(relation.xreplace({s: S(v) for s, v in point.items()}) == True for relation in given):  # noqa: E712
+            yield {symbol: S(value) for symbol, value in point.items()}
+
+
+def _require(condition: Any, integral: Any, given: tuple[Any, ...]) -> None:
+    """Raise where a condition of SymPy's does not hold at all points at which what is given does."""
+    symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
+    for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
+        if simplify(condition.subs(point)) != True:  # noqa: E712 - SymPy's true
+            raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
+
+
+def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None:
+    """Raise where two expressions are not the same numbers at points of their symbols, or no numbers."""
+    symbols = before.free_symbols | after.free_symbols
+    if families_of(before) | families_of(after):
+        raise StepError("it speaks of what is random, which has no value at a point")
+    tried = 0
+    for point, _ in zip(_points(symbols, given), range(POINTS), strict=False):
+        at = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
+        try:
+            with mpmath.workdps(digits + 10):
+                left, right = (_number(side.xreplace(point)) for side in (before, after))
+                near = mpmath.mpf(10) ** -digits * (abs(left) + abs(right))
+                if not abs(left - right) <= near:
+                    shown = [mpmath.nstr(value, 12) for value in (left, right)]
+                    raise StepError(f"at {at or 'these values'} it is {shown[0]}, and this line {shown[1]}")
+        except (ZeroDivisionError, ValueError, TypeError, NameError, mpmath.mp.NoConvergence) as error:
+            raise StepError(f"it could not be evaluated at {at}: {error}") from error
+        tried += 1
+    if not tried:
+        raise StepError("no point was found at which all that is given holds")
+
+
+def _number(x: Any) -> Any:
+    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated."""
+    parts = {part: Dummy(f"h{place}") for place, part in enumerate(outermost(x, (Integral, Limit)))}
+    values = [_quadrature(part) if isinstance(part, Integral) else _extrapolated(part) for part in parts]
+    return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
+
+
+def _function(x: Any, variable: Any) -> Callable[[Any], Any]:
+    """Return an expression of one variable as a function of numbers."""
+    if not x.has(Integral, Limit):
+        quick: Callable[[Any], Any] = lambdify([variable], x, "mpmath")
+        return quick
+    return lambda place: _number(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
+
+
+def _quadrature(integral: Any) -> Any:
+    """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
+    *inner, (variable, low, high) = integral.limits
+    function = _function(Integral(integral.function, *inner) if inner else integral.function, variable)
+    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or _number(end) for end in (low, high)]
+    middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
+    cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
+    value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
+    if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):
+        raise StepError(f"{integral} does not converge, or too slowly to be compared")
+    return value
+
+
+def _extrapolated(part: Any) -> Any:
+    x, variable, to, _ = part.args
+    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else _number(to))

@@ -1,0 +1,373 @@
+"""Reads a question as a reader writes it, such as ``Var(q·k)`` or ``E(sum(p^2))``: a parser, and no more.
+
+    expression = term {("+" | "-") term}
+    term       = factor {["*" | "·" | "/"] factor}
+    factor     = "-" factor | atom {"²" | "³" | …} ["^" factor]
+    atom       = number | name | name "(" expression {"," expression} ")"
+               | "(" expression ")" | "|" expression "|"
+
+Nothing of a text is executed. What ``notation.plain`` prints of a question about a single query can be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from sympy import Abs, Expr, Integer, Rational, S, Sum, exp, gamma, log, pi, sqrt, sympify
+from sympy import E as EULER
+
+from verify.errors import ClaimError, unknown
+from verify.symbolic import vocabulary as of
+from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Quantile, Softmax, Var
+
+
+class QuestionError(ClaimError):
+    """A question or a formula cannot be read: what is wrong, and a mark below the place."""
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    at: int
+
+
+_TOKEN = re.compile(
+    r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])"
+)
+_SIGNS = {"**": "^", "⋅": "*", "·": "*", "×": "*", "−": "-"}
+_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_CLOSING = {"(": ")", "[": "]", "|": "|"}
+_LONGEST, _DEEPEST, _HIGHEST = 500, 30, 64
+
+
+def _log(x: Any) -> Any:
+    """Return the logarithm; that of a sum of exponentials is a function of its own, which cannot overflow."""
+    if isinstance(x, Sum) and isinstance(x.function, exp) and x.limits == ((of.j, 1, of.n),):
+        return of.LogSumExp(x.function.args[0], of.j)
+    return log(x)
+
+
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    "sqrt": sqrt,
+    "√": sqrt,
+    "∛": lambda x: x ** Rational(1, 3),
+    "log": _log,
+    "ln": _log,
+    "exp": exp,
+    "abs": Abs,
+    "gamma": gamma,
+    "Γ": gamma,
+}
+_CONSTANTS = {"d_k": of.d, "d": of.d, "n": of.n, "pi": pi, "π": pi, "e": EULER}
+
+
+def _standardized(x: Any, order: int) -> Any:
+    """Return the mean of the standardized x to the power 3 or 4, by raw moments."""
+    mean = E(x)
+    central = {3: E(x**3) - 3 * mean * E(x**2) + 2 * mean**3}
+    central[4] = E(x**4) - 4 * mean * E(x**3) + 6 * mean**2 * E(x**2) - 3 * mean**4
+    return central[order] / Var(x) ** Rational(order, 2)
+
+
+_MEANS: Mapping[str, tuple[int, Callable[..., Any]]] = {
+    "E": (1, E),
+    "Var": (1, Var),
+    "Cov": (2, Cov),
+    "sd": (1, lambda x: sqrt(Var(x))),
+    "median": (1, lambda x: Quantile(x, S.Half)),
+    "quantile": (2, Quantile),
+    "kurtosis": (1, lambda x: _standardized(x, 4)),
+    "skewness": (1, lambda x: _standardized(x, 3)),
+}
+"""What averages, with the number of its arguments."""
+
+_BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
+    "sum": of.over_keys,
+    "max": of.Largest,
+    "H": Entropy,
+    "entropy": Entropy,
+    "logsumexp": of.LogSumExp,
+}
+"""What runs over all keys."""
+
+_SCALED = {"p_scaled": "p", "H_scaled": "H"}
+_RANDOM = ("score", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
+_QUESTION = (*_MEANS, *_BINDERS, *_PLAIN, *_CONSTANTS, *_RANDOM, "P", "softmax")
+
+
+def parse(text: str) -> Expr:
+    """Return a question as an expression of the vocabulary.
+
+    ``p`` is the weight of any key, or inside ``sum`` and ``max`` that of each.
+
+    Raises:
+        QuestionError: it is no such expression, or nothing in it is averaged.
+    """
+    reader = _Reader(text, formula=False)
+    expression = reader.whole()
+    if reader.random_outside is not None:
+        token = reader.random_outside
+        reader.fail(
+            f"{token.text} is random, and stands outside a mean; write E(…) or Var(…) around it", token
+        )
+    if not expression.has(E, Var, Cov, Quantile):
+        raise QuestionError(_marked("nothing is averaged: write E(…) or Var(…)", text, 0))
+    return expression
+
+
+def parse_formula(text: str) -> Expr:
+    """Return a formula of d_k and n, such as ``7*d_k/144``, as an expression.
+
+    Raises:
+        QuestionError: it is none, or has other symbols.
+    """
+    return _Reader(text, formula=True).whole()
+
+
+def _marked(problem: str, text: str, at: int) -> str:
+    return f"{problem}\n  {text}\n  {' ' * at}^"
+
+
+class _Reader:
+    """Reads one text from left to right; a score is of the key that the innermost sum around it runs over."""
+
+    def __init__(self, text: str, *, formula: bool) -> None:
+        self.text, self.formula = text, formula
+        self.known = (*_PLAIN, *_CONSTANTS) if formula else _QUESTION
+        self.random_outside: _Token | None = None
+        self._averaged, self._deep, self._bars = 0, 0, False
+        self._keys = [of.j]
+        self._tokens, self._place = self._split(), 0
+
+    def fail(self, problem: str, token: _Token) -> NoReturn:
+        """Raise the error that marks a place of the text."""
+        raise QuestionError(_marked(problem, self.text, token.at))
+
+    def whole(self) -> Expr:
+        """Return the whole text as an expression."""
+        expression = self._sum()
+        rest = self._next
+        if rest.text in (")", "]", "|"):
+            self.fail("this bracket was not opened", rest)
+        if rest.text in (">", "<"):
+            self.fail("a comparison stands in P(x > y) alone", rest)
+        if rest.kind != "end":
+            self.fail(f"{rest.text} means nothing here", rest)
+        if sympify(expression).has(S.ComplexInfinity, S.NaN, S.Infinity, S.NegativeInfinity, S.ImaginaryUnit):
+            raise QuestionError(
+                _marked("it divides by 0, or takes a root of a negative number", self.text, 0)
+            )
+        return sympify(expression)
+
+    def _split(self) -> list[_Token]:
+        if len(self.text) > _LONGEST or not self.text.isprintable():
+            raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
+        tokens, at = list[_Token](), 0
+        while at < len(self.text):
+            piece = _TOKEN.match(self.text, at)
+            if piece and piece.lastgroup:
+                tokens.append(_Token(piece.lastgroup, _SIGNS.get(piece[0], piece[0]), at))
+            elif not self.text[at].isspace():
+                self.fail(f"{self.text[at]} means nothing here", _Token("", "", at))
+            at = piece.end() if piece else at + 1
+        return [*tokens, _Token("end", "the end", len(self.text))]
+
+    @property
+    def _next(self) -> _Token:
+        return self._tokens[self._place]
+
+    def _take(self, *texts: str) -> _Token | None:
+        """Return the next token and go on, if it is one of these signs."""
+        token = self._next
+        if token.kind != "sign" or token.text not in texts:
+            return None
+        self._place += 1
+        return token
+
+    def _sum(self) -> Any:
+        total = self._product()
+        while sign := self._take("+", "-"):
+            term = self._product()
+            total = total + term if sign.text == "+" else total - term
+        return total
+
+    def _product(self) -> Any:
+        product = self._factor()
+        while True:
+            sign = self._take("*", "/")
+            if sign is None and not self._begins_factor():
+                return product
+            factor = self._factor()
+            if sign and sign.text == "/" and factor == 0:
+                self.fail("this divides by 0", sign)
+            product = product / factor if sign and sign.text == "/" else product * factor
+
+    def _begins_factor(self) -> bool:
+        """Return whether the next token stands behind a factor without a sign, as in 2 d_k or n (n - 1)."""
+        token = self._next
+        return token.kind in ("name", "score") or token.text in "([" or (token.text == "|" and not self._bars)
+
+    def _factor(self) -> Any:
+        if self._take("-"):
+            return -self._factor()
+        base = self._atom()
+        while self._next.kind == "raised":
+            base **= Integer(self._next.text.translate(_DIGITS))
+            self._place += 1
+        if sign := self._take("^"):
+            power = self._factor()
+            if base.is_Rational and power.is_number and abs(power) > _HIGHEST:
+                self.fail(f"a power of a number is at most {_HIGHEST}", sign)
+            base **= power
+        return base
+
+    def _atom(self) -> Any:
+        token = self._next
+        if token.kind == "end":
+            self.fail("something is missing at the end", token)
+        self._place += 1
+        if token.kind == "number":
+            return Rational(token.text)
+        if token.kind == "score" and not self.formula:
+            return self._random(token, self._score(token.text))
+        if token.kind in ("name", "score"):
+            return self._named(token)
+        if token.text == "|" and (length := self._length()) is not None:
+            return length
+        if token.text in _CLOSING:
+            (inside,) = self._until_closed(token, 1)
+            return Abs(inside) if token.text == "|" else inside
+        return self.fail(f"something is missing before {token.text}", token)
+
+    def _until_closed(self, opening: _Token, number: int, name: str = "a bracket") -> list[Any]:
+        """Return what stands in brackets, as many expressions as are asked for."""
+        before, self._bars = self._bars, opening.text == "|"
+        self._deep += 1
+        if self._deep > _DEEPEST:
+            self.fail("too many brackets in each other", opening)
+        parts = [self._sum()]
+        while self._take(","):
+            parts.append(self._sum())
+        if not self._take(_CLOSING[opening.text]):
+            is_end = self._next.kind == "end"
+            problem = "this bracket is not closed" if is_end else f"{self._next.text} means nothing here"
+            self.fail(problem, opening if is_end else self._next)
+        self._deep, self._bars = self._deep - 1, before
+        if len(parts) != number:
+            things = "one expression" if number == 1 else "two expressions"
+            self.fail(f"{name} holds {things}, not {len(parts)}", opening)
+        return parts
+
+    def _length(self) -> Any:
+        """Return the length of a vector that stands alone behind an opened bar; None if none does."""
+        token, after, *_ = (*self._tokens[self._place :], self._next)
+        if token.text not in ("q", "k") or after.text != "|" or self.formula:
+            return None
+        self._place += 2
+        family, place = (of.q, of.a) if token.text == "q" else (of.k, self._keys[-1])
+        return self._random(token, sqrt(Dot(family, place, family, place)))
+
+    def _named(self, token: _Token) -> Any:
+        """Return what a name stands for, a function with what it is of."""
+        name = token.text.replace("Σ", "sum")
+        name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
+        if name not in self.known:
+            self._refuse(token)
+        is_called = self._next.text in ("(", "[")
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name in _PLAIN:
+            return _PLAIN[name](self._argument(token) if is_called else self._atom())
+        if name in _MEANS or name == "P":
+            return self._mean(token)
+        if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
+            return self._over_keys(token, name)
+        return self._random(token, self._quantity(name))
+
+    def _refuse(self, token: _Token) -> NoReturn:
+        if self.formula:
+            self.fail(f"a formula has d_k and n only, not {token.text}", token)
+        if token.text in ("q", "k"):
+            self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
+        what = "function" if self._next.text == "(" else "name"
+        names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
+        self.fail(unknown(what, token.text, self.known, names), token)
+
+    def _argument(self, token: _Token, number: int = 1) -> Any:
+        opening = self._take("(", "[")
+        if opening is None:
+            self.fail(f"{token.text} needs a bracket: {token.text}(…)", token)
+        parts = self._until_closed(opening, number, token.text)
+        return parts[0] if number == 1 else parts
+
+    def _mean(self, token: _Token) -> Any:
+        self._averaged += 1
+        if token.text == "P":
+            value = E(Indicator(self._event(token)))
+        else:
+            number, function = _MEANS[token.text]
+            parts = self._argument(token, number)
+            value = function(*(parts if number > 1 else [parts]))
+        self._averaged -= 1
+        if isinstance(value, Quantile) and not (value.args[1].is_Rational and 0 < value.args[1] < 1):
+            self.fail("a quantile's level is a number between 0 and 1, as in quantile(q·k, 0.95)", token)
+        return value
+
+    def _event(self, token: _Token) -> Any:
+        """Return x - y for the event x > y in brackets."""
+        opening = self._take("(", "[")
+        left = self._sum() if opening else S.Zero
+        sign = self._take(">", "<")
+        if opening is None or sign is None:
+            self.fail("P is of an event: write P(x > y) or P(x < y)", token)
+        right = self._sum()
+        if not self._take(_CLOSING[opening.text]):
+            self.fail("this bracket is not closed", opening)
+        return left - right if sign.text == ">" else right - left
+
+    def _over_keys(self, token: _Token, name: str) -> Any:
+        """Return a sum, a maximum or an entropy over keys; without a bracket, of the product that follows."""
+        if name == "softmax":
+            key, inside = self._keys[-1], self._argument(token)
+            # The terminal prints softmax(…)_j.
+            self._place += self._next.text == "_j"
+        else:
+            key = self._begin_keys(token)
+            is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
+            inside = self._argument(token) if is_called else self._product()
+            self._keys.pop()
+        if key not in of.free_indices(inside):
+            self.fail(f"nothing in {token.text} depends on the key", token)
+        return Softmax(inside, key) if name == "softmax" else _BINDERS[name](inside, key)
+
+    def _begin_keys(self, token: _Token) -> Index:
+        # A sum within another runs over an index of its own.
+        if len(self._keys) > 2:
+            self.fail("at most two sums over keys stand in each other", token)
+        self._keys.append(of.j if len(self._keys) == 1 else of.l)
+        return self._keys[-1]
+
+    def _score(self, text: str) -> Any:
+        indices = re.findall(r"_(\w)", text)
+        query = of.b if "b" in indices else of.a
+        return of.score_of(query, of.l if "l" in indices else self._keys[-1])
+
+    def _quantity(self, name: str) -> Any:
+        """Return the random quantity of a name."""
+        score = of.score_of(of.a, self._keys[-1])
+        scores = score / sqrt(of.d) if name in _SCALED else score
+        return {
+            "score": score,
+            "p": Softmax(scores, self._keys[-1]),
+            "H": Entropy(scores.xreplace({self._keys[-1]: of.j}), of.j),
+            "q_i": of.q[of.a, of.i],
+            "k_i": of.k[self._keys[-1], of.i],
+        }[_SCALED.get(name, name)]
+
+    def _random(self, token: _Token, value: Any) -> Any:
+        if not self._averaged and self.random_outside is None:
+            self.random_outside = token
+        return value

@@ -1,0 +1,322 @@
+"""Published theorems that lines of derivations rest on, and the check that cites one.
+
+A cited line is printed as such: that the theorem applies is the reader's to judge. What can be seen of its
+conditions is checked: that a law is normal where it has to be, which way a bound goes, that Jensen's function
+bends that way. The rest of the conditions stands in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Dummy, Limit, sqrt
+
+from verify.errors import ClaimError, unknown
+from verify.symbolic.bounds import equal, slope
+from verify.symbolic.chains import LineCheck, Relation, StepError, Theorem
+from verify.symbolic.signs import Signs
+from verify.symbolic.vocabulary import E, Largest, Law, Laws, families_of, normal
+
+_BILLINGSLEY = "P. Billingsley, Probability and Measure, 3rd ed., Wiley, 1995"
+_DLMF = "NIST Digital Library of Mathematical Functions"
+
+THEOREMS: Mapping[str, Theorem] = {
+    "normal combination": Theorem(
+        "a linear combination of normals is normal",
+        "Σ c_i X_i of independent normal X_i is normal, of mean Σ c_i E X_i and variance Σ c_i² Var X_i.",
+        "The X_i are independent and normal; the c_i are fixed, or independent of the X_i and given.",
+        f"{_BILLINGSLEY}, section 20",
+    ),
+    "rotation": Theorem(
+        "rotation invariance of the normal law",
+        "A vector of independent standard normal components has the same law in every orthonormal basis.",
+        "The components are independent and standard normal; the basis is fixed or given, independent of them.",
+        "R. Vershynin, High-Dimensional Probability, Cambridge University Press, 2018, Proposition 3.3.2",
+        "https://doi.org/10.1017/9781108231596",
+    ),
+    "change of measure": Theorem(
+        "change of measure",
+        "E exp(cX) f(X) = exp(c²σ²/2) E f(X + cσ²) for normal X of mean 0 and variance σ².",
+        "X is normal and independent of all else in f; one of the two means exists.",
+        "R. H. Cameron and W. T. Martin, Transformations of Wiener integrals under translations, Annals of "
+        "Mathematics 45 (1944), 386-396",
+        "https://doi.org/10.2307/1969276",
+    ),
+    "stein": Theorem(
+        "Stein's identity",
+        "E X f(X) = σ² E f'(X) for normal X of mean 0 and variance σ².",
+        "X is normal and independent of all else in f; f is absolutely continuous and E |f'(X)| is finite.",
+        "C. M. Stein, Estimation of the mean of a multivariate normal distribution, Annals of Statistics 9 "
+        "(1981), 1135-1151, Lemma 1",
+        "https://doi.org/10.1214/aos/1176345632",
+    ),
+    "chi-square": Theorem(
+        "the sum of squares is chi-square",
+        "Σ X_i² of d independent standard normal X_i has the density "
+        "w^(d/2-1) exp(-w/2)/(2^(d/2) Γ(d/2)), w > 0.",
+        "The X_i are independent and standard normal.",
+        "N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions, vol. 1, 2nd ed., "
+        "Wiley, 1994, chapter 18",
+    ),
+    "jensen": Theorem(
+        "Jensen's inequality",
+        "f(E X) ≤ E f(X) for convex f, and ≥ for concave f.",
+        "f is convex, or concave, on an interval that X lies in; E X and E f(X) exist.",
+        "J. L. W. V. Jensen, Sur les fonctions convexes et les inégalités entre les valeurs moyennes, Acta "
+        "Mathematica 30 (1906), 175-193",
+        "https://doi.org/10.1007/BF02418571",
+    ),
+    "normal maximum": Theorem(
+        "the expected maximum of normals",
+        "E max_j X_j ≤ σ√(2 ln n) for n normal X_j of mean 0 and variance σ².",
+        "Each X_j is normal (or sub-Gaussian with that variance factor); they need not be independent.",
+        "S. Boucheron, G. Lugosi and P. Massart, Concentration Inequalities, Oxford University Press, 2013, "
+        "Theorem 2.5",
+        "https://doi.org/10.1093/acprof:oso/9780199535255.001.0001",
+    ),
+    "gibbs": Theorem(
+        "Gibbs' inequality",
+        "-Σ p_j ln p_j ≤ -Σ p_j ln r_j; with r_j = 1/n the entropy of n weights is at most ln n.",
+        "The p_j are not negative and sum to 1; the r_j are positive and sum to at most 1.",
+        "T. M. Cover and J. A. Thomas, Elements of Information Theory, 2nd ed., Wiley, 2006, section 2.6",
+        "https://doi.org/10.1002/047174882X",
+    ),
+    "interpolation": Theorem(
+        "interpolation in σ",
+        "E ln Σ exp(σ X_j) ≥ ln n + σ²(1 - E Σ p_j²)/2 with p the softmax of σX: its derivative by σ²/2 is "
+        "1 - E Σ p_j², which falls with σ.",
+        "The X_j are independent and standard normal.",
+        "M. Talagrand, Mean Field Models for Spin Glasses, vol. I, Springer, 2011, section 1.3 (the smart path)",
+        "https://doi.org/10.1007/978-3-642-15202-3",
+    ),
+    "density of a maximum": Theorem(
+        "the density of a maximum",
+        "The largest of n independent X_j with distribution function F and density f has the density n f F^(n-1).",
+        "The X_j are independent and have one law with a density.",
+        "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.1",
+        "https://doi.org/10.1002/0471722162",
+    ),
+    "fubini": Theorem(
+        "Fubini's theorem",
+        "Integrals, sums and means change their order.",
+        "The integrand is nowhere negative, or integrable over both together.",
+        f"{_BILLINGSLEY}, Theorem 18.3",
+    ),
+    "derivative of a mean": Theorem(
+        "a derivative under the mean",
+        "The derivative of E f(t, X) by t is the mean of the derivative.",
+        "The derivative exists and is dominated by an integrable function for all t near the point.",
+        f"{_BILLINGSLEY}, Theorem 16.8",
+    ),
+    "independence": Theorem(
+        "means of independent factors multiply",
+        "E Π f_i(X_i) = Π E f_i(X_i).",
+        "The X_i are independent, and each mean exists.",
+        f"{_BILLINGSLEY}, section 21",
+    ),
+    "conditioning": Theorem(
+        "the tower rule",
+        "E f(X, Y) = E g(X) with g(x) = E f(x, Y) for independent X and Y: the mean is taken of Y first.",
+        "X and Y are independent; f is not negative, or E |f(X, Y)| is finite.",
+        f"{_BILLINGSLEY}, section 34",
+    ),
+    "central limit": Theorem(
+        "the central limit theorem",
+        "The sum of n independent X_i of one law, less its mean and over its deviation, is at most x with a "
+        "probability that tends to Φ(x).",
+        "The X_i are independent, have one law, and a finite variance that is not 0.",
+        f"{_BILLINGSLEY}, Theorem 27.1",
+    ),
+    "delta method": Theorem(
+        "the delta method",
+        "E f(X̄) = f(μ) + f''(μ)σ²/(2n) + O(n^(-3/2)) for the mean X̄ of n independent numbers of one law.",
+        "Enough moments are finite, and f is bounded, with three continuous derivatives about μ.",
+        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, sections 27.7 and 28.4",
+    ),
+    "fourier": Theorem(
+        "uniqueness of Fourier transforms",
+        "Two laws with one characteristic function are one law.",
+        "Both characteristic functions agree everywhere.",
+        f"{_BILLINGSLEY}, Theorem 26.2",
+    ),
+    "moments of a transform": Theorem(
+        "moments from the characteristic function",
+        "E X^r is the derivative of order r of E exp(itX) at t = 0, over i^r.",
+        "E |X|^r is finite.",
+        f"{_BILLINGSLEY}, section 26",
+    ),
+    "bessel": Theorem(
+        "integrals with modified Bessel functions",
+        "K_ν(z) = ½(z/2)^ν ∫_0^∞ exp(-t - z²/(4t)) t^(-ν-1) dt, and ∫_0^∞ t^(μ-1) K_ν(t) dt = "
+        "2^(μ-2) Γ((μ-ν)/2) Γ((μ+ν)/2).",
+        "z > 0; μ > |ν| in the second.",
+        f"{_DLMF}, 10.32.10 and 10.43.19",
+        "https://dlmf.nist.gov/10.43#E19",
+    ),
+    "hoeffding": Theorem(
+        "the variance of a U-statistic",
+        "The mean of h over all pairs has the mean E h, and a variance made of the variances of h and of its "
+        "conditional mean.",
+        "The pairs are of independent draws of one law, h is symmetric, and E h² is finite.",
+        "W. Hoeffding, A class of statistics with asymptotically normal distribution, Annals of Mathematical "
+        "Statistics 19 (1948), 293-325",
+        "https://doi.org/10.1214/aoms/1177730196",
+    ),
+}
+"""By a short name, what a line may cite. A line by another theorem is given that as a ``Theorem``."""
+
+
+@dataclass(frozen=True)
+class _Cited(LineCheck):
+    """What takes a line because a published theorem says it, as far as its conditions can be seen to hold."""
+
+    theorem: Theorem
+    assumed: Laws | None = field(default=None, hash=False)
+    stated: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        return self.theorem.name
+
+    @property
+    def laws(self) -> Laws | None:
+        return self.assumed
+
+    @property
+    def cites(self) -> Theorem | None:
+        return self.theorem
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return self.stated
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        condition = _CONDITIONS.get(self.theorem)
+        if condition is not None:
+            condition(self.theorem.name, before, after, relation, self.assumed or {})
+
+
+def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
+    """Take a line on the authority of a published theorem, which is printed with it.
+
+    Args:
+        theorem: Its short name in ``THEOREMS``, or a theorem that is not in this table.
+        laws: The laws of the families that the line speaks of; the line is tried under them.
+        assumes: Conditions of the theorem that the line needs and a reader has to be told, in words.
+
+    Raises:
+        ClaimError: there is no theorem of this name.
+
+    Example:
+        >>> Line(E(over_keys(p * s[a, j])) / sigma**2, "by parts", cited("stein", laws=NORMAL_ROWS))
+    """
+    if isinstance(theorem, str):
+        if theorem not in THEOREMS:
+            raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
+        theorem = THEOREMS[theorem]
+    return _Cited(theorem, laws, assumes)
+
+
+def is_normal(law: Law) -> bool:
+    """Return whether a law is assumed to be normal, and not only to share some moments with one."""
+    if not law.whole or len(law.raw) < 3:
+        return False
+    variance = law.raw[2] - law.raw[1] ** 2
+    return all(equal(x, y) for x, y in zip(law.raw, normal(law.raw[1], sqrt(variance)).raw, strict=False))
+
+
+_Condition = Callable[[str, Any, Any, Relation, Laws], None]
+
+
+def _of_normals(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
+    """Some family of the line is normal."""
+    families = families_of(before) | families_of(after)
+    if not any(family in laws and is_normal(laws[family]) for family in families):
+        named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
+        raise StepError(f"{name} needs a normal law: say it of one of {named}, as laws={{s: normal()}}")
+
+
+def _normal_equation(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+    """An equation, about normal families."""
+    if relation != "=":
+        raise StepError(f"{name} is an equation, and the line is related by {relation}")
+    _of_normals(name, before, after, relation, laws)
+
+
+def _equation(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
+    if relation not in "=⇔":
+        raise StepError(f"{name} is an equation, and the line is related by {relation}")
+
+
+def _leading_term(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
+    if relation != "~":
+        raise StepError(f"{name} gives a leading term, and the line is related by {relation}, not by ~")
+
+
+def _normal_maximum(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+    """An upper bound of the largest of normals; where that is subtracted, a lower one of the line."""
+    _normal_inequality(name, before, after, relation, laws)
+    for largest, bound, upper in ((before, after, "≤<"), (after, before, "≥>")):
+        means = [mean for mean in largest.atoms(E) if mean.has(Largest)]
+        if means and not bound.has(Largest):
+            hole = Dummy("X", real=True)
+            way = slope(largest.xreplace({means[0]: hole}), hole, Signs())
+            if way != 0 and (relation in upper) != (way > 0):
+                raise StepError(f"{name} is bounded from above, so the line does not follow with {relation}")
+            return
+    raise StepError(f"{name} bounds the mean of a Largest(…) by what has none; the line does not read so")
+
+
+def _inequality(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
+    if relation not in "≤<≥>":
+        raise StepError(f"{name} is an inequality, and the line is related by {relation}")
+
+
+def _normal_inequality(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+    _inequality(name, before, after, relation, laws)
+    _of_normals(name, before, after, relation, laws)
+
+
+def _in_the_limit(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
+    if relation == "=" and not (before.has(Limit) or after.has(Limit)):
+        raise StepError(f"{name} is about a limit, and the line has no Limit(…)")
+
+
+def _jensen(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+    """The mean of f is above f of the mean where f is visibly convex; what f is may be hidden to us."""
+    _inequality(name, before, after, relation, laws)
+    for inside, outside in ((before, after), (after, before)):
+        for mean in outside.atoms(E):
+            (x,) = mean.args
+            hole = Dummy("X", real=True, positive=Signs().nonnegative(x) or None)
+            function = outside.xreplace({mean: hole})
+            if function.has(E) or not equal(E(function.xreplace({hole: x})), inside):
+                continue
+            bend = function.diff(hole, 2)
+            above = relation in ("≥>" if inside is before else "≤<")
+            if Signs().positive(-bend if above else bend):
+                shape = "concave" if above else "convex"
+                raise StepError(f"{name} goes the other way: {function} is {shape} in {hole}")
+            return
+
+
+_CONDITIONS: dict[Theorem, _Condition] = {
+    THEOREMS[name]: condition
+    for condition, names in {
+        _normal_equation: ("normal combination", "rotation", "change of measure", "stein", "chi-square"),
+        _normal_inequality: ("interpolation",),
+        _equation: (
+            *("density of a maximum", "fubini", "derivative of a mean", "independence", "conditioning"),
+            *("fourier", "moments of a transform", "bessel", "hoeffding"),
+        ),
+        _inequality: ("gibbs",),
+        _jensen: ("jensen",),
+        _normal_maximum: ("normal maximum",),
+        _in_the_limit: ("central limit",),
+        _leading_term: ("delta method",),
+    }.items()
+    for name in names
+}
+"""What can be seen of a theorem's conditions in a line."""
