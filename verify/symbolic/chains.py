@@ -66,6 +66,11 @@ class LineCheck:
         """What else the line assumes, in words."""
         return ()
 
+    @property
+    def equations(self) -> tuple[Any, ...]:
+        """Equations of SymPy under which alone both sides are equal, such as values that are put in."""
+        return ()
+
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line follows.
 
@@ -208,7 +213,8 @@ class Chain:
             problem, tried = "", ""
             try:
                 line.check.decide(before, sympify(line.expression), line.relation)
-                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, self.given)
+                conditions = (*self.given, *line.check.equations)
+                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)
             checked.append(CheckedLine(line, problem, tried))

@@ -122,9 +122,7 @@ class Point:
             if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
                 raise NotEvaluated(f"{family} has no place {places}")
             free = self.drawn and family not in self.fixed
-            self.components[key] = (
-                self._draws(key) if free else _rng(self.seed, key).integers(-300, 300) / 128
-            )
+            self.components[key] = self._draws(key) if free else self._given(key)
         return self.number(self.components[key])
 
     def _given(self, key: Any) -> float:
@@ -215,7 +213,10 @@ class Point:
     def _mean_of_draws(self, x: Any) -> Any:
         if ("draws", x) not in self.memo:
             with self.having({}, along=DRAWS):
-                parts = np.broadcast_to(self.value(x), (DRAWS,)).reshape(BATCHES, -1).mean(axis=1)
+                values = np.broadcast_to(self.value(x), (DRAWS,))
+            if np.abs(values).max() > np.abs(values).sum() / 50:
+                raise NotEvaluated("draws of which few count")
+            parts = values.reshape(BATCHES, -1).mean(axis=1)
             self.memo["draws", x] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
         return self.memo["draws", x]
 
@@ -239,7 +240,12 @@ class Point:
             terms = self.value(function) * slope
         if np.size(terms) > 3_000_000:
             raise NotEvaluated("an integral of too many terms")
-        return self._added(_without_overflow(terms))
+        terms = _without_overflow(terms)
+        top, *rest = np.unravel_index(np.argmax(np.abs(terms)), terms.shape)
+        beside = np.abs(terms[(slice(max(top - 1, 0), top + 2), *rest)])
+        if np.sum(beside) < 1.001 * np.max(beside):
+            raise NotEvaluated("an integral of a peak between the nodes")
+        return self._added(terms)
 
 
 def _without_overflow(terms: Any) -> Any:
