@@ -34,6 +34,7 @@ from sympy import (
 from verify.errors import ClaimError
 from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.modular import decide_equality
+from verify.symbolic.notation import in_line
 from verify.symbolic.signs import MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
@@ -372,5 +373,5 @@ def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def said(given: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return conditions in words."""
-    return tuple(str(relation) for relation in given)
+    """Return conditions as sentences."""
+    return tuple(f"${in_line(relation)}$." for relation in given)
