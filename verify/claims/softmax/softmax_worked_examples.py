@@ -1,5 +1,7 @@
 """Every softmax that the sources print, to the printed digits."""
 
+from collections.abc import Callable
+
 import numpy as np
 from sympy import Expr, Rational, exp, sqrt
 
@@ -23,9 +25,9 @@ def derive() -> Chain:
     )
 
 
-def first_weight(scores: Array) -> float:
+def first_weight(scores: Array, code: Callable[[Array], Array] = softmax) -> float:
     """Return the first weight, as a program computes it."""
-    return float(softmax(scores)[0])
+    return float(code(scores)[0])
 
 
 def distance(factor: float) -> float:
@@ -69,7 +71,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("as-misprinted", of="softmax-7-5", equals=Rational(880, 1000), says=says)
     says = "scores count by their ratio: {cell:scores} weigh as {softmax-7-5:scores} do"
     yield Wrong("ratio-counts", of="softmax-14-10", equals=weight(7, 5), says=says)
-    single = float(in_single_precision(softmax)(np.array([4.0, 5.0]))[0])
+    single = first_weight(np.array([4.0, 5.0]), in_single_precision(softmax))
     yield Wrong("single", of="softmax-4-5", computed=single, says="single precision is exact")
     says = "a gap of four leaves less than a fifty-sixth"
     yield Wrong("less-than-a-56th", of="gap-of-four", at_most=Threshold(Rational(1, 56)), says=says)
