@@ -28,6 +28,7 @@ from sympy import (
     S,
     Subs,
     Sum,
+    oo,
     sympify,
 )
 
@@ -130,6 +131,10 @@ class _Earlier(LineCheck):
     @property
     def cites(self) -> Theorem | None:
         return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+
+    @property
+    def equations(self) -> tuple[Any, ...]:
+        return tuple(equation for line in self.chain.lines for equation in line.check.equations)
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -302,7 +307,8 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
     moving = [part for part in x.args if part.has(hole)]
     if isinstance(x, MEANS):
         limits = getattr(x, "limits", ())
-        forward = all(signs.nonnegative(high - low + int(isinstance(x, Sum))) for _, low, high in limits)
+        lengths = [high - low + int(isinstance(x, Sum)) for _, low, high in limits]
+        forward = all(length == oo or signs.nonnegative(length) for length in lengths)
         return slope(x.args[0], hole, signs.within(limits), strict=strict) * (
             forward and moving == [x.args[0]]
         )
