@@ -1,1 +1,1 @@
-"""The authors' language, at its door."""
+"""Tests of the authors' language."""

@@ -10,8 +10,35 @@ from sympy import Abs, Expr, KroneckerDelta, Rational, S, Sum, Symbol, expand, n
 from verify.errors import ClaimError
 from verify.symbolic.calculus import NotDerived, derive, expected
 from verify.symbolic.vocabulary import (
-    GENERAL, NORMAL_COMPONENTS, STANDARD, Cov, Dot, E, Family, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q,
-    n, normal, over_keys, q, score, score_of, sigma, sigma_k, sigma_q, v,
+    GENERAL,
+    NORMAL_COMPONENTS,
+    STANDARD,
+    Cov,
+    Dot,
+    E,
+    Family,
+    Law,
+    Quantile,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    mu_k,
+    mu_q,
+    n,
+    normal,
+    over_keys,
+    q,
+    score,
+    score_of,
+    sigma,
+    sigma_k,
+    sigma_q,
+    v,
 )
 
 N = Symbol("N", integer=True, positive=True)
@@ -54,15 +81,16 @@ ESTIMATOR = over_pairs(Dot(x, j, x, l) ** 2) - over_pairs(Dot(x, j, x, l)) ** 2
         (E(E(score**2) * score**2), STANDARD, d**2),
         (E(Sum(q[a, i], (i, 1, 3)) ** 2), {q: Law("mean 0", (S.One, S.Zero, sigma**2))}, None),
         (
-            E(ESTIMATOR), SHARED,
+            E(ESTIMATOR),
+            SHARED,
             d * sigma**2 * (N - 2) * (2 * (N - 1) * mu**2 + (N + 1) * sigma**2) / (N * (N - 1)),
         ),
         (
-            1 - E(ESTIMATOR) / Var(Dot(x, j, x, l)), SHARED,
+            1 - E(ESTIMATOR) / Var(Dot(x, j, x, l)),
+            SHARED,
             (2 * sigma**2 + 4 * (N - 1) * mu**2) / (N * (N - 1) * (sigma**2 + 2 * mu**2)),
         ),
     ],
-
 )
 def test_values_hold_for_every_size(expression: Expr, laws: dict[Family, Law], value: Expr | None) -> None:
     """Means, variances, kurtoses and estimators of the first two chapters have their published values."""
@@ -128,7 +156,11 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
     [
         (E(Abs(score)), STANDARD, "no polynomial of components and scores"),
         (E(score**4), STANDARD, "moment 4 of components with mean 0 and variance 1 is not given"),
-        (E(score**3), {q: normal(), k: Law("t(3)", (S.One, S.Zero, S(3), nan))}, r"t\(3\): there is no moment of order 3"),
+        (
+            E(score**3),
+            {q: normal(), k: Law("t(3)", (S.One, S.Zero, S(3), nan))},
+            r"t\(3\): there is no moment of order 3",
+        ),
         (E(v[j, i]), STANDARD, "no law of v is assumed"),
         (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
         (E(q[a, 2 * i]), STANDARD, "is no place"),
@@ -136,7 +168,6 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
         (E(Sum(score, (j, 2, n))), STANDARD, "only sums from 1"),
         (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
     ],
-
 )
 def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], missing: str) -> None:
     """Where no value follows, one line says which moment, law or form is missing."""
@@ -148,10 +179,16 @@ def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], mis
 
 @pytest.mark.parametrize(
     ("expression", "laws", "lines"),
-    [(Var(score), STANDARD, 3), (Var(score), GENERAL, 3), (E(score**4) / Var(score) ** 2, FOUR, 3), (E(ESTIMATOR), SHARED, 2)],
-
+    [
+        (Var(score), STANDARD, 3),
+        (Var(score), GENERAL, 3),
+        (E(score**4) / Var(score) ** 2, FOUR, 3),
+        (E(ESTIMATOR), SHARED, 2),
+    ],
 )
-def test_an_automatic_chain_is_short_and_checked(expression: Expr, laws: dict[Family, Law], lines: int) -> None:
+def test_an_automatic_chain_is_short_and_checked(
+    expression: Expr, laws: dict[Family, Law], lines: int
+) -> None:
     """A chain that is written for a question goes from its start to its value by lines that their checks accept."""
     chain = derive(expression, laws)
     assert len(chain.lines) == lines

@@ -147,7 +147,7 @@ def _chain(chain: Chain, columns: int | None) -> str:
         line = checked.line
         lines.append(beside(f"  {line.relation} ", notation.plain(line.expression), columns, " " * 6))
         decided = f"cited: {line.check.cites.name}" if line.check.cites else line.check.words
-        tried = f"tried at {checked.tried}" if checked.tried else "tried at no point"
+        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
         ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
         lines.append(beside("      ", f"{plain(line.because)} ({ending})", columns, " " * 6))
     return "\n".join(lines)

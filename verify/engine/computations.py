@@ -22,15 +22,13 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import ErrorDetails
-from sympy import Add, Integer, N, Rational, S, log, sqrt
+from sympy import Add, Integer, N, Rational, S, exp, log, sqrt
 
 from verify.errors import unknown
 from verify.evidence import Record
-from verify.former import STANDARD, Population, d, k, kurtosis_route, q, score, variance_route
-from verify.symbolic import softmax
+from verify.symbolic.calculus import expected
 from verify.symbolic.gauss import legendre, of_lengths
-from verify.symbolic.kernel.words import p
-from verify.symbolic.scores import NORMAL_MOMENTS
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, E, Var, d, score
 
 Characteristic = Callable[[Any], Any]
 
@@ -124,7 +122,7 @@ def variance(inputs: Variance) -> Computed:
 
 def derived_variance() -> Any:
     """Return the variance of q·k as it is derived, in the symbol d."""
-    return variance_route(score, STANDARD).steps[-1].expression
+    return expected(Var(score), STANDARD)
 
 
 class Scale(Record):
@@ -178,12 +176,16 @@ class Softmax(Record):
         return self
 
 
+def _weights(scores: tuple[float, ...], dimension: int | None) -> list[Any]:
+    """Return the exact weights of scores, divided by the root of the dimension where there is one."""
+    scale = sqrt(dimension) if dimension else 1
+    powers = [exp(exact(score) / scale) for score in scores]
+    return [power / sum(powers) for power in powers]
+
+
 def softmax_weight(inputs: Softmax) -> Computed:
     """Return exp(s_key)/Σexp(s_j), of the scores divided by √d_k where that is given."""
-    keys = len(inputs.scores)
-    scale = sqrt(inputs.d_k) if inputs.d_k else 1
-    given = dict(zip(softmax.scores(keys), (exact(one) / scale for one in inputs.scores), strict=True))
-    weight = softmax.written_out(p[inputs.key], keys).xreplace(given)
+    weight = _weights(inputs.scores, inputs.d_k)[inputs.key - 1]
     scaled = f" divided by √{inputs.d_k}" if inputs.d_k else ""
     return Computed(
         value_of(weight), f"Weight {inputs.key} of the softmax of {listed(inputs.scores)}{scaled}"
@@ -200,10 +202,7 @@ class Entropy(Record):
 
 def entropy(inputs: Entropy) -> Computed:
     """Return -Σ p log p of the softmax of the scores."""
-    keys = len(inputs.scores)
-    scale = sqrt(inputs.d_k) if inputs.d_k else 1
-    given = dict(zip(softmax.scores(keys), (exact(one) / scale for one in inputs.scores), strict=True))
-    nats = softmax.written_out(softmax.ENTROPY, keys).xreplace(given)
+    nats = -sum(weight * log(weight) for weight in _weights(inputs.scores, inputs.d_k))
     found = nats / log(2) if inputs.unit == "bits" else nats
     scaled = f" divided by √{inputs.d_k}" if inputs.d_k else ""
     words = f"Entropy, in {inputs.unit}, of the softmax of {listed(inputs.scores)}{scaled}"
@@ -230,8 +229,7 @@ def sample_statistic(inputs: SampleOf) -> Computed:
     """
     n = inputs.scores
     variance = S.One if inputs.scaled else derived_variance().subs(d, inputs.d_k)
-    normal = tuple(map(S, NORMAL_MOMENTS[:5]))
-    kurtosis = kurtosis_route(Population({q: normal, k: normal}, d)).steps[-1].expression.subs(d, inputs.d_k)
+    kurtosis = expected(E(score**4) / Var(score) ** 2, NORMAL_COMPONENTS).subs(d, inputs.d_k)
     spread = value_of(sqrt((kurtosis - Rational(n - 3, n - 1)) / n))
     value = {"mean": S.Zero, "variance": variance, "standard-deviation": sqrt(variance)}[inputs.statistic]
     name = inputs.statistic.replace("-", " ")

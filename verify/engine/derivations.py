@@ -46,8 +46,8 @@ def reason(derivation: Derivation) -> str:
         return derivation.nothing
     lines = [line for chain in derivation.chains for line in chain.checked]
     untried = sum(not line.tried for line in lines)
-    holding = "its one line holds" if len(lines) == 1 else f"all {len(lines)} lines hold"
-    tried = "no attempt refuted any of them" if len(lines) > 1 else "no attempt refuted it"
+    holding = {1: "its one line holds", 2: "both lines hold"}.get(len(lines), f"all {len(lines)} lines hold")
+    tried = "no attempt refuted it" if len(lines) == 1 else "no attempt refuted any of them"
     if untried:
         tried += f"; {counted(untried, 'line')} could be tried at no point"
     cited = ", ".join(theorem.name for theorem in derivation.cited)
@@ -78,7 +78,7 @@ def _chain_record(chain: Chain) -> RouteRecord:
 def _line_record(checked: CheckedLine) -> StepRecord:
     line = checked.line
     decided = line.check.words if not line.check.cites else f"cited: {line.check.cites.name}"
-    tried = f"; tried at {checked.tried}" if checked.tried else "; tried at no point"
+    tried = f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
     return StepRecord(
         latex=latex(line.expression),
         plain=plain(line.expression),

@@ -15,33 +15,12 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
-from sympy import (
-    Abs,
-    Add,
-    AtomicExpr,
-    Expr,
-    Indexed,
-    Max,
-    Min,
-    Mul,
-    Pow,
-    Sum,
-    Symbol,
-    ceiling,
-    cos,
-    erf,
-    exp,
-    floor,
-    log,
-    sign,
-    sin,
-    tanh,
-)
+import sympy as sp
 from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
@@ -71,7 +50,7 @@ Program = Callable[[Draws, np.random.Generator], Mapping[str, Any]]
 """Makes columns, shape (blocks, …), of the draws: what is no expression, such as a training run."""
 
 
-class Column(AtomicExpr):  # type: ignore[misc]  # SymPy has no types
+class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
     """``Column(program, name)``: a column that a program makes of the draws, averaged in each block.
 
     ``program`` is a function of a module, for workers import it by its name.
@@ -85,7 +64,7 @@ class Column(AtomicExpr):  # type: ignore[misc]  # SymPy has no types
 
     def __new__(cls, program: Program, name: str) -> Column:
         """Return the column of this name."""
-        column: Column = AtomicExpr.__new__(cls)
+        column: Column = sp.AtomicExpr.__new__(cls)
         column.program, column.name = program, name
         return column
 
@@ -103,7 +82,7 @@ class Column(AtomicExpr):  # type: ignore[misc]  # SymPy has no types
         return self.class_key(), (1, self._hashable_content()), (), 1
 
 
-RANDOM = (Indexed, Dot, Index, Column)
+RANDOM = (sp.Indexed, Dot, Index, Column)
 """What an expression is drawn of, or has an axis for; without any of these it is a number."""
 
 
@@ -127,15 +106,15 @@ class _Step(NamedTuple):
 
 
 _ELEMENTWISE: dict[Any, str] = {
-    exp: "exp",
-    log: "log",
-    Abs: "abs",
-    sign: "sign",
-    tanh: "tanh",
-    sin: "sin",
-    cos: "cos",
-    floor: "floor",
-    ceiling: "ceil",
+    sp.exp: "exp",
+    sp.log: "log",
+    sp.Abs: "abs",
+    sp.sign: "sign",
+    sp.tanh: "tanh",
+    sp.sin: "sin",
+    sp.cos: "cos",
+    sp.floor: "floor",
+    sp.ceiling: "ceil",
 }
 
 
@@ -162,8 +141,8 @@ class Compiler:
 
     def __init__(
         self,
-        sizes: Mapping[Expr, int],
-        values: Mapping[Symbol, float],
+        sizes: Mapping[sp.Expr, int],
+        values: Mapping[sp.Symbol, float],
         families: Iterable[Family],
         xp: Any = np,
     ) -> None:
@@ -173,8 +152,8 @@ class Compiler:
         self.by_key: set[str] = set()
         self._steps: list[_Step] = []
         self._known: dict[Any, Node] = {}
-        self._nodes: dict[Expr, Node] = {}
-        self._ranges: dict[Index, Expr] = {}
+        self._nodes: dict[sp.Expr, Node] = {}
+        self._ranges: dict[Index, sp.Expr] = {}
         self._drawn: dict[int, str] = {}
         self._rows: set[tuple[Family, Family]] = set()
         self._outputs: list[int] = []
@@ -184,8 +163,8 @@ class Compiler:
         key: tuple[Any, ...],
         function: Callable[..., Any],
         operands: Sequence[Node],
-        axes: Sequence[Index],
-        shape: Sequence[int],
+        axes: Iterable[Index],
+        shape: Iterable[int],
         *,
         is_view: bool = False,
     ) -> Node:
@@ -231,14 +210,17 @@ class Compiler:
 
     def product(self, nodes: Sequence[Node]) -> Node:
         """Return the product, the smallest factors first."""
-        pending = sorted(nodes, key=lambda node: (node.size, node.place))
+        one = self.number(1.0).place
+        pending = sorted(nodes, key=lambda node: (node.place != one, node.size, node.place))
+        while len(pending) > 1 and pending[0].place == one:
+            del pending[0]
         while len(pending) > 1:
             first, second, *rest = pending
-            both = self.elementwise(Mul, operator.mul, [first, second])
+            both = self.elementwise(sp.Mul, operator.mul, [first, second])
             pending = sorted([both, *rest], key=lambda node: (node.size, node.place))
         return pending[0]
 
-    def node(self, expression: Expr) -> Node:
+    def node(self, expression: sp.Expr) -> Node:
         """Return the value of an expression at every place of its free indices.
 
         Raises:
@@ -248,7 +230,7 @@ class Compiler:
             self._nodes[expression] = self._made(expression)
         return self._nodes[expression]
 
-    def _made(self, expression: Expr) -> Node:
+    def _made(self, expression: sp.Expr) -> Node:
         if not expression.has(*RANDOM):
             return self.number(self.value(expression))
         for kind, made in _KINDS:
@@ -257,7 +239,7 @@ class Compiler:
         function = expression.func
         if function in _ELEMENTWISE:
             apply = getattr(self.xp, _ELEMENTWISE[function])
-        elif function is erf:
+        elif function is sp.erf:
             apply = scipy.special.erf if self.xp is np else self.xp.special.erf
         elif hasattr(function, "numpy"):
             apply = function.numpy
@@ -274,10 +256,10 @@ class Compiler:
             ("places", size), lambda: xp.arange(1, size + 1, dtype=xp.float32), [], (index,), (size,)
         )
 
-    def _indexed(self, entry: Indexed) -> Node:
+    def _indexed(self, entry: sp.Indexed) -> Node:
         return self._entry(entry.base, entry.indices)
 
-    def _folded(self, expression: Expr) -> Node:
+    def _folded(self, expression: sp.Expr) -> Node:
         """Return a sum, or the larger or smaller of several."""
         combine = _FOLDED[expression.func]
         if isinstance(combine, str):
@@ -289,19 +271,19 @@ class Compiler:
         (x,) = event.args
         return self.elementwise(Indicator, lambda x: cast(x > 0, self.xp.float32), [self.node(x)])
 
-    def value(self, expression: Expr) -> float:
+    def value(self, expression: sp.Expr) -> float:
         """Return an expression of sizes and symbols as a number.
 
         Raises:
             ClaimError: a symbol in it has no value.
         """
-        value = expression.subs(self._values)
+        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
         if value.free_symbols:
             names = ", ".join(sorted(map(str, value.free_symbols)))
             raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
         return float(value)
 
-    def _size(self, extent: Expr | None, index: Any) -> int:
+    def _size(self, extent: sp.Expr | None, index: Any) -> int:
         if extent is None:
             raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
         return self._sizes[extent] if extent in self._sizes else round(self.value(extent))
@@ -380,7 +362,7 @@ class Compiler:
 
         return self.emit(("column", column.name), named, [made], (BLOCK,), (0,))
 
-    def _power(self, expression: Pow) -> Node:
+    def _power(self, expression: sp.Pow) -> Node:
         base, power = expression.args
         if base.is_number and not power.is_number:
             by = math.log(self.value(base))
@@ -397,7 +379,7 @@ class Compiler:
     def _reciprocal(self, node: Node) -> Node:
         return self.elementwise("reciprocal", lambda x: 1 / x, [node])
 
-    def _row(self, expression: Expr) -> Node:
+    def _row(self, expression: sp.Expr) -> Node:
         """Return a function of the scores of a row; its exponentials are relative to the largest."""
         (x, key), xp = expression.args, self.xp
         scores = self.node(x)
@@ -426,11 +408,11 @@ class Compiler:
     def _top(self, rows: Any) -> Any:
         return largest(rows) if self.xp is np else self.xp.amax(rows, -1)
 
-    def _sum(self, expression: Sum) -> Node:
+    def _sum(self, expression: sp.Sum) -> Node:
         limits = {index: (low, high) for index, low, high in expression.limits}
-        if isinstance(expression.function, Add):
-            parts = [self.node(Sum(part, *expression.limits)) for part in expression.function.args]
-            return reduce(lambda x, y: self.elementwise(Add, operator.add, [x, y]), parts)
+        if isinstance(expression.function, sp.Add):
+            parts = [self.node(sp.Sum(part, *expression.limits)) for part in expression.function.args]
+            return reduce(lambda x, y: self.elementwise(sp.Add, operator.add, [x, y]), parts)
         for index, (low, high) in limits.items():
             self._ranges.setdefault(index, high)
             if any(other in (low.free_symbols | high.free_symbols) for other in limits):
@@ -445,7 +427,7 @@ class Compiler:
         counts = {index: self.value(high - low + 1) for index, (low, high) in limits.items()}
         return self._summed(nodes, counts)
 
-    def _between(self, node: Node, index: Index, low: Expr, high: Expr) -> Node:
+    def _between(self, node: Node, index: Index, low: sp.Expr, high: sp.Expr) -> Node:
         """Return the part of a node where an index lies between the limits of a sum."""
         if index not in node.axes:
             return node
@@ -489,20 +471,21 @@ class Compiler:
         axes, shape = ((*part[:axis], *part[axis + 1 :]) for part in (node.axes, node.shape))
         return self.emit(("sum", axis), lambda x: x.sum(axis), [node], axes, shape)
 
-    def terms(self, expression: Expr) -> list[tuple[float, Expr]]:
+    def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
         """Return an expression as a sum of numbers times what is random."""
+        self.learn(expression)
         groups = self._groups(expression)
         if any(len(indices) > 1 for indices in groups.values()):
             expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
         terms = []
-        for part in Add.make_args(expression):
+        for part in sp.Add.make_args(expression):
             factor, rest = part.as_independent(*RANDOM, as_Add=False)
             terms.append((self.value(factor), rest))
         return terms
 
-    def learn(self, expression: Expr) -> None:
+    def learn(self, expression: sp.Expr) -> None:
         """Note the ranges of all indices, and which scores a softmax is taken of."""
-        for part in expression.atoms(Indexed):
+        for part in expression.atoms(sp.Indexed):
             self._ranges |= dict(zip(part.indices, part.base.ranges, strict=True))
         for part in expression.atoms(Dot):
             left, first, right, second = part.args
@@ -510,15 +493,15 @@ class Compiler:
         for part in expression.atoms(*BINDERS):
             key = part.args[1]
             self._rows |= {(dot.args[0], dot.args[2]) for dot in part.atoms(Dot) if dot.args[3] == key}
-            self.by_key |= {str(x.base.label) for x in part.atoms(Indexed) if x.indices[-1] == key}
+            self.by_key |= {str(x.base.label) for x in part.atoms(sp.Indexed) if x.indices[-1] == key}
 
-    def _groups(self, expression: Expr) -> dict[Expr, list[Index]]:
-        groups: dict[Expr, list[Index]] = {}
+    def _groups(self, expression: sp.Expr) -> dict[sp.Expr, list[Index]]:
+        groups: dict[sp.Expr, list[Index]] = {}
         for index in sorted(free_indices(expression), key=str):
             groups.setdefault(self._ranges.get(index, index), []).append(index)
         return groups
 
-    def mean(self, expression: Expr) -> Node:
+    def mean(self, expression: sp.Expr) -> Node:
         """Return the mean over the places of all free indices in double precision, shape (blocks,).
 
         Those of one range are at different places: by inclusion and exclusion over which of them coincide.
@@ -541,55 +524,62 @@ class Compiler:
                 return self.combined(means)
         return self._plain_mean(expression)
 
-    def _apart(self, expression: Expr, merged: Mapping[Index, Index], indices: Sequence[Index]) -> Node:
+    def _apart(self, expression: sp.Expr, merged: Mapping[Index, Index], indices: Sequence[Index]) -> Node:
         """Return the mean where indices of one range are merged, and the others may coincide."""
         same = expression.xreplace({index: merged[index] for index in indices})
         renamed, own = {}, {}
         for number, index in enumerate(sorted(set(merged.values()), key=str)):
             # As ranges of their own they may be at the same place.
             renamed[index] = Index(f"{index.name}'{number}")
-            own[renamed[index]] = Symbol(f"{self._ranges[index]}'{number}")
+            own[renamed[index]] = sp.Symbol(f"{self._ranges[index]}'{number}")
             self._sizes = {**self._sizes, own[renamed[index]]: self._size(self._ranges[index], index)}
         self._ranges |= own
         return self.mean(same.xreplace(renamed))
 
-    def _plain_mean(self, expression: Expr) -> Node:
+    def _plain_mean(self, expression: sp.Expr) -> Node:
         nodes = [self.node(factor) for factor in _factors(expression)]
         axes = {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
         most = max(nodes, key=lambda node: len(node.axes))
-        if not axes.keys() - set(most.axes):
+        if axes.keys() - set(most.axes):
+            # An array of all indices would be larger than any factor.
+            counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
+            many, total = math.prod(counts.values()), self._double(self._summed(nodes, counts))
+            return self.elementwise(("over", many), lambda x: x / many, [total])
+        if len(nodes) > 1 and BLOCK in axes:
             exact = [self._double(node) for node in nodes]
-            if len(exact) == 1:
-                return self.emit(("mean",), self._block_mean, exact, (BLOCK,), (0,))
-            factor = self.product(exact[:-1]) if len(exact) > 2 else exact[0]
-            order = tuple(sorted(most.axes, key=lambda axis: axis != BLOCK))
-            pair = [self.view(node, order) for node in (factor, exact[-1])]
-            return self.emit(("mean",), self._block_mean, pair, (BLOCK,), (0,))
-        counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
-        total = self._double(self._summed(nodes, counts))
-        many = math.prod(counts.values())
-        return self.elementwise(("over", many), lambda x: x / many, [total])
+            order = sorted(axes, key=lambda axis: axis != BLOCK)
+            pair = [self.view(node, order) for node in (self.product(exact[:-1]), exact[-1])]
+            return self.emit(("mean of product",), self._mean_of_product, pair, (BLOCK,), (0,))
+        node = self.product(nodes)
+        over = tuple(place for place, axis in enumerate(node.axes) if axis != BLOCK)
+        if not over:
+            return node
+        mean = partial(self.xp.mean, axis=over, dtype=self.xp.float64)
+        left = [(axis, 0) for axis in node.axes if axis == BLOCK]
+        return self.emit(("mean", over), mean, [node], *(zip(*left, strict=True) if left else ((), ())))
 
     def _double(self, node: Node) -> Node:
         double = self.xp.float64
         return self.emit(("double",), lambda array: cast(array, double), [node], node.axes, node.shape)
 
-    def _block_mean(self, *arrays: Any) -> Any:
-        """Return the mean of a product over all axes but that of the blocks."""
-        letters = ",".join("bcdefghijk"[: array.ndim] for array in arrays)
-        many = math.prod(
-            max(lengths) for lengths in zip(*(array.shape for array in arrays), strict=True)
-        ) // len(arrays[0])
-        return self.xp.einsum(f"{letters}->b", *arrays) / many
+    def _mean_of_product(self, x: Any, y: Any) -> Any:
+        letters = "bcdefghijk"[: x.ndim]
+        many = math.prod(map(max, x.shape[1:], y.shape[1:]))
+        return self.xp.einsum(f"{letters},{letters}->b", x, y) / many
 
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
         """Return a sum of numbers times means."""
+        if len(terms) == 1 and terms[0][0] == 1 and terms[0][1].axes:
+            return terms[0][1]
         weights = tuple(weight for weight, _ in terms)
 
         def sum_of(*means: Any) -> Any:
             return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
 
-        return self.emit(("combined", weights), sum_of, [node for _, node in terms], (BLOCK,), (0,))
+        nodes = [node for _, node in terms]
+        if not any(node.axes for node in nodes):
+            raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")
+        return self.emit(("combined", weights), sum_of, nodes, (BLOCK,), (0,))
 
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
         """Return what computes the ``outputs``, and nothing else."""
@@ -608,22 +598,22 @@ class Compiler:
         steps = tuple((place, self._steps[place], frees.get(place, ())) for place in sorted(needed))
         drawn = {place: name for place, name in self._drawn.items() if place in needed}
         layouts = frozenset(self.columns), frozenset(self.by_key)
-        return Compiled(steps, drawn, tuple(node.place for node in outputs), *layouts)
+        return Compiled(steps, drawn, tuple(node.place for node in outputs), *layouts, self.xp)
 
 
-_FOLDED: dict[Any, Any] = {Add: operator.add, Max: "maximum", Min: "minimum"}
+_FOLDED: dict[Any, Any] = {sp.Add: operator.add, sp.Max: "maximum", sp.Min: "minimum"}
 
 _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (Index, Compiler._places),
-    (Indexed, Compiler._indexed),
+    (sp.Indexed, Compiler._indexed),
     (Dot, Compiler._dot),
     (Column, Compiler._column),
-    (Sum, Compiler._sum),
+    (sp.Sum, Compiler._sum),
     (BINDERS, Compiler._row),
-    (Pow, Compiler._power),
-    (Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
+    (sp.Pow, Compiler._power),
+    (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
     (Indicator, Compiler._indicator),
-    ((Add, Max, Min), Compiler._folded),
+    ((sp.Add, sp.Max, sp.Min), Compiler._folded),
 )
 
 
@@ -636,8 +626,9 @@ class Compiled:
     outputs: tuple[int, ...]
     columns: frozenset[str]
     by_key: frozenset[str]
+    xp: Any
 
-    @property
+    @cached_property
     def peak(self) -> int:
         """Numbers that are in memory at once for one block, besides what is drawn."""
         sizes = {place: step.size for place, step, _ in self.steps}
@@ -648,8 +639,8 @@ class Compiled:
             live -= sum(sizes[place] for place in frees)
         return max(1, most)
 
-    def run(self, draws: Draws, rng: np.random.Generator) -> list[Any]:
-        """Return the outputs of a batch, each of shape (blocks,)."""
+    def run(self, draws: Draws, rng: np.random.Generator) -> Any:
+        """Return the outputs of a batch, shape (blocks, outputs)."""
         values: dict[int, Any] = {}
         for place, step, frees in self.steps:
             name = self.drawn.get(place)
@@ -659,7 +650,7 @@ class Compiled:
                 values[place] = draws[name] if name else step.function(draws, rng)
             for free in frees:
                 del values[free]
-        return [values[place] for place in self.outputs]
+        return self.xp.stack([values[place] for place in self.outputs], axis=1)
 
 
 def _extreme(xp: Any, name: str, x: Any, y: Any) -> Any:
@@ -675,15 +666,15 @@ def _entropy(xp: Any, rows: Any, weights: Any, top: Any, most: Any) -> Any:
     return -xp.log(most) - xp.einsum("...j,...j->...", weights, moved)
 
 
-def _halves(base: Expr, power: int) -> list[Expr]:
+def _halves(base: sp.Expr, power: int) -> list[sp.Expr]:
     """Return two powers of ``base`` whose product is its power, as even as can be."""
     return [base] if power == 1 else [base ** ((power + 1) // 2), base ** (power // 2)]
 
 
-def _factors(expression: Expr) -> list[Expr]:
+def _factors(expression: sp.Expr) -> list[sp.Expr]:
     """Return the factors of a product, a square as two of them."""
-    factors: list[Expr] = []
-    for factor in Mul.make_args(expression):
-        is_whole = isinstance(factor, Pow) and factor.exp.is_Integer and 2 <= factor.exp <= 16
+    factors: list[sp.Expr] = []
+    for factor in sp.Mul.make_args(expression):
+        is_whole = isinstance(factor, sp.Pow) and factor.exp.is_Integer and 2 <= factor.exp <= 16
         factors += _halves(factor.base, int(factor.exp)) if is_whole else [factor]
     return factors

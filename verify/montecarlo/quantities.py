@@ -15,33 +15,15 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from sympy import (
-    Abs,
-    Add,
-    Dummy,
-    Expr,
-    Indexed,
-    Mul,
-    Pow,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    exp,
-    lambdify,
-    latex,
-    nsimplify,
-    sqrt,
-    sympify,
-)
+import sympy as sp
 
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings
-from verify.montecarlo.compiling import Column, Compiled, Compiler, Draws, Node
+from verify.montecarlo.compiling import Column, Compiled, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
-from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, mirrored
+from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, is_mirrored
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import (
     BINDERS,
@@ -68,7 +50,7 @@ from verify.symbolic.vocabulary import (
     score,
 )
 
-_PIECE = 1 << 19
+_PIECE = 1 << 18
 """Numbers that are in memory while blocks are reduced, as many blocks at a time: they stay in the cache."""
 
 
@@ -77,16 +59,16 @@ class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. Of a family among ``mirrored`` every second row is the one before with the
-    other sign. It is compiled in each process that draws, once.
+    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well. It is
+    compiled in each process that draws, once.
     """
 
-    outputs: tuple[tuple[str, Expr], ...]
+    outputs: tuple[tuple[str, sp.Expr], ...]
     laws: tuple[tuple[Family, Distribution], ...]
-    sizes: tuple[tuple[Expr, int], ...]
-    values: tuple[tuple[Symbol, float], ...]
+    sizes: tuple[tuple[sp.Expr, int], ...]
+    values: tuple[tuple[sp.Symbol, float], ...]
     settings: Settings
-    mirrored: tuple[Family, ...] = ()
+    mirrored: bool = False
 
     order: ClassVar[int] = 3
     univariate: ClassVar[int] = 0
@@ -94,28 +76,30 @@ class Simulation:
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(name for name, _ in self.outputs)
 
-    @property
-    def coordinates(self) -> int:
-        return sum(math.prod(self._shape(family, drawn=True)) for family, _ in self.laws)
+    @cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        sizes = dict(self.sizes)
+        return {
+            str(family.label): tuple(sizes[extent] for extent in family.ranges) for family, _ in self.laws
+        }
 
     @property
+    def coordinates(self) -> int:
+        return sum(map(math.prod, self._shapes.values()))
+
+    @cached_property
     def scores(self) -> int:
         """Scores that one block holds: as many as queries times keys."""
         sizes = dict(self.sizes)
-        return sizes.get(m, 1) * sizes.get(n, 1)
+        return (2 if self.mirrored else 1) * sizes.get(m, 1) * sizes.get(n, 1)
 
     @property
     def held(self) -> int:
-        return 2 * sum(math.prod(self._shape(family)) for family, _ in self.laws) + self.compiled.peak
-
-    def _shape(self, family: Family, *, drawn: bool = False) -> tuple[int, ...]:
-        sizes = dict(self.sizes)
-        first, *others = (sizes.get(extent) or int(sympify(extent).subs(sizes)) for extent in family.ranges)
-        return (first // 2 if drawn and family in self.mirrored else first, *others)
+        return 2 * self.coordinates + self.compiled.peak
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -125,11 +109,9 @@ class Simulation:
     def compiled_with(self, shortcuts: Sequence[Shortcut], xp: Any = np) -> Compiled:
         """Return the operations that compute the outputs with arrays of ``xp``, and these shortcuts."""
         compiler = Compiler(dict(self.sizes), dict(self.values), [family for family, _ in self.laws], xp)
-        for _, expression in self.outputs:
-            compiler.learn(expression)
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
-        means: dict[Expr, Node] = {}
+        means: dict[sp.Expr, Node] = {}
         for shortcut in shortcuts:
             means |= shortcut(compiler, [term for term in terms if term not in means])
         means |= {term: compiler.mean(term) for term in terms if term not in means}
@@ -140,25 +122,15 @@ class Simulation:
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Return what is drawn of each family for ``count`` blocks, in single precision."""
         drawn: dict[str, Array] = {}
-        for family, law in self.laws:
-            name, shape = str(family.label), self._shape(family, drawn=True)
+        for (name, shape), (_, law) in zip(self._shapes.items(), self.laws, strict=True):
             if name in self.compiled.by_key:
-                values = law.draw(rng, (shape[-1], count, *shape[:-1]), single=True)
-                if family in self.mirrored:
-                    values = np.concatenate([values, -values], axis=2)
-                values = np.moveaxis(values, 0, -1)
+                drawn[name] = np.moveaxis(law.draw(rng, (shape[-1], count, *shape[:-1]), single=True), 0, -1)
             elif name in self.compiled.columns:
-                values = law.draw(rng, (count, *shape[:-2], *shape[:-3:-1]), single=True).swapaxes(-1, -2)
+                *first, many, size = shape
+                drawn[name] = law.draw(rng, (count, *first, size, many), single=True).swapaxes(-1, -2)
             else:
-                values = law.draw(rng, (count, *shape), single=True)
-            drawn[name] = values
+                drawn[name] = law.draw(rng, (count, *shape), single=True)
         return drawn
-
-    def reduced(self, compiled: Compiled, xp: Any, draws: Draws, rng: np.random.Generator, count: int) -> Any:
-        """Return the statistics of ``count`` blocks from what is drawn of them, shape (count, outputs)."""
-        columns = compiled.run(draws, rng)
-        whole = [column if getattr(column, "ndim", 0) else column + xp.zeros(count) for column in columns]
-        return xp.stack(whole, axis=1)
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
@@ -166,8 +138,12 @@ class Simulation:
         pieces = []
         for first in range(0, count, step):
             part = {name: values[first : first + step] for name, values in drawn.items()}
-            blocks = min(step, count - first)
-            pieces.append(self.reduced(self.compiled, np, part, rng, blocks))
+            means = self.compiled.run(part, rng)
+            if self.mirrored:
+                for values in part.values():
+                    np.negative(values, out=values)
+                means = (means + self.compiled.run(part, rng)) / 2
+            pieces.append(means)
         return np.concatenate(pieces)
 
 
@@ -175,8 +151,8 @@ class Simulation:
 class OfMeans:
     """An expression in symbols that stand for the means of outputs, as a function of these means."""
 
-    expression: Expr
-    outputs: tuple[tuple[Symbol, str], ...]
+    expression: sp.Expr
+    outputs: tuple[tuple[sp.Symbol, str], ...]
 
     def __call__(self, mean: Outputs) -> float:
         """Return its value."""
@@ -196,10 +172,10 @@ class OfMeans:
 
 @lru_cache(maxsize=1024)
 def _lambdified(
-    expression: Expr, symbols: tuple[Symbol, ...]
+    expression: sp.Expr, symbols: tuple[sp.Symbol, ...]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     slopes = [expression.diff(symbol) for symbol in symbols]
-    return lambdify(symbols, expression, "scipy"), lambdify(symbols, slopes, "scipy")
+    return sp.lambdify(symbols, expression, "scipy"), sp.lambdify(symbols, slopes, "scipy")
 
 
 @dataclass(frozen=True)
@@ -239,42 +215,44 @@ class Expressed(Smooth):
         return float(pilot.covariance[place, place])
 
 
-def is_nonnegative(expression: Expr) -> bool:
+def is_nonnegative(expression: sp.Expr) -> bool:
     """Return whether it can be seen that an expression in means is never below 0."""
     if isinstance(expression, E | Quantile | Largest):
         return is_nonnegative(expression.args[0])
-    if isinstance(expression, Var | Softmax | Entropy | Indicator | Abs | exp):
+    if isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp):
         return True
-    if isinstance(expression, Pow):
+    if isinstance(expression, sp.Pow):
         base, power = expression.args
         return is_nonnegative(base) or bool(power.is_even)
-    if isinstance(expression, Sum):
+    if isinstance(expression, sp.Sum):
         return is_nonnegative(expression.function)
-    if isinstance(expression, Add):
+    if isinstance(expression, sp.Add):
         return all(map(is_nonnegative, expression.args)) or _is_share(1 - expression)
-    if isinstance(expression, Mul):
+    if isinstance(expression, sp.Mul):
         return all(map(is_nonnegative, expression.args))
     return bool(expression.is_nonnegative)
 
 
-def _is_share(expression: Expr) -> bool:
+def _is_share(expression: sp.Expr) -> bool:
     """Return whether an expression is a mean of weights or events, which are never above 1."""
     if isinstance(expression, E | Largest):
         return _is_share(expression.args[0])
-    if isinstance(expression, Sum):
-        is_square = isinstance(expression.function, Pow) and expression.function.exp.is_even
+    if isinstance(expression, sp.Sum):
+        is_square = isinstance(expression.function, sp.Pow) and expression.function.exp.is_even
         return isinstance(expression.function, Softmax) or (
             is_square and isinstance(expression.function.base, Softmax)
         )
     return isinstance(expression, Softmax | Indicator)
 
 
-def _written(quantity: Expr) -> Expr:
+def _written(quantity: sp.Expr) -> sp.Expr:
     """Return a quantity in means and quantiles alone."""
-    return sympify(quantity).replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+    return sp.sympify(quantity).replace(
+        lambda part: isinstance(part, Var | Cov), lambda part: part.definition
+    )
 
 
-def _renamed(x: Expr) -> Expr:
+def _renamed(x: sp.Expr) -> sp.Expr:
     """Return an expression with the first index of a range in the place of the second, where that is free."""
     taken = x.atoms(Index)
     for first, second in (("a", "b"), ("j", "l")):
@@ -302,7 +280,10 @@ class BlockVariance:
 
 
 def block_variance(
-    expression: Expr, means: Mapping[Symbol, Expr], laws: Mapping[Family, Distribution], at: Mapping[Any, Any]
+    expression: sp.Expr,
+    means: Mapping[sp.Symbol, sp.Expr],
+    laws: Mapping[Family, Distribution],
+    at: Mapping[Any, Any],
 ) -> BlockVariance | None:
     """Derive the variance of a block's estimate of an expression in symbols that stand for ``means``.
 
@@ -310,20 +291,20 @@ def block_variance(
     the laws lack a moment.
     """
     dots = sorted(set().union(*(mean.atoms(Dot) for mean in means.values())), key=str)
-    if len(dots) != 1 or any(mean.atoms(Indexed, Column) for mean in means.values()):
+    if len(dots) != 1 or any(mean.atoms(sp.Indexed, Column) for mean in means.values()):
         return None
     dot = dots[0]
     left, first, right, second = dot.args
     if left == right or len({first, second} & free_indices(dot)) < 2 or not {left, right} <= set(laws):
         return None
     given = {family: _assumed(laws[family]) for family in (left, right)}
-    exact = {symbol: nsimplify(value, rational=True) for symbol, value in at.items()}
+    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at.items()}
     try:
         values = {symbol: expected(E(mean), given).subs(exact) for symbol, mean in means.items()}
         slopes = {
-            symbol: Rational(float(expression.diff(symbol).subs(values).subs(exact))) for symbol in means
+            symbol: sp.Rational(float(expression.diff(symbol).subs(values).subs(exact))) for symbol in means
         }
-        linear = Add(*(slopes[symbol] * (mean - values[symbol]) for symbol, mean in means.items())).subs(
+        linear = sp.Add(*(slopes[symbol] * (mean - values[symbol]) for symbol, mean in means.items())).subs(
             exact
         )
         places = ((first, second), (first, Index("j_2")), (Index("a_2"), second))
@@ -337,21 +318,21 @@ def block_variance(
 @lru_cache
 def _assumed(law: Distribution) -> Law:
     """Return the moments of a distribution as what is assumed of components."""
-    return Law(law.name, tuple(map(Rational, law.moments(len(law.base_moments) - 1))))
+    return Law(law.name, tuple(map(sp.Rational, law.moments(len(law.base_moments) - 1))))
 
 
 _ROW_NUMBERS = 1 << 12
 """Scores of a block of independent rows, in at most 64 rows and at least 8."""
 
 _MOST_SIDE = 64
-"""Queries and keys, at most, of a block of which all scores are made, for more than means of their squares."""
+"""Queries and keys, at most, of a block of which all scores are made, not only the mean of their squares."""
 
 _ROLES = {"q": "query", "k": "key", "v": "value", "u": "upstream"}
 
 
 def measurement(
     name: str,
-    quantities: Mapping[str, Expr],
+    quantities: Mapping[str, sp.Expr],
     laws: Mapping[Family, Distribution],
     at: Mapping[Any, Any],
     *,
@@ -379,23 +360,23 @@ def measurement(
     if nested := next((x for x in sorted(arguments, key=str) if x.has(E, Quantile)), None):
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
     sizes, chosen = _sizes(sorted(arguments, key=str), laws, at, shape or {}, tolerance)
-    values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, Symbol)}, **at}
+    values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     simulation = Simulation((), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()), ())
     points = {
         part: _points(replace(simulation, outputs=(("x", part.args[0]),)), name, float(part.args[1]))
         for part in sorted(set().union(*(x.atoms(Quantile) for x in written.values())), key=str)
     }
-    outputs: dict[str, Expr] = {}
+    outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
         in_means = quantity.xreplace(
             {part: _interpolated(part, *at_points) for part, at_points in points.items()}
         )
         means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=str)}
-        symbols_of = {mean: Dummy(str(x)) for mean, x in means.items()}
+        symbols_of = {mean: sp.Dummy(str(x)) for mean, x in means.items()}
         expression = in_means.xreplace(symbols_of).subs(at)
         if expression.free_symbols - set(symbols_of.values()):
-            Compiler(sizes, at, laws).value(in_means.xreplace(dict.fromkeys(means, S.Zero)))
+            Compiler(sizes, at, laws).value(in_means.xreplace(dict.fromkeys(means, sp.S.Zero)))
         outputs |= {str(x): x for x in means.values()}
         function = OfMeans(expression, tuple((symbols_of[mean], str(x)) for mean, x in means.items()))
         positive, of_block = is_nonnegative(quantities[key]), None
@@ -406,14 +387,22 @@ def measurement(
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
         share = str(means[quantity]) if is_share else ""
         estimands[key] = Expressed(function, positive, of_block, share)
-    by_half = mirrored(outputs.values(), laws, sizes)
-    recorded = (*_settings(laws, at, sizes, chosen, by_half), *settings)
-    simulation = replace(simulation, outputs=tuple(outputs.items()), settings=recorded, mirrored=by_half)
+    by_half = is_mirrored(outputs.values(), laws, sizes)
+    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *settings)
+    if by_half:
+        sizes[m] //= 2
+    simulation = replace(
+        simulation,
+        outputs=tuple(outputs.items()),
+        sizes=tuple(sizes.items()),
+        settings=recorded,
+        mirrored=by_half,
+    )
     return Cell(name, recorded, simulation), estimands
 
 
 def _sizes(
-    expressions: Sequence[Expr],
+    expressions: Sequence[sp.Expr],
     laws: Mapping[Family, Distribution],
     at: Mapping[Any, Any],
     shape: Mapping[Any, int],
@@ -421,9 +410,9 @@ def _sizes(
 ) -> tuple[dict[Any, int], tuple[Any, ...]]:
     """Return the length of every range, and which were chosen."""
     extents = list(dict.fromkeys(extent for family in laws for extent in family.ranges))
-    sizes = {extent: sympify(shape.get(extent, sympify(extent).subs(at))) for extent in extents}
+    sizes = {extent: sp.sympify(shape.get(extent, sp.sympify(extent).subs(at))) for extent in extents}
     missing = tuple(extent for extent, size in sizes.items() if not size.is_Integer)
-    bound = {str(high) for x in expressions for part in x.atoms(Sum) for _, _, high in part.limits}
+    bound = {str(high) for x in expressions for part in x.atoms(sp.Sum) for _, _, high in part.limits}
     bound |= {str(range_of(*part.args)) for x in expressions for part in x.atoms(*BINDERS)}
     for extent in missing:
         if extent not in (m, n) or str(extent) in bound:
@@ -434,7 +423,7 @@ def _sizes(
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
         side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
         side = max(side, *(len(free_indices(x)) for x in expressions))
-        scores = (part.as_independent(Dot)[1] for x in expressions for part in Add.make_args(x.expand()))
+        scores = (part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand()))
         if not {part.as_base_exp()[1] for part in scores} <= {1, 2}:
             side = min(side, _MOST_SIDE)
         lengths |= {m: side, n: side}
@@ -455,7 +444,7 @@ def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -
 
     Where the laws do not have it, that of normal components stands in.
     """
-    first, second = Dummy("first"), Dummy("second")
+    first, second = sp.Dummy("first"), sp.Dummy("second")
     means = {first: score, second: score**2}
     for laws in ({q: query, k: key}, {q: NORMAL, k: NORMAL}):
         derived = block_variance(second - first**2, means, laws, {d: dimension})
@@ -469,7 +458,8 @@ def _settings(
     at: Mapping[Any, Any],
     sizes: Mapping[Any, int],
     chosen: Sequence[Any],
-    by_half: Sequence[Family],
+    *,
+    by_half: bool,
 ) -> Settings:
     """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
     of_laws, rows = [], []
@@ -492,17 +482,17 @@ def _settings(
 
 
 def _plain(value: Any) -> int | float | str:
-    number = sympify(value)
+    number = sp.sympify(value)
     if number.is_Integer:
         return int(number)
-    return float(number) if number.is_Float else f"${latex(number)}$"
+    return float(number) if number.is_Float else f"${sp.latex(number)}$"
 
 
 _PILOT = 1 << 16
 """Values, at least, from which the points of a quantile are chosen."""
 
 
-def _points(simulation: Simulation, name: str, level: float) -> tuple[Rational, Rational]:
+def _points(simulation: Simulation, name: str, level: float) -> tuple[sp.Rational, sp.Rational]:
     """Return a point near a quantile and a step to either side, from a pilot of the setting's own stream.
 
     They are rounded, so that they are the same on all machines.
@@ -525,11 +515,11 @@ def _points(simulation: Simulation, name: str, level: float) -> tuple[Rational, 
     half = (high - low) / 2
     if not 0 < half < math.inf:
         raise ClaimError(f"{x}: has no density at its quantile {level:g}, so that no interval can be given")
-    digit = Rational(10) ** (math.floor(math.log10(half)) - 1)
+    digit = sp.Rational(10) ** (math.floor(math.log10(half)) - 1)
     return digit * round(middle / float(digit)), digit * round(half / float(digit))
 
 
-def _interpolated(quantile: Quantile, point: Rational, half: Rational) -> Expr:
+def _interpolated(quantile: Quantile, point: sp.Rational, half: sp.Rational) -> sp.Expr:
     """Return a quantile as a smooth function of the shares at a point and at ``half`` to either side.
 
     It is where the parabola through the three shares reaches the level.
@@ -538,4 +528,4 @@ def _interpolated(quantile: Quantile, point: Rational, half: Rational) -> Expr:
     below, here, above = (E(Indicator(point + side * half - x)) for side in (-1, 0, 1))
     slope, bend = (above - below) / 2, (above - 2 * here + below) / 2
     short = level - here
-    return point + half * 2 * short / (slope + sqrt(slope**2 + 4 * bend * short))
+    return point + half * 2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short))

@@ -16,7 +16,7 @@ Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
-over_keys, squares   a sum over keys, and that of squared weights
+over_keys, squares   a sum over keys, and that of squared weights; ``over_components`` likewise
 Family, Index        random numbers of one kind, and places in their ranges
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
@@ -130,6 +130,7 @@ from verify.symbolic.vocabulary import (
     mu_q,
     n,
     normal,
+    over_components,
     over_keys,
     q,
     s,

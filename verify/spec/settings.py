@@ -37,7 +37,9 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
     quantity = normalised(given.quantity)
     if not quantity.has(E, Quantile):
         raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")
-    families = sorted(families_of(quantity), key=str)
+    # What a program takes is not seen in its columns, so its families are those that have laws.
+    programs = set(given.laws) if quantity.has(Column) else set()
+    families = sorted(families_of(quantity) | programs, key=str)
     inside = {symbol for mean in quantity.atoms(E, Quantile) for symbol in mean.args[0].free_symbols}
     needed = {size for family in families for size in family.ranges} | inside
     at = {symbol: sympify(value) for symbol, value in given.at.items()}

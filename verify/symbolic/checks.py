@@ -25,7 +25,7 @@ from verify.symbolic.chains import LineCheck, Relation, StepError
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import in_line
 from verify.symbolic.points import Undecided, derived
-from verify.symbolic.vocabulary import Index, Laws, definition, free_indices
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -87,12 +87,7 @@ class MomentCalculus(LineCheck):
         try:
             values = expected(before, self.given), expected(after, self.given)
         except NotDerived as missing:
-            try:
-                decide_equality(before, after, self.given)
-            except Unequal as error:
-                raise StepError(f"{self._under}, {error}") from None
-            except Undecided as error:
-                raise StepError(f"moments do not decide it: {missing}; {error}") from None
+            self._decide_without_all_values(before, after, missing)
             return
         try:
             decide_equality(*values)
@@ -101,9 +96,33 @@ class MomentCalculus(LineCheck):
         except Undecided as error:
             raise StepError(f"{self._under} both have a value, and {error}") from None
 
+    def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
+        """Put in the values that there are; of the other means, try any functional and then drawn laws."""
+        try:
+            decide_equality(_with_values(before, self.given), _with_values(after, self.given))
+        except StepError:
+            try:
+                decide_equality(before, after, self.given)
+            except Unequal as error:
+                raise StepError(f"{self._under}, {error}") from None
+            except Undecided as error:
+                raise StepError(f"moments do not decide it: {missing}; {error}") from None
+
     @property
     def _under(self) -> str:
         return "under " + " and ".join(dict.fromkeys(law.words for law in self.given.values()))
+
+
+def _with_values(x: Any, laws: Laws) -> Any:
+    """Put in the means that have a value; those under a sum or a derivative stay, which may bind their indices."""
+    if isinstance(x, E | Var | Cov):
+        try:
+            return expected(x, laws)
+        except NotDerived:
+            return x
+    if isinstance(x, Sum | Integral | Derivative) or not x.args:
+        return x
+    return x.func(*(_with_values(part, laws) for part in x.args))
 
 
 def moments(laws: Laws) -> MomentCalculus:
@@ -117,7 +136,7 @@ def moments(laws: Laws) -> MomentCalculus:
 
 @dataclass(frozen=True)
 class Substitution(LineCheck):
-    """The line is the one before with values put in for symbols, indices or entries."""
+    """The line is the one before with values put in for symbols, sizes or free indices."""
 
     values: Mapping[Any, Any] = field(hash=False)
 
@@ -147,6 +166,10 @@ class Substitution(LineCheck):
         opened = definition(before)
         values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
         for symbol in values:
+            if not symbol.is_Symbol:
+                raise StepError(
+                    f"{symbol} is no symbol; values are put in for symbols, sizes and free indices"
+                )
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_indices(opened) | _plain_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")

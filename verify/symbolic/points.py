@@ -178,6 +178,7 @@ def _indexed(point: Point, x: Any, modulus: int, places: Places) -> int:
     entry = (x.base, *(point.whole(place, places) for place in x.indices))
     outcome = places.get(_OUTCOME)
     if isinstance(outcome, tuple) and x.base in point.laws:
+        number: int
         number, _ = point.supports[x.base][modulus][dict(outcome)[entry]]
         return number
     return point.draw((entry, None if isinstance(outcome, tuple) else outcome), modulus)
@@ -400,7 +401,7 @@ def _written(point: Point, x: Any, places: Places) -> Any:
 
 
 def _angle(point: Point, x: Any, modulus: int, places: Places) -> int:
-    """Write sin and cos by the tangent of x/2, so that sin² + cos² = 1; multiples of an angle are written out."""
+    """By t = tan(x/2), so that sin² + cos² = 1; multiples of an angle are written out."""
     opened = sympy.expand_trig(x)
     if opened != x:
         return point.value(opened, modulus, places)

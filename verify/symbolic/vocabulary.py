@@ -1,9 +1,9 @@
 """What statements about attention are written with: means, families of components, scores, weights.
 
-Everything here is plain SymPy: an expression is derived line by line, printed, and compiled to arrays. What is
-random stands inside ``E``, and belongs to a *family*: ``q[a, i]`` is component i of query a. An index that no
-sum binds means *any*, and two such indices over one range mean *different ones*:
-``Cov(score_of(a, j)**2, score_of(b, j)**2)`` is about two queries and one key.
+Everything here is plain SymPy: an expression is derived line by line, printed, and compiled to arrays. What
+is random stands inside ``E``, and belongs to a *family*: ``q[a, i]`` is component i of query a. An index that
+no sum binds means *any*, and two such indices over one range mean *different ones*: ``Cov(score_of(a, j)**2,
+score_of(b, j)**2)`` is about two queries and one key.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sympy import (
     Function,
     Indexed,
     IndexedBase,
-    Integer,
     S,
     Sum,
     Symbol,
+    binomial,
     exp,
     factorial2,
     log,
@@ -228,6 +228,11 @@ def over_keys(x: Any, key: Index = j) -> Expr:
     return Sum(x, (key, 1, n))
 
 
+def over_components(x: Any) -> Any:
+    """Return the sum over all components i of a query or key."""
+    return Sum(x, (i, 1, d))
+
+
 def squares(x: Any, key: Index = j) -> Expr:
     """Return the sum of the squared weights of scores x."""
     return over_keys(Softmax(x, key) ** 2, key)
@@ -328,7 +333,7 @@ def normal(mean: Any = 0, deviation: Any = 1) -> Law:
     raw = tuple(
         sum(
             (
-                _binomial(order, part) * spread**part * z[part] * mu ** (order - part)
+                binomial(order, part) * spread**part * z[part] * mu ** (order - part)
                 for part in range(order + 1)
             ),
             S.Zero,
@@ -341,12 +346,6 @@ def normal(mean: Any = 0, deviation: Any = 1) -> Law:
         else f"normal components of mean {mu} and variance {spread**2}"
     )
     return Law(named, raw, whole=True)
-
-
-def _binomial(above: int, below: int) -> Integer:
-    from math import comb
-
-    return Integer(comb(above, below))
 
 
 mu_q, mu_k = symbols("mu_q mu_k", real=True)

@@ -3,15 +3,15 @@
 from sympy import Rational, sqrt
 
 from verify.spec import STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Family, Fit, Items, Line, Plot
-from verify.spec import Sum, Var, Wrong, a, algebra, d, fact, i, j, k, m, moments, n, q, score
+from verify.spec import Var, Wrong, a, algebra, d, fact, i, j, k, m, moments, n, over_components, q, score
 
+PRODUCT = q[a, i] * k[j, i]
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
 CORRELATION = Rational(1, 2)
 x, y = Family("x", m), Family("y", n)
-CORRELATED = Sum(
+CORRELATED = over_components(
     (sqrt(CORRELATION) * x[a] + sqrt(1 - CORRELATION) * q[a, i])
-    * (sqrt(CORRELATION) * y[j] + sqrt(1 - CORRELATION) * k[j, i]),
-    (i, 1, d),
+    * (sqrt(CORRELATION) * y[j] + sqrt(1 - CORRELATION) * k[j, i])
 )
 """A score whose components share a part: those of one vector have this correlation with each other."""
 
@@ -21,7 +21,14 @@ def derive() -> Chain:
     return Chain(
         Var(score),
         Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(d, "products of different components have mean 0, squares have mean 1", moments(STANDARD)),
+        Line(E(score**2), "every product of components has mean 0", moments(STANDARD)),
+        Line(over_components(E(PRODUCT**2)), "so have those of two different ones", moments(STANDARD)),
+        Line(
+            over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)),
+            "query and key are independent",
+            moments(STANDARD),
+        ),
+        Line(d, "every square has mean 1", moments(STANDARD)),
     )
 
 

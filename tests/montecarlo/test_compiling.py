@@ -1,0 +1,270 @@
+"""Expressions compiled to array operations, against the same written with NumPy and loops."""
+
+import itertools
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import special
+
+from tests.montecarlo.samples import generator
+from verify.errors import ClaimError
+from verify.montecarlo.compiling import Column
+from verify.montecarlo.distributions import NORMAL, RADEMACHER, Array
+from verify.montecarlo.quantities import Simulation
+from verify.montecarlo.shortcuts import SHORTCUTS, is_mirrored
+from verify.symbolic.vocabulary import (
+    Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp, Softmax, a, b, d, e, i, j, k, l, m, n, q,
+    s, score, score_of, sigma, squares,
+)  # fmt: skip
+
+SIZES = {d: 3, m: 4, n: 5}
+LAWS = ((q, NORMAL), (k, NORMAL), (s, NORMAL))
+c = Index("c")
+
+
+def simulation(*expressions: Any, sizes: Mapping[Any, int] = SIZES, **more: Any) -> Simulation:
+    """Return blocks of queries, keys and rows of scores, of which these expressions' means are taken."""
+    outputs = tuple((str(place), expression) for place, expression in enumerate(expressions))
+    values = {**sizes, sigma: 2.0}
+    more = {"laws": LAWS, **more}
+    return Simulation(outputs, sizes=tuple(sizes.items()), values=tuple(values.items()), settings=(), **more)
+
+
+def drawn(sizes: Mapping[Any, int] = SIZES, blocks: int = 3) -> dict[str, Array]:
+    """Return draws of a few blocks."""
+    rng = generator()
+    return {
+        str(family.label): rng.standard_normal((blocks, *(sizes[extent] for extent in family.ranges)))
+        for family, _ in LAWS
+    }
+
+
+def means(*expressions: Any, sizes: Mapping[Any, int] = SIZES) -> Array:
+    """Return the means of expressions in a few blocks by the compiler's own operations."""
+    compiled = simulation(*expressions, sizes=sizes).compiled_with(())
+    return compiled.run(drawn(sizes), generator())
+
+
+RAW = s[a, j]
+PLAIN: list[tuple[Any, str]] = [
+    (score, "S"),
+    (score**3 / d, "S**3 / 3"),
+    (sp.Abs(score) + score**4 - 2, "abs(S) + S**4 - 2"),
+    (sp.Sum(q[a, i] * k[j, i], (i, 1, d)) ** 2, "S**2"),
+    (Dot(q, 2, k, j), "S[:, 1]"),
+    (Dot(q, a, q, a), "(x**2).sum(2)"),
+    (Largest(Softmax(sigma * RAW, j), j), "softmax(2 * z, 2).max(2)"),
+    (squares(sigma * RAW), "(softmax(2 * z, 2) ** 2).sum(2)"),
+    (Entropy(RAW, j), "entr(softmax(z, 2)).sum(2)"),
+    (LogSumExp(score, j), "logsumexp(S, axis=2)"),
+    (sp.log(sp.Sum(sp.exp(RAW), (j, 1, n))), "logsumexp(z, axis=2)"),
+    (Softmax(RAW, j) * (RAW - sp.Sum(Softmax(RAW, j) * RAW, (j, 1, n))), "0 * z"),
+    (Indicator(RAW - sp.Rational(1, 2)), "z > 0.5"),
+    (sp.Max(RAW, 0) * sp.Min(RAW, 1), "np.maximum(z, 0) * np.minimum(z, 1)"),
+    (sp.tanh(RAW) + sp.erf(RAW) + sp.sign(RAW), "np.tanh(z) + erf(z) + np.sign(z)"),
+    (1 / sp.sqrt(1 + RAW**2) + 2**RAW, "(1 + z**2) ** -0.5 + 2**z"),
+    (sp.sin(RAW) * sp.cos(RAW) ** 5, "np.sin(z) * np.cos(z) ** 5"),
+    (j * RAW - j, "np.arange(1, 6) * z - 3"),
+    (sp.Sum(s[a, j] * j, (j, 2, 4)), "(np.arange(1, 6) * z)[..., 1:4].sum(2)"),
+    (sp.Sum(sp.Sum(RAW + 1, (j, 1, n)), (a, 1, m)), "z.sum((1, 2)) + 20"),
+    (sp.Sum(q[a, i] * k[j, i] * s[a, j], (i, 1, d), (a, 1, m)), "np.einsum('bai,bji,baj->bj', x, y, z)"),
+]
+
+
+@pytest.mark.parametrize(("expression", "text"), PLAIN, ids=[text for _, text in PLAIN])
+def test_a_mean_over_places_is_that_of_numpy(expression: Any, text: str) -> None:
+    """What is compiled has the value that NumPy's functions have, on the same draws."""
+    x, y, z = drawn().values()
+    known = {"np": np, **vars(special), "x": x, "y": y, "z": z, "S": x @ y.swapaxes(1, 2)}
+    values = eval(text, known).reshape(3, -1)  # noqa: S307  # ours
+    np.testing.assert_allclose(means(expression)[:, 0], values.mean(1), rtol=1e-9, atol=1e-9)
+
+
+APART: list[tuple[Any, str]] = [
+    (s[a, j] ** 2 * s[b, j] ** 2, "z[a, j]**2 * z[b, j]**2"),
+    (s[a, j] * s[a, l] * s[b, l], "z[a, j] * z[a, l] * z[b, l]"),
+    ((s[a, j] - s[b, j]) ** 2, "(z[a, j] - z[b, j])**2"),
+    (s[a, j] * s[b, j] * s[c, j] + s[a, j], "z[a, j] * z[b, j] * z[c, j] + z[a, j]"),
+    (Indicator(s[a, j] - s[a, l]), "z[a, j] > z[a, l]"),
+]
+
+
+@pytest.mark.parametrize(("expression", "text"), APART, ids=[text for _, text in APART])
+def test_free_indices_of_one_range_are_different_places(expression: Any, text: str) -> None:
+    """Two and three indices over one range never coincide, whether or not a product splits."""
+    for block, z in enumerate(drawn()["s"]):
+        rows, keys = (list(itertools.permutations(range(size), 3)) for size in z.shape)
+        values = [
+            eval(text, {"z": z, "a": x[0], "b": x[1], "c": x[2], "j": y[0], "l": y[1]})  # noqa: S307  # ours
+            for x in rows
+            for y in keys
+        ]
+        assert means(expression)[block, 0] == pytest.approx(np.mean(values), rel=1e-9, abs=1e-12)
+
+
+def test_what_expressions_have_in_common_is_computed_once() -> None:
+    """Other names of indices add no operation but the sum that a product of two rows needs."""
+    alone = simulation(squares(score), score**2).compiled_with(())
+    renamed = sp.Sum(Softmax(score_of(b, l), l) ** 2, (l, 1, n))
+    both = simulation(squares(score), score**2, renamed, score_of(b, l) ** 2).compiled_with(())
+    assert len(both.steps) == len(alone.steps)
+
+
+def test_rows_of_large_scores_stay_finite() -> None:
+    """Softmax, entropy and log-sum-exp of scores in the thousands, in single precision."""
+    row = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
+    compiled = simulation(*(of(RAW, j) for of in (Entropy, LogSumExp)), Softmax(RAW, j)).compiled_with(())
+    entropy_of, total, share = compiled.run({**drawn(), "s": row}, generator())[0]
+    assert entropy_of == pytest.approx(0.582203, rel=1e-5)
+    assert total == pytest.approx(9000.313262, rel=1e-7)
+    assert share == pytest.approx(0.2)
+
+
+SHORT = [
+    ({d: 3, m: 8, n: 9}, (score, score**2)),
+    ({d: 8, m: 3, n: 4}, (score / d, score**2 + score)),
+    ({d: 1, m: 4, n: 4}, (score**2,)),
+]
+
+
+@pytest.mark.parametrize(("sizes", "expressions"), SHORT)
+def test_shortcuts_agree_with_the_operations_that_they_replace(
+    sizes: dict[Any, int], expressions: tuple[Any, ...]
+) -> None:
+    """The same draws give the same means, whether or not a faster function takes them."""
+    sampler = simulation(*expressions, sizes=sizes)
+    short, own = (sampler.compiled_with(of) for of in (SHORTCUTS, ()))
+    assert len(short.steps) != len(own.steps) or short.columns
+    draws = drawn(sizes)
+    np.testing.assert_allclose(short.run(draws, generator()), own.run(draws, generator()), rtol=1e-9)
+
+
+def test_other_means_of_scores_take_no_shortcut() -> None:
+    """Where scores are made anyway, their squares are taken of them."""
+    assert not simulation(score**2, score**4).compiled.columns
+
+
+def test_rows_count_with_the_other_sign_as_well() -> None:
+    """A mirrored sampler gives the mean of what the rows and the rows of other sign give."""
+    rows = {"laws": ((s, NORMAL),), "sizes": {m: 2, n: 16}}
+    plain, mirrored = (simulation(squares(RAW), **rows, mirrored=of) for of in (False, True))
+    draws = plain.draws(generator(), 5)
+    both = [plain.compiled.run({"s": sign * draws["s"]}, generator()) for sign in (1, -1)]
+    np.testing.assert_allclose(mirrored.sample(generator(), 5), sum(both) / 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("output", "laws", "sizes", "allowed"),
+    [
+        (squares(RAW), {s: NORMAL}, {m: 4, n: 16}, True),
+        (squares(RAW), {s: NORMAL}, {m: 4, n: 15}, False),
+        (squares(RAW), {s: NORMAL}, {m: 3, n: 16}, False),
+        (squares(RAW), {s: RADEMACHER}, {m: 4, n: 16}, False),
+        (squares(RAW) * squares(s[b, j]), {s: NORMAL}, {m: 4, n: 16}, False),
+        (sp.Sum(squares(RAW), (a, 1, m)) ** 2, {s: NORMAL}, {m: 4, n: 16}, False),
+        (RAW, {s: NORMAL}, {m: 4, n: 16}, False),
+    ],
+)
+def test_only_means_over_single_normal_rows_are_mirrored(
+    output: Any, laws: Any, sizes: Any, allowed: bool
+) -> None:
+    """A product of two rows must not meet the row of other sign, nor rows of few keys."""
+    assert is_mirrored([output], laws, sizes) == allowed
+
+
+def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """Return the first component of each block's first query, and numbers of its own for all keys."""
+    return {"first": draws["q"][:, 0, 0], "noise": rng.standard_normal((len(draws["q"]), 6))}
+
+
+def test_a_program_makes_columns_of_the_draws() -> None:
+    """Its columns are averaged in each block, and stand in expressions like any other."""
+    first, noise = Column(ends, "first"), Column(ends, "noise")
+    got = simulation(first, first**2, noise).compiled_with(()).run(drawn(), generator(1))
+    expected = drawn()["q"][:, 0, 0]
+    noises = generator(1).standard_normal((3, 6)).mean(1)
+    np.testing.assert_allclose(got, np.stack([expected, expected**2, noises], axis=1))
+    with pytest.raises(ClaimError, match="makes no column 'last', but first, noise"):
+        simulation(Column(ends, "last")).compiled.run(drawn(), generator())
+
+
+class Halved(sp.Function):  # type: ignore[misc]  # SymPy has no types
+    """Half of the argument, as a function of arrays."""
+
+    numpy = staticmethod(lambda x: x / 2)
+
+
+def test_a_function_may_bring_its_own_operation() -> None:
+    """A function of SymPy with a ``numpy`` of its own, such as a rounding, is applied at every place."""
+    np.testing.assert_allclose(means(Halved(score)), means(score) / 2)
+
+
+WRONG: list[tuple[Any, str]] = [
+    (sp.gamma(RAW), "gamma cannot be measured"),
+    (Family("t", m)[a], "no law is given for t"),
+    (sp.Symbol("x") * RAW, "no value is given for x"),
+    (s[a, j + 1], "an index is a, b, i, j, l, e or a number"),
+    (s[a, 9], "place 9 of 5: there is none"),
+    (sp.Sum(RAW, (j, 1, a)), "no value is given for a"),
+    (sp.Sum(RAW, (j, 0, n)), "there are 5 of them"),
+    (Softmax(s[a, 1], j), "its scores do not depend on j"),
+    (e, "no family has the index e"),
+    (sp.Integer(2), "nothing of it is random"),
+]
+
+
+@pytest.mark.parametrize(("expression", "problem"), WRONG, ids=[text for _, text in WRONG])
+def test_what_cannot_be_measured_is_refused_in_a_line(expression: Any, problem: str) -> None:
+    """Each honest mistake has one clear line."""
+    with pytest.raises(ClaimError, match=problem) as caught:
+        simulation(expression).compiled_with(())
+    assert "\n" not in str(caught.value)
+
+
+def test_three_different_queries_need_three() -> None:
+    """A block with fewer places than indices is refused."""
+    with pytest.raises(ClaimError, match="needs 3 different places of 2"):
+        means(s[a, j] * s[b, j] * s[c, j], sizes={d: 3, m: 2, n: 5})
+
+
+SAMPLED = """
+import pickle, sys
+sampler, rng = pickle.loads(sys.stdin.buffer.read())
+sys.stdout.buffer.write(sampler.sample(rng, 7).tobytes())
+"""
+
+
+def test_another_process_draws_the_same_to_the_last_bit() -> None:
+    """A sampler is compiled anew in each process, in the same order whatever its hashes are."""
+    pair = score_of(a, j) ** 2 * score_of(b, j) ** 2
+    sampler = simulation(pair, squares(score), score, Entropy(sigma * RAW, j) + sp.Abs(score))
+    here = sampler.sample(generator(), 7).tobytes()
+    there = subprocess.run(
+        [sys.executable, "-c", SAMPLED],
+        input=pickle.dumps((sampler, generator())),
+        capture_output=True,
+        check=True,
+    )
+    assert there.stdout == here
+
+
+def test_pieces_of_a_batch_are_reduced_alone() -> None:
+    """A batch too large for the cache gives what its whole would."""
+    sizes = {d: 2, m: 64, n: 64}
+    sampler = simulation(sp.Abs(score), sizes=sizes)
+    assert sampler.compiled.peak * 60 > 1 << 17
+    whole = sampler.compiled.run(sampler.draws(generator(), 60), generator())
+    np.testing.assert_allclose(sampler.sample(generator(), 60), whole, rtol=1e-12)
+
+
+def test_what_is_held_counts_scores_and_draws() -> None:
+    """Memory is planned by the arrays that are alive at once, besides what is drawn."""
+    sampler = simulation(sp.Abs(score), sizes={d: 2, m: 6, n: 7})
+    assert sampler.coordinates == 6 * 2 + 7 * 2 + 6 * 7
+    assert sampler.held == 2 * sampler.coordinates + 2 * 6 * 7

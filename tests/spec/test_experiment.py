@@ -1,0 +1,277 @@
+"""From items to what is drawn and judged: labels, predictions, cells, fits and controls that are added."""
+
+from fractions import Fraction
+
+import pytest
+from sympy import Integer, Rational, S, Symbol, sqrt
+
+from verify.errors import ClaimError
+from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
+from verify.spec import (
+    CENTRED,
+    GENERAL,
+    RADEMACHER,
+    STANDARD,
+    UNIT_INTERVAL,
+    Chain,
+    Check,
+    Computed,
+    Derivation,
+    Dot,
+    E,
+    Fit,
+    Line,
+    Threshold,
+    Var,
+    Within,
+    Wrong,
+    a,
+    algebra,
+    d,
+    j,
+    k,
+    moments,
+    mu_k,
+    mu_q,
+    n,
+    q,
+    s,
+    score,
+    sigma,
+    sigma_k,
+    sigma_q,
+    squares,
+)
+from verify.spec.checks import Item
+from verify.spec.experiment import bound_to, experiment_of
+
+VARIANCE = Chain(
+    Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra), Line(d, "", moments(STANDARD))
+)
+DERIVED = Derivation.of(VARIANCE)
+NOTHING = Derivation((), "nothing is derived")
+alpha = Symbol("alpha", positive=True)
+
+
+def made(*items: Item, derived: Derivation = DERIVED, run: float = 0.05) -> Experiment:
+    """Return the experiment of some items."""
+    return experiment_of(items, derived, run)
+
+
+def variances(*sizes: int) -> list[Check]:
+    """Return checks of the derived variance."""
+    return [Check(f"variance-d{size}", Var(score), {d: size}, equals=d) for size in sizes]
+
+
+class TestChecks:
+    """What a check becomes."""
+
+    def test_its_label_is_printed_from_the_expression(self) -> None:
+        """With values put in that its setting does not record."""
+        scaled = Check("scaled", Var(d**-alpha * score), {d: 4, alpha: Rational(1, 2)}, equals=1)
+        rows = Check("rows", E(squares(sigma * s[a, j])), {n: 4, sigma: 2}, at_most=1.0)
+        first, second = made(scaled, rows, derived=NOTHING).checks
+        assert r"\sqrt{d_k}" in first.label
+        assert r"\alpha" not in first.label
+        assert r"\sigma" in second.label
+
+    def test_one_of_a_chains_start_against_its_end_is_derived(self) -> None:
+        """Another prediction, a near quantity, or a threshold is not."""
+        right = Check("right", Var(score), {d: 3}, equals=d)
+        value = Check("value", Var(score), {d: 4}, equals=d + 1)
+        near = Check("near", E(score**2), {d: 5}, equals=d)
+        threshold = Check("set", Var(score), {d: 6}, at_least=Threshold(5))
+        experiment = made(right, value, near, threshold)
+        assert [check.prediction.origin for check in experiment.checks] == [
+            "derived",
+            "computed",
+            "computed",
+            "set",
+        ]
+        assert bound_to(experiment) == ("right",)
+
+    def test_a_bound_is_derived_where_the_chain_has_one(self) -> None:
+        """In the direction of the chain alone."""
+        chain = Chain(Var(score), Line(2 * d, "", algebra, "≤"))
+        above = Check("above", Var(score), {d: 3}, at_most=2 * d)
+        below = Check("below", Var(score), {d: 3}, at_least=2 * d)
+        first, second = made(above, below, derived=Derivation.of(chain)).checks
+        assert (first.prediction.origin, second.prediction.origin) == ("derived", "computed")
+
+    def test_a_fit_through_derived_points_is_bound_too(self) -> None:
+        """With all its coefficients."""
+        experiment = made(*variances(2, 4, 8), Fit("variance-d*", over=d, law=d, only=("slope", "exponent")))
+        assert bound_to(experiment) == ("variance-d2", "variance-d4", "variance-d8", "slope", "exponent")
+
+    def test_moments_of_the_law_are_put_into_the_prediction(self) -> None:
+        """Under the symbols of mean and deviation."""
+        law = d * ((sigma_q**2 + mu_q**2) * (sigma_k**2 + mu_k**2) - mu_q**2 * mu_k**2)
+        chain = Derivation.of(Chain(Var(score), Line(law, "", moments(GENERAL))))
+        laws = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
+        (check,) = made(Check("u", Var(score), {d: 12}, equals=law, laws=laws), derived=chain).checks
+        assert check.prediction.value == pytest.approx(12 * 7 / 144)
+        assert (check.prediction.latex, check.prediction.origin) == (r"\frac{7}{12}", "derived")
+
+    def test_laws_that_the_chain_does_not_assume_are_refused(self) -> None:
+        """With the moment that differs."""
+        laws = {q: UNIT_INTERVAL}
+        with pytest.raises(
+            ClaimError, match=r"check u: its chain assumes mean 0 and variance 1 for q, but U\(0,1\)"
+        ):
+            made(Check("u", Var(score), {d: 12}, equals=d, laws=laws))
+        made(Check("r", Var(score), {d: 12}, equals=d, laws={q: RADEMACHER}))
+
+    @pytest.mark.parametrize(
+        ("check", "message"),
+        [
+            (Check("x", score, {d: 4}, equals=1), "nothing in .* is averaged; write E"),
+            (Check("x", Var(score), {d: 4}), "give one of equals=, at_most= and at_least="),
+            (Check("x", Var(score), {d: 4}, equals=1, at_most=2), "give one of equals="),
+            (Check("x", Var(score), {d: 4}, equals=alpha), "alpha depends on alpha; give alpha a number"),
+        ],
+    )
+    def test_what_cannot_be_measured_is_refused(self, check: Check, message: str) -> None:
+        """With what to give."""
+        with pytest.raises(ClaimError, match=message):
+            made(check)
+
+    def test_a_band_of_a_skewed_quantity_stays_that_of_the_standard_profile(self) -> None:
+        """A coarser one would not take fewer blocks."""
+        within = Within(2.0, because="rare", fixed=True)
+        (check,) = made(Check("x", Var(score), {d: 4}, equals=d, tolerance=within), run=0.05).checks
+        assert isinstance(check, Quantity)
+        assert check.tolerance.factor * 0.05 == pytest.approx(0.02)
+
+
+class TestCells:
+    """Which checks share draws."""
+
+    def test_those_at_one_setting_do(self) -> None:
+        """Also where factors that are not random differ."""
+        scales = [
+            Check(f"a{place}", Var(d**-alpha * score), {d: 4, alpha: value}, equals=d ** (1 - 2 * value))
+            for place, value in enumerate((S.Zero, Rational(1, 2), S.One))
+        ]
+        cells = [check.cell for check in made(*scales, derived=NOTHING).checks if isinstance(check, Quantity)]
+        assert cells[0] is cells[1] is cells[2]
+        assert cells[0].sampler.names == cells[0].sampler.names
+        assert len(cells[0].sampler.names) == 2
+
+    def test_those_at_others_do_not(self) -> None:
+        """Another size, law, or value inside of a mean is another setting, with a name of its own."""
+        checks = (
+            Check("one", E(squares(sigma * s[a, j])), {n: 4, sigma: 1}, at_most=1.0),
+            Check("two", E(squares(sigma * s[a, j])), {n: 4, sigma: 2}, at_most=1.0),
+            Check("three", E(squares(sigma * s[a, j])), {n: 8, sigma: 2}, at_most=1.0),
+            Check("four", Var(score), {d: 8}, equals=d),
+            Check("five", Var(score), {d: 8}, equals=d, laws={q: RADEMACHER, k: RADEMACHER}),
+        )
+        cells = [check.cell for check in made(*checks).checks if isinstance(check, Quantity)]
+        assert len({cell.id for cell in cells}) == len(cells)
+
+
+class TestFits:
+    """The coefficients of a law."""
+
+    def test_a_line_has_five(self) -> None:
+        """Their values follow from the law; ids get the prefix."""
+        fits = made(*variances(1, 8, 64), Fit("variance-d*", over=d, law=d, prefix="of-")).checks[3:]
+        expected = {
+            "of-slope": 1,
+            "of-intercept": 0,
+            "of-curvature": 0,
+            "of-exponent": 1,
+            "of-lack-of-fit": 0,
+        }
+        assert {fit.id: fit.prediction.value for fit in fits} == expected
+
+    def test_given_values_stand_in_place_of_the_laws(self) -> None:
+        """A wrong slope is what the fit is compared with."""
+        (fit,) = made(*variances(1, 8), Fit("variance-d*", over=d, slope=2)).checks[2:]
+        assert (fit.id, fit.prediction.value) == ("slope", 2)
+
+    def test_a_level_has_no_slope_in_the_size_of_its_rise(self) -> None:
+        """The tolerance is of the level over the largest place."""
+        checks = [Check(f"v{size}", Var(score / sqrt(d)), {d: size}, equals=1) for size in (4, 16)]
+        (fit,) = made(*checks, Fit("v*", over=d, law=S.One, only=("slope",)), derived=NOTHING).checks[2:]
+        assert isinstance(fit, FittedCoefficient)
+        assert (fit.prediction.value, fit.tolerance.scale) == (0, 1 / 16)
+
+    def test_one_that_matches_no_points_is_refused(self) -> None:
+        """By its pattern."""
+        with pytest.raises(ClaimError, match="fit over 'var-d\\*': 0 checks match"):
+            made(*variances(1, 8), Fit("var-d*", over=d, law=d))
+
+
+class TestControls:
+    """What must come out refuted."""
+
+    def test_every_quantity_gets_a_biased_prediction(self) -> None:
+        """Twice the tolerance off, of its middle check or the one that names it."""
+        named = Check("second", E(score**2), {d: 9}, equals=d, control="too-large")
+        controls = made(*variances(1, 8, 64), named).controls
+        found = {control.comparison.id: control.comparison.prediction.value for control in controls}
+        assert found == {"biased-variance-d8": pytest.approx(8 * 1.1), "too-large": pytest.approx(9 * 1.1)}
+        assert (
+            controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
+            == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
+        )
+
+    def test_a_wrong_version_knows_the_truth_where_a_check_says_it(self) -> None:
+        """Not in another world."""
+        wrong = Wrong("squared", Var(score), {d: 8}, equals=d**2, says="squared")
+        other = Wrong("other", Var(Dot(q, a, q, a)), {d: 8}, equals=d, says="of itself")
+        controls = made(*variances(8, 9), wrong, other).controls
+        assert [(control.comparison.id, control.truth) for control in controls[:2]] == [
+            ("squared", 8),
+            ("other", None),
+        ]
+
+    def test_one_changes_a_check_a_fit_or_a_computed_value(self) -> None:
+        """By its id; an unknown one is refused."""
+        sum_of = Computed("sum", "a sum", sum, ((1, 2),), equals=Integer(3))
+        fit = Fit("variance-d*", over=d, law=d, only=("slope",))
+        steeper = Wrong("steeper", of="slope", equals=2, says="twice as steep")
+        less = Wrong("less", of="sum", computed=2.0, says="one less")
+        controls = {
+            one.comparison.id: one for one in made(*variances(1, 8), fit, sum_of, steeper, less).controls
+        }
+        assert controls["steeper"].comparison.prediction.value == 2
+        assert isinstance(controls["less"].comparison, Exact)
+        assert controls["less"].comparison.computed == 2
+        with pytest.raises(ClaimError, match="there is no check 'variance'"):
+            made(*variances(1, 8), Wrong("x", of="variance", equals=2, says="x"))
+
+    def test_a_bound_gets_a_sharper_one(self) -> None:
+        """Of the factor that is false."""
+        bound = Check("below", Var(score), {d: 8}, at_most=8.5, sharper=0.9, sharper_truth=8.0)
+        (control,) = made(bound, derived=NOTHING).controls
+        assert control.comparison.id == "below-sharper"
+        assert control.comparison.prediction.value == pytest.approx(7.65)
+
+    def test_fits_get_biased_coefficients_and_bent_points(self) -> None:
+        """Through the same points, of which each is multiplied by 1 + x²."""
+        controls = made(*variances(1, 2, 4), Fit("variance-d*", over=d, law=d)).controls
+        names = [control.comparison.id for control in controls]
+        assert names[1:] == [
+            "biased-slope",
+            "biased-intercept",
+            "biased-curvature",
+            "biased-exponent",
+            "bent-lack-of-fit",
+        ]
+        bent = controls[-1].comparison
+        assert isinstance(bent, FittedCoefficient)
+        assert [member.id for member in bent.members] == [
+            "bent-variance-d1",
+            "bent-variance-d2",
+            "bent-variance-d4",
+        ]
+
+
+def test_components_of_other_variances_have_their_own_symbols() -> None:
+    """A chain under given variances predicts for the law that is drawn."""
+    chain = Derivation.of(Chain(Var(score), Line(d * sigma_q**2 * sigma_k**2, "", moments(CENTRED))))
+    wide = RADEMACHER.moved(0, Fraction(3))
+    (check,) = made(Check("v", Var(score), {d: 2}, equals=chain.end, laws={q: wide}), derived=chain).checks
+    assert (check.prediction.value, check.prediction.origin) == (18, "derived")
