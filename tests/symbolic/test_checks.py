@@ -1,4 +1,4 @@
-"""What the checks of a line accept and refuse: right lines of the first chapters, and the same lines spoiled."""
+"""What the checks accept and refuse: right lines of the first chapters, and the same lines spoiled."""
 
 from typing import Any
 
@@ -32,13 +32,11 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.calculus import expected
 from verify.symbolic.chains import LineCheck, StepError
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,
     GENERAL,
-    NORMAL_COMPONENTS,
     NORMAL_ROWS,
     STANDARD,
     Cov,
@@ -65,7 +63,6 @@ from verify.symbolic.vocabulary import (
     mu_k,
     mu_q,
     n,
-    normal,
     over_keys,
     q,
     s,
@@ -182,7 +179,6 @@ def refused(check: LineCheck, before: Any, after: Any) -> str:
     try:
         check.decide(sympify(before), sympify(after), "=")
     except StepError as error:
-        assert "\n" not in str(error)
         return str(error)
     return ""
 
@@ -231,19 +227,23 @@ SPOILED = [(algebra, before, wrong) for before, after in ALGEBRA for wrong in sp
 def test_no_spoiled_line_is_accepted(line: tuple[LineCheck, Any, Any]) -> None:
     """A wrong factor, sign, term, size, or polynomial that vanishes at small sizes: none passes."""
     check, before, wrong = line
-    if not same_value(check, wrong, before):
+    if not same_value(before, wrong):
         assert refused(check, before, wrong)
 
 
-def same_value(check: LineCheck, wrong: Any, before: Any) -> bool:
-    """Return whether a spoiled line is right all the same: 0, or exchanged sizes in a symmetric expression."""
+def same_value(before: Any, wrong: Any) -> bool:
+    """Return whether a spoiled line is right all the same, as with sizes exchanged where they are alike."""
     return any(wrong == after for start, after, *_ in (*ALGEBRA, *MOMENTS) if start == before)
 
 
 @pytest.mark.slow
 def test_no_spoiled_line_at_all_is_accepted() -> None:
     """The whole of the table."""
-    wrong = [line for line in SPOILED if not same_value(*line) and not refused(line[0], line[1], line[2])]
+    wrong = [
+        line
+        for line in SPOILED
+        if not same_value(line[1], line[2]) and not refused(line[0], line[1], line[2])
+    ]
     assert wrong == []
 
 
@@ -252,7 +252,7 @@ def test_no_spoiled_line_at_all_is_accepted() -> None:
     [
         (algebra, Sum(i, (i, 1, d)), d * (d + 1) / 2 + (d - 1) * (d - 2) * (d - 3) * (d - 4)),
         (algebra, over_keys(Sum(1, (i, 1, d))), d**2),
-        (algebra, Sum(x, (j, 1, n**3)), Sum(x, (j, 1, n**3 - n + n))),
+        (algebra, Sum(x, (j, 1, n**3)), Sum(2 * x, (j, 1, n**3)) / 2),
         (algebra, over_keys(p * x), x),
         (moments(STANDARD), E(q[a, i] ** 3 * k[j, i]), S.Zero),
         (moments(NORMAL_ROWS), E(x * exp(sigma * x)), sigma * E(exp(sigma * x))),
@@ -263,7 +263,7 @@ def test_no_spoiled_line_at_all_is_accepted() -> None:
     ],
 )
 def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, after: Any) -> None:
-    """Sizes that vanish or coincide at small numbers, a size that only 3 decides, moments and laws not assumed."""
+    """What holds at small sizes only, is decided at one only, or needs moments that are not assumed."""
     assert refused(check, before, after)
 
 
@@ -275,7 +275,7 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             moments(GENERAL),
             E(Abs(score)),
             sqrt(d),
-            "it does not follow from the first 2 moments|no polynomial",
+            "it does not follow from the first 2 moments|no mean of a polynomial",
         ),
         (
             moments(STANDARD),
@@ -283,7 +283,7 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             3 * d * (d + 2),
             "moment 4 of components with mean 0 and variance 1",
         ),
-        (moments(NORMAL_ROWS), E(exp(x)), exp(S.Half), "moments do not decide it: .*no polynomial"),
+        (moments(NORMAL_ROWS), E(exp(x)), exp(S.Half), "moments do not decide it: .*no mean of a polynomial"),
         (
             moments(STANDARD),
             E(exp(2 * q[a, i])),
@@ -330,7 +330,7 @@ def test_bounds_and_leading_terms_are_left_to_other_checks(check: LineCheck) -> 
     """An equality is what these three decide, and neither bounds nor leading terms."""
     for relation in ("≤", "<", "≥", ">", "~", "⇔"):
         with pytest.raises(StepError, match=f'decides "=", and this line says "{relation}"'):
-            check.decide(d, d, relation)  # type: ignore[arg-type]
+            check.decide(d, d, relation)
 
 
 TWO = {n: 2}

@@ -20,7 +20,7 @@ from sympy import (
     sympify,
 )
 
-from verify.symbolic.calculus import NotDerived, expected
+from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import in_line
@@ -86,6 +86,8 @@ class MomentCalculus(LineCheck):
         _only_equality(relation, self.words)
         try:
             values = expected(before, self.given), expected(after, self.given)
+        except MomentMissing as missing:
+            raise StepError(str(missing)) from None
         except NotDerived as missing:
             self._decide_without_all_values(before, after, missing)
             return
@@ -114,7 +116,7 @@ class MomentCalculus(LineCheck):
 
 
 def _with_values(x: Any, laws: Laws) -> Any:
-    """Put in the means that have a value; those under a sum or a derivative stay, which may bind their indices."""
+    """Put in the means that have a value; those under a sum stay, which may bind their indices."""
     if isinstance(x, E | Var | Cov):
         try:
             return expected(x, laws)

@@ -29,6 +29,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Laws,
     Quantile,
+    definition,
     families_of,
     free_indices,
     range_of,
@@ -44,7 +45,7 @@ Places = dict[Any, Any]
 OUTCOMES = 4
 """How many outcomes a mean has of which no law is known."""
 MOST_OUTCOMES = 300
-"""How many outcomes of drawn laws are gone through for a mean."""
+"""How many outcomes of drawn laws are gone through for a mean; of two points each, four times as many."""
 LONGEST_SUM = 40
 
 
@@ -68,7 +69,6 @@ class Point:
         self.sizes, self.laws, self.budget = sizes, laws, budget
         self.drawn: dict[Any, int] = {}
         self.known: dict[Any, int] = {}
-        self.derived: dict[Any, Any] = {}
         self.supports: dict[Any, dict[int, list[tuple[int, int]]]] = {}
 
     def draw(self, key: Any, modulus: int, symbol: Any = None) -> int:
@@ -288,7 +288,8 @@ def _mean(point: Point, x: Any, modulus: int, places: Places) -> int:
         return sum(map(int.__mul__, weights, values)) % modulus
     entries = sorted(_entries(point, of, places), key=str)
     supports = [_support(point, entry[0]) for entry in entries]
-    if prod(len(support[P]) for support in supports) > MOST_OUTCOMES:
+    most = MOST_OUTCOMES if any(len(support[P]) > 2 for support in supports) else 4 * MOST_OUTCOMES
+    if prod(len(support[P]) for support in supports) > most:
         raise TooManyOutcomes(f"{x} depends on too many components, {len(entries)}")
     total = 0
     for chosen in product(*(range(len(support[P])) for support in supports)):
@@ -360,21 +361,22 @@ def _integral(point: Point, x: Any, modulus: int, places: Places) -> int:
 
 
 def _derivative(point: Point, x: Any, modulus: int, places: Places) -> int:
-    """Write sums out at these sizes, derive by an entry or a symbol, evaluate."""
-    key = (x, *((index, places[index]) for index in _symbols(x) if index in places))
-    if key not in point.derived:
-        result = _written(point, x.expr, places)
-        for variable, times in x.variable_count:
-            by = _written(point, variable, places)
-            name = Dummy(real=True, positive=by.is_positive)
-            result = result.xreplace({by: name}).diff((name, times)).xreplace({name: by})
-        point.derived[key] = result.replace(_Mean, E)
-    return point.value(point.derived[key], modulus, {_OUTCOME: places.get(_OUTCOME)})
+    return point.value(derived(x), modulus, places)
 
 
-def derived(x: sympy.Derivative) -> Any:
-    """Return a derivative by symbols, done; of a mean it is the mean of the derivative."""
-    return x.expr.replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
+@lru_cache(maxsize=1024)
+def derived(x: Any) -> Any:
+    """Return a derivative by symbols or entries, done; of a mean it is the mean of the derivative."""
+
+    def apart(part: Any) -> Any:
+        # A bound j is another than the j of the entry that it is derived by.
+        if isinstance(part, Sum):
+            own = {limit[0]: Dummy(limit[0].name, integer=True, positive=True) for limit in part.limits}
+            limits = [(own[index], *(end.xreplace(own) for end in ends)) for index, *ends in part.limits]
+            return Sum(apart(part.function.xreplace(own)), *limits)
+        return part.func(*map(apart, part.args)) if part.has(Sum) else part
+
+    return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
 
 
 class _Mean(E):
@@ -382,22 +384,6 @@ class _Mean(E):
 
     def _eval_derivative(self, symbol: Any) -> Any:
         return _Mean(self.args[0].diff(symbol))
-
-
-def _written(point: Point, x: Any, places: Places) -> Any:
-    """An expression with its sums written out and numbers for indices."""
-    if isinstance(x, Sum):
-        _, inner, index, low, high = _peeled(x)
-        inner = x.function if len(x.limits) == 1 else inner
-        ends = range(point.whole(low, places), point.whole(high, places) + 1)
-        return Add(*(_written(point, inner, {**places, index: at}) for at in ends))
-    if isinstance(x, Indexed):
-        return x.base[tuple(Integer(point.whole(place, places)) for place in x.indices)]
-    if x.is_Symbol and x in places:
-        return Integer(places[x])
-    if not x.args:
-        return x
-    return (_Mean if isinstance(x, E) else x.func)(*(_written(point, part, places) for part in x.args))
 
 
 def _angle(point: Point, x: Any, modulus: int, places: Places) -> int:
