@@ -406,7 +406,7 @@ def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
     same = bool(abs(left - right) <= within * max(abs(left), abs(right), 1e-9))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (condition.rel_op in "<=>=" and same) or (
+    return (condition.rel_op in ("<=", ">=") and same) or (
         not same and bool((left < right) == ("<" in condition.rel_op))
     )
 
