@@ -264,7 +264,7 @@ def figure_of(asked: Question, rows: Sequence[Row], formula: Expr | None) -> Fig
         values = [(row.estimate, row.interval) for row in group]
         layers.append(figures.points(label or "measured", places, values))
         if formula is not None and len(places) > 1:
-            law = formula.subs(n, dict(others_of).get("n", n))
+            law = formula.subs({symbol: dict(others_of).get(str(symbol), symbol) for symbol in (d, n)})
             y = law if law.has(over) else (lambda _, value=float(law): value)
             layers.append(figures.curve(f"${in_line(law)}$", y, places))
     positive = all(row.estimate > 0 for row in rows)

@@ -169,7 +169,7 @@ def _by_moments(asked: Question) -> Deduction:
         what = "what is averaged is no polynomial of the components, so its mean does not follow from moments"
         return Deduction(Derivation((), what))
     raise SettingsError(
-        f"{plain(asked.quantity)} does not exist, or cannot be derived, for {asked.components}: {missing}; "
+        f"{asked.text} does not exist, or cannot be derived, for {asked.components}: {missing}; "
         "take a law with more moments"
     )
 

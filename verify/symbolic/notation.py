@@ -218,9 +218,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return sign + self._product(above)
         under = self._product(below)
         if self._stroke and r"\frac" not in (over := self._product(above)) + under:
-            over = self._in_brackets_if(
-                len(above) == 1 and isinstance(above[0], (Add, *_LARGE)), above[0], over
-            )
+            is_open = len(above) == 1 and isinstance(above[0], (Add, *_LARGE))
+            over = self._in_brackets_if(is_open or bool(re.search(r"\\ln [^\s()]+$", over)), None, over)
             lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
