@@ -48,7 +48,7 @@ Program, Column      a NumPy function of the draws, and its columns as expressio
 Within               a band other than the usual one; also of_probability, of_deviation
 Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
-Plot                 a figure of checks; ``figures`` is the module for others, which take ``Findings`` and return ``Figure``
+Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
                      EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1
 """
