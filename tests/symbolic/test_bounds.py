@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given as drawn, settings, strategies as st
 from sympy import (
     Abs,
     Derivative,
     Eq,
     Ge,
+    Integer,
     Integral,
     Le,
+    Ne,
     S,
     Symbol,
     cos,
@@ -28,7 +31,7 @@ from sympy import (
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
-from verify.symbolic.checks import moments
+from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import (
@@ -149,6 +152,45 @@ def test_what_may_be_negative_is_not_visible(expression: Any, given: tuple[Any, 
     assert not Signs(given).nonnegative(expression)
 
 
+LEAVES = st.sampled_from([x, y, t, u, n, p, p_l, row, *map(Integer, range(-2, 4))])
+
+
+def _larger(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    two = st.tuples(parts, parts)
+    return st.one_of(
+        two.map(lambda pair: pair[0] + pair[1]),
+        two.map(lambda pair: pair[0] - pair[1]),
+        two.map(lambda pair: pair[0] * pair[1]),
+        parts.map(lambda part: part**2),
+        LEAVES.map(exp),
+        parts.map(lambda part: 1 / (1 + part**2)),
+        parts.map(lambda part: log(1 + part**2)),
+        parts.map(tanh),
+        two.map(lambda pair: exp(-(pair[0] ** 2)) - exp(-(pair[1] ** 2))),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@drawn(
+    st.recursive(LEAVES, _larger, max_leaves=6),
+    st.lists(st.floats(0.001, 0.999), min_size=8, max_size=8),
+)
+def test_what_is_visible_is_so(expression: Any, draws: list[float]) -> None:
+    """Whatever is said to be not negative, or positive, is so at any point."""
+    signs = Signs()
+    if not signs.nonnegative(expression):
+        return
+    real = [8 * draw - 4 for draw in draws[:3]]
+    positive = [-log(draw) for draw in draws[3:5]]
+    shares = [draws[5], (1 - draws[5]) * draws[6]]
+    whole = 1 + int(9 * draws[7])
+    point = dict(zip((x, y, row, t, u, p, p_l, n), (*real, *positive, *shares, whole), strict=True))
+    value = expression.xreplace({symbol: S(place) for symbol, place in point.items()}).evalf(30)
+    assert value >= -1e-20
+    if signs.positive(expression):
+        assert value > 0
+
+
 def refused(check: LineCheck, before: Any, after: Any, relation: Any) -> str:
     """Return why a check refuses a line."""
     with pytest.raises(StepError) as caught:
@@ -202,6 +244,13 @@ def test_a_strict_bound_needs_a_positive_excess() -> None:
     """A square may vanish, what is 1 more does not."""
     assert "positive" in refused(at_most(x**2), y, y + x**2, "<")
     at_most(1 + x**2).decide(y, y + 1 + x**2, "<")
+
+
+def test_an_end_that_is_reached_is_not_strict() -> None:
+    """Where x may be 1, 1 - x may be 0."""
+    assert Signs((Ge(x, 0), x < 1)).positive(1 - x)
+    assert not Signs((Ge(x, 0), Le(x, 1))).positive(1 - x)
+    assert Signs((Ge(x, 0), Le(x, 1))).positive(2 - x)
 
 
 def test_what_is_given_is_said() -> None:
@@ -292,10 +341,18 @@ def test_a_leading_term_never_becomes_equal() -> None:
     assert "~" in refused(earlier(SMALL), SMALL.start, S.One, "~")
 
 
+def test_a_chain_holds_for_all_that_the_line_runs_over() -> None:
+    """What was shown for x > 0 is not integrated over all x."""
+    half = Chain(x * exp(-x), Line(x, "", at_most(x * (1 - exp(-x)), given=(x > 0,)), "≤"), given=(x > 0,))
+    line = [(Integral(x * exp(-x), (x, low, 1)), Integral(x, (x, low, 1))) for low in (0, -1)]
+    earlier(half).decide(*line[0], "≤")
+    assert "other x" in refused(earlier(half), *line[1], "≤")
+
+
 def test_a_chain_that_does_not_hold_is_put_in_nowhere() -> None:
     """A line rests on what was derived."""
     wrong = Chain(x, Line(x - 1, "wrong", at_most(-S.One), "≤"))
-    assert "line 1" in refused(earlier(wrong), x, x - 1, "≤")
+    assert "its line 1" in refused(earlier(wrong), x, x - 1, "≤")
 
 
 def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
@@ -305,6 +362,16 @@ def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
     earlier(many, at={n: d + 2}).decide(d + 2, S(2), "≥")
     assert "state" in refused(earlier(many, at={n: d}), d, S(2), "≥")
     earlier(many, at={n: d}, given=(d > 2,)).decide(d, S(2), "≥")
+
+
+def test_conditions_of_a_chain_are_those_at_the_values() -> None:
+    """What a chain needs of n says nothing of the n of a line into which it is put at another number."""
+    many = Chain(x, Line(x + n - 2, "more", at_most(n - 2, given=(n > 2,)), "≤"), given=(n > 2,))
+    check = earlier(many, at={n: d}, given=(d > 2,))
+    assert "one way" in refused(check, (n - 2) * x, (n - 2) * (x + d - 2), "≤")
+    odd = Chain(1 / y, Line(y / y**2, "widened", algebra), given=(Ne(y, 0),))
+    earlier(odd).decide(1 / y + x, y / y**2 + x, "=")
+    assert "holds for" in refused(earlier(odd, at={y: t - u}), 1 / (t - u), 1 / (t - u), "=")
 
 
 def test_different_places_are_not_summed_over_as_equal_ones() -> None:

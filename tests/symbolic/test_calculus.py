@@ -5,11 +5,12 @@ from itertools import product
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from sympy import Abs, Expr, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
+from sympy import Abs, Expr, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
 
 from verify.errors import ClaimError
 from verify.symbolic.calculus import NotDerived, derive, expected
 from verify.symbolic.vocabulary import (
+    CENTRED,
     GENERAL,
     NORMAL_COMPONENTS,
     STANDARD,
@@ -79,7 +80,11 @@ ESTIMATOR = over_pairs(Dot(x, j, x, l) ** 2) - over_pairs(Dot(x, j, x, l)) ** 2
         (Sum(E(q[a, i]) * E(q[a, l]), (i, 1, d), (l, 1, d)), GENERAL, d**2 * mu_q**2),
         (E(score * q[a, i] * k[j, i]), STANDARD, S.One),
         (E(E(score**2) * score**2), STANDARD, d**2),
-        (E(Sum(q[a, i], (i, 1, 3)) ** 2), {q: Law("mean 0", (S.One, S.Zero, sigma**2))}, None),
+        (E(Sum(q[a, i], (i, 2, 4)) ** 2), CENTRED, 3 * sigma_q**2),
+        (E(Sum(q[a, i], (i, 1, 64)) ** 2), {q: CENTRED[q]}, None),
+        (Sum(E(k[1, i] * k[j, i]), (j, 1, n)), GENERAL, n * mu_k**2 + sigma_k**2),
+        (Sum(E(k[l, i] * k[j, i]), (j, 1, n)), GENERAL, n * mu_k**2 + sigma_k**2),
+        (Sum(Cov(score_of(a, 1), score_of(a, j)), (j, 1, 3)), CENTRED, d * sigma_q**2 * sigma_k**2),
         (
             E(ESTIMATOR),
             SHARED,
@@ -95,14 +100,14 @@ ESTIMATOR = over_pairs(Dot(x, j, x, l) ** 2) - over_pairs(Dot(x, j, x, l)) ** 2
 def test_values_hold_for_every_size(expression: Expr, laws: dict[Family, Law], value: Expr | None) -> None:
     """Means, variances, kurtoses and estimators of the first two chapters have their published values."""
     if value is None:
-        with pytest.raises(NotDerived, match="ends at 3, and the range of q at d_k"):
+        with pytest.raises(NotDerived, match="ends at 64, and the range of q at d_k"):
             expected(expression, laws)
     else:
         assert expand((expected(expression, laws) - value).simplify()) == 0
 
 
 def by_outcomes(sums: list[tuple[int, int]], points: list[tuple[Fraction, Fraction]], size: int) -> Fraction:
-    """Return the mean of a product of dot products of rows (first, second) by all outcomes of their entries."""
+    """Return the mean of a product of dot products of rows by all outcomes of their entries."""
     rows = sorted({row for pair in sums for row in pair})
     places = [(row, at) for row in rows for at in range(size)]
     total = Fraction(0)
@@ -126,7 +131,7 @@ def by_outcomes(sums: list[tuple[int, int]], points: list[tuple[Fraction, Fracti
 def test_a_product_of_dot_products_has_the_mean_over_all_outcomes(
     sums: list[tuple[int, int]], values: list[int], size: int
 ) -> None:
-    """Any product of up to four dot products of three rows, with an entry of two values: at every small size."""
+    """Any product of up to four dot products of three rows, whose entries have two values."""
     points = [(Fraction(values[0]), Fraction(1, 3)), (Fraction(values[1]), Fraction(2, 3))]
     raw = [sum((w * y**order for y, w in points), Fraction(0)) for order in range(9)]
     law = Law("two values", tuple(Rational(r.numerator, r.denominator) for r in raw))
@@ -154,19 +159,31 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
 @pytest.mark.parametrize(
     ("expression", "laws", "missing"),
     [
-        (E(Abs(score)), STANDARD, "no polynomial of components and scores"),
+        (E(Abs(score)), STANDARD, r"E\(Abs\(Dot\(q, a, k, j\)\)\) is no mean of a polynomial"),
+        (
+            E(over_keys(Abs(score))),
+            STANDARD,
+            r"E\(Sum\(Abs\(Dot\(q, a, k, j\)\), \(j, 1, n\)\)\) is no mean of",
+        ),
         (E(score**4), STANDARD, "moment 4 of components with mean 0 and variance 1 is not given"),
         (
             E(score**3),
             {q: normal(), k: Law("t(3)", (S.One, S.Zero, S(3), nan))},
             r"t\(3\): there is no moment of order 3",
         ),
+        (E(IndexedBase("w")[j]), STANDARD, "w is no family"),
         (E(v[j, i]), STANDARD, "no law of v is assumed"),
         (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
         (E(q[a, 2 * i]), STANDARD, "is no place"),
         (E(Sum(j * score, (j, 1, n))), STANDARD, "only sums"),
         (E(Sum(score, (j, 2, n))), STANDARD, "only sums from 1"),
         (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
+        (Sum(E(k[j, i] * k[l, i]), (l, 2, n)), STANDARD, "has means of several places"),
+        (
+            E(q[a, i] ** 3 * k[j, i]),
+            STANDARD,
+            "moment 3 of components with mean 0 and variance 1 is not given",
+        ),
     ],
 )
 def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], missing: str) -> None:
@@ -189,7 +206,7 @@ def test_what_is_missing_is_named(expression: Expr, laws: dict[Family, Law], mis
 def test_an_automatic_chain_is_short_and_checked(
     expression: Expr, laws: dict[Family, Law], lines: int
 ) -> None:
-    """A chain that is written for a question goes from its start to its value by lines that their checks accept."""
+    """A chain that is written for a question ends at its value, and its checks accept each line."""
     chain = derive(expression, laws)
     assert len(chain.lines) == lines
     assert chain.end == expected(expression, laws)

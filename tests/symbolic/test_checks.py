@@ -1,4 +1,4 @@
-"""What the checks of a line accept and refuse: right lines of the first chapters, and the same lines spoiled."""
+"""What the checks accept and refuse: right lines of the first chapters, and the same lines spoiled."""
 
 from typing import Any
 
@@ -10,6 +10,8 @@ from sympy import (
     Derivative,
     Integral,
     KroneckerDelta,
+    I,
+    IndexedBase,
     Max,
     Min,
     Mul,
@@ -29,16 +31,15 @@ from sympy import (
     sqrt,
     symbols,
     sympify,
+    tan,
     tanh,
 )
 
-from verify.symbolic.calculus import expected
 from verify.symbolic.chains import LineCheck, StepError
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,
     GENERAL,
-    NORMAL_COMPONENTS,
     NORMAL_ROWS,
     STANDARD,
     Cov,
@@ -65,7 +66,6 @@ from verify.symbolic.vocabulary import (
     mu_k,
     mu_q,
     n,
-    normal,
     over_keys,
     q,
     s,
@@ -143,6 +143,20 @@ ALGEBRA: list[tuple[Any, Any]] = [
         2 * Quantile(score, Rational(2, 4)) + Largest(x, j),
     ),
     (Indicator(x) ** 2, Indicator(x)),
+    (log(over_keys(p)), S.Zero),
+    (over_keys(Derivative(p, s[a, l])), S.Zero),
+    (Sum(Derivative(p, s[a, l]) ** 2, (l, 1, n)), p**2 * (1 - 2 * p + squares(x))),
+    (tan(c) * cos(c), sin(c)),
+    (exp(I * t * (x + 1)) * exp(-I * t), exp(I * t * x)),
+    (
+        Derivative(Softmax(score / sqrt(d), j), q[a, i]),
+        Softmax(score / sqrt(d), j) * (k[j, i] - over_keys(Softmax(score / sqrt(d), j) * k[j, i])) / sqrt(d),
+    ),
+    (
+        Derivative(Entropy(sigma * x, j), sigma),
+        sigma * (over_keys(x * Softmax(sigma * x, j)) ** 2 - over_keys(x**2 * Softmax(sigma * x, j))),
+    ),
+    (Var(over_keys(x)), over_keys(Sum(Cov(x, s[a, l]), (l, 1, n)))),
 ]
 """Right lines that need no law."""
 
@@ -172,6 +186,7 @@ MOMENTS: list[tuple[Any, Any, Any]] = [
     (E(squares(x)), n * E(p**2), NORMAL_ROWS),
     (E(p), 1 / n, NORMAL_ROWS),
     (E(Abs(score)) * Var(score), E(Abs(score)) * d, STANDARD),
+    (E(exp(I * t * score)), E(exp(I * t * component)) ** d, STANDARD),
     (E(exp(q[a, i] + k[j, i])), E(exp(q[a, i])) * E(exp(k[j, i])), STANDARD),
 ]
 """Right lines under laws."""
@@ -182,7 +197,6 @@ def refused(check: LineCheck, before: Any, after: Any) -> str:
     try:
         check.decide(sympify(before), sympify(after), "=")
     except StepError as error:
-        assert "\n" not in str(error)
         return str(error)
     return ""
 
@@ -231,19 +245,23 @@ SPOILED = [(algebra, before, wrong) for before, after in ALGEBRA for wrong in sp
 def test_no_spoiled_line_is_accepted(line: tuple[LineCheck, Any, Any]) -> None:
     """A wrong factor, sign, term, size, or polynomial that vanishes at small sizes: none passes."""
     check, before, wrong = line
-    if not same_value(check, wrong, before):
+    if not same_value(before, wrong):
         assert refused(check, before, wrong)
 
 
-def same_value(check: LineCheck, wrong: Any, before: Any) -> bool:
-    """Return whether a spoiled line is right all the same: 0, or exchanged sizes in a symmetric expression."""
+def same_value(before: Any, wrong: Any) -> bool:
+    """Return whether a spoiled line is right all the same, as with sizes exchanged where they are alike."""
     return any(wrong == after for start, after, *_ in (*ALGEBRA, *MOMENTS) if start == before)
 
 
 @pytest.mark.slow
 def test_no_spoiled_line_at_all_is_accepted() -> None:
     """The whole of the table."""
-    wrong = [line for line in SPOILED if not same_value(*line) and not refused(line[0], line[1], line[2])]
+    wrong = [
+        line
+        for line in SPOILED
+        if not same_value(line[1], line[2]) and not refused(line[0], line[1], line[2])
+    ]
     assert wrong == []
 
 
@@ -252,7 +270,7 @@ def test_no_spoiled_line_at_all_is_accepted() -> None:
     [
         (algebra, Sum(i, (i, 1, d)), d * (d + 1) / 2 + (d - 1) * (d - 2) * (d - 3) * (d - 4)),
         (algebra, over_keys(Sum(1, (i, 1, d))), d**2),
-        (algebra, Sum(x, (j, 1, n**3)), Sum(x, (j, 1, n**3 - n + n))),
+        (algebra, Sum(x, (j, 1, n**3)), Sum(2 * x, (j, 1, n**3)) / 2),
         (algebra, over_keys(p * x), x),
         (moments(STANDARD), E(q[a, i] ** 3 * k[j, i]), S.Zero),
         (moments(NORMAL_ROWS), E(x * exp(sigma * x)), sigma * E(exp(sigma * x))),
@@ -263,7 +281,7 @@ def test_no_spoiled_line_at_all_is_accepted() -> None:
     ],
 )
 def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, after: Any) -> None:
-    """Sizes that vanish or coincide at small numbers, a size that only 3 decides, moments and laws not assumed."""
+    """What holds at small sizes only, is decided at one only, or needs moments that are not assumed."""
     assert refused(check, before, after)
 
 
@@ -275,7 +293,7 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             moments(GENERAL),
             E(Abs(score)),
             sqrt(d),
-            "it does not follow from the first 2 moments|no polynomial",
+            "it does not follow from the first 2 moments|no mean of a polynomial",
         ),
         (
             moments(STANDARD),
@@ -283,12 +301,18 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             3 * d * (d + 2),
             "moment 4 of components with mean 0 and variance 1",
         ),
-        (moments(NORMAL_ROWS), E(exp(x)), exp(S.Half), "moments do not decide it: .*no polynomial"),
+        (moments(NORMAL_ROWS), E(exp(x)), exp(S.Half), "moments do not decide it: .*no mean of a polynomial"),
         (
             moments(STANDARD),
             E(exp(2 * q[a, i])),
             E(exp(q[a, i])) ** 2,
             "under mean 0 and variance 1, the two sides differ",
+        ),
+        (
+            algebra,
+            IndexedBase("w")[j],
+            IndexedBase("w")[l],
+            r"w is no family; declare it with Family\('w', …\)",
         ),
         (algebra, sigma * d, sigma * n, r"the two sides differ by -sigma\*\(-d_k \+ n\)"),
         (algebra, over_keys(x) / n, E(x), "the two sides differ at n = "),
@@ -330,7 +354,7 @@ def test_bounds_and_leading_terms_are_left_to_other_checks(check: LineCheck) -> 
     """An equality is what these three decide, and neither bounds nor leading terms."""
     for relation in ("≤", "<", "≥", ">", "~", "⇔"):
         with pytest.raises(StepError, match=f'decides "=", and this line says "{relation}"'):
-            check.decide(d, d, relation)  # type: ignore[arg-type]
+            check.decide(d, d, relation)
 
 
 TWO = {n: 2}

@@ -8,7 +8,8 @@ import pytest
 from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
 
 from verify.errors import ClaimError
-from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, StepError, Theorem
+from verify.symbolic.bounds import earlier
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
 from verify.symbolic.vocabulary import (
     NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,
@@ -90,7 +91,7 @@ def test_limits_are_no_equations_of_finite_sizes() -> None:
 
 def test_the_lines_of_the_catalogue_are_taken() -> None:
     """Cited lines of chapters 1 to 3 in the words of the vocabulary."""
-    for name, before, after, relation in (
+    lines: tuple[tuple[str, Any, Any, Relation], ...] = (
         ("conditioning", E(exp(I * c * q[a, i] * k[j, i])), E(exp(-(c**2) * q[a, i] ** 2 / 2)), "="),
         ("independence", E(exp(I * c * score)), E(exp(I * c * q[a, i] * k[j, i])) ** d, "="),
         ("change of measure", E(exp(s[a, j])), exp(S.Half), "="),
@@ -98,7 +99,8 @@ def test_the_lines_of_the_catalogue_are_taken() -> None:
         ("normal combination", E((s[a, 1] - s[a, 2]) ** 2), 2 * E(s[a, 1] ** 2), "="),
         ("chi-square", E(1 / sqrt(LENGTH)),
          Integral(w ** (d / 2 - 1) * exp(-w / 2) / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)), "="),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for name, before, after, relation in lines:
         cited(name, laws={**NORMAL_COMPONENTS, **NORMAL_ROWS}).decide(before, after, relation)
 
 
@@ -112,7 +114,9 @@ def test_what_is_cited_is_known_to_the_derivation() -> None:
     """A chain knows its theorems; one of another name is refused with a suggestion."""
     own = Theorem("mine", "It holds.", "Always.", "A. Author, A Book, 2020")
     check = cited(own, assumes=("the weather is fine",))
-    assert Derivation.of(Chain(x, Line(c, "so it is", check))).cited == (own,)
+    chain = Chain(x, Line(c, "so it is", check), Line(w, "and so it goes on", cited("fubini")))
+    assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
+    assert earlier(chain).cites == (own, THEOREMS["fubini"])
     assert check.assumes == ("the weather is fine",)
     assert check.words == "mine"
     with pytest.raises(ClaimError, match="stein"):

@@ -38,7 +38,7 @@ from sympy import (
 )
 from sympy import limit as sympy_limit
 
-from verify.symbolic.bounds import equal, said, slope
+from verify.symbolic.bounds import equal, require_holding, said, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation, StepError
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
@@ -162,7 +162,7 @@ class _CarriedOut(_Given):
     """Limits, or derivatives, carried out by SymPy."""
 
     kinds: tuple[Any, ...] = ()
-    words: str = ""  # type: ignore[assignment]  # a field where others have a property
+    words: str = ""
 
     def compare(self, before: Any, after: Any) -> None:
         if not before.has(*self.kinds) and not after.has(*self.kinds):
@@ -230,11 +230,12 @@ class _Between(_Given):
         quantity, variable, to, _ = before.args
         for chain, relations, side in ((self.lower, "≥>", "below"), (self.upper, "≤<", "above")):
             assert chain is not None  # noqa: S101 - the door gives both
-            _hold(chain)
+            require_holding(chain)
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
             start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
             if chain.relation not in "≤<≥>" or not equal(start, quantity):
-                raise StepError(f"{chain.title or chain.name}: it does not bound {quantity} from {side}")
+                name = chain.title or chain.name or "the chain"
+                raise StepError(f"{name} does not bound {quantity} from {side}")
             for condition in chain.given:
                 if (
                     variable in condition.free_symbols
@@ -337,14 +338,10 @@ def _same(before: Any, after: Any) -> None:
             raise StepError(f"carried out, it is {before}, and this line {after}: {error}") from error
 
 
-def _hold(chain: Chain) -> None:
-    for number, line in enumerate(chain.checked, 1):
-        if not line.holds:
-            raise StepError(f"{chain.title or chain.name}: line {number} does not hold: {line.problem}")
-
-
 def _tends(x: Any, variable: Any, to: Any) -> Any:
     """Return SymPy's limit of an expression, as of a real variable."""
+    if families_of(x):
+        raise StepError(f"SymPy knows no limits of means; cite a theorem for {x}, or use between()")
     moving = Dummy(variable.name, positive=True)
     x = x.xreplace({variable: moving})
     try:

@@ -28,13 +28,15 @@ from sympy import (
     S,
     Subs,
     Sum,
+    oo,
     sympify,
 )
 
 from verify.errors import ClaimError
 from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.signs import MEANS, RISING, Signs
+from verify.symbolic.notation import in_line
+from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
     Index,
@@ -127,8 +129,12 @@ class _Earlier(LineCheck):
         return {family: law for each in laws for family, law in each.items()} if laws else None
 
     @property
-    def cites(self) -> Theorem | None:
-        return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+    def cites(self) -> tuple[Theorem, ...]:
+        return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
+
+    @property
+    def equations(self) -> tuple[Any, ...]:
+        return tuple(equation for line in self.chain.lines for equation in line.check.equations)
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -136,9 +142,7 @@ class _Earlier(LineCheck):
         return tuple(dict.fromkeys((*said(self.given), *said(self.chain.given), *inherited)))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        for number, checked in enumerate(self.chain.checked, 1):
-            if not checked.holds:
-                raise StepError(f"{self.words}: line {number} of it does not hold: {checked.problem}")
+        require_holding(self.chain)
         values = {symbol: sympify(value) for symbol, value in self.at.items()}
         self._require(values)
         old, new, kind = put_in(self.chain.start, values), put_in(self.chain.end, values), self.chain.relation
@@ -155,6 +159,13 @@ class _Earlier(LineCheck):
             if all(problems):
                 raise StepError(f"{self.words}: {max(problems, key=_telling)}")
 
+    @property
+    def _conditions(self) -> tuple[Any, ...]:
+        """The inequalities under which the chain holds, at the values that are put in."""
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        there = (put_in(condition, values) for condition in self.chain.given)
+        return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
+
     def _require(self, values: Mapping[Any, Any]) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
@@ -170,9 +181,11 @@ class _Earlier(LineCheck):
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
         for condition in self.chain.given:
             there = put_in(condition, values)
-            if there in {condition, S.true}:
-                continue
-            if there == S.false or not signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>"):
+            shown = there in {condition, S.true} or (
+                isinstance(there, INEQUALITIES)
+                and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
+            )
+            if not shown:
                 raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
 
     def _problem(
@@ -182,9 +195,9 @@ class _Earlier(LineCheck):
         filled = replaced(before, old, new)
         if kind == "=" and filled != before:
             if equal(filled, after) or equal(filled, replaced(after, old, new)):
-                return self._coinciding(before, old) or _unequal(kind, relation)
+                return self._running(before, old) or _unequal(kind, relation)
             return f"put in for {old}, it gives {filled}, which is not this line"
-        signs = Signs((*self.given, *self.chain.given))
+        signs = Signs((*self.given, *self._conditions))
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
@@ -195,16 +208,24 @@ class _Earlier(LineCheck):
         for opened in _openings(before, old, hole):
             filled = opened.xreplace({hole: new})
             if equal(filled, after):
-                return self._coinciding(before, old) or _related(opened, hole, kind, relation, signs)
+                return self._running(before, old) or _related(opened, hole, kind, relation, signs)
             if filled == replaced(before, old, new):
                 problem = f"put in for {old}, it gives {filled}, which is not this line"
         return problem
 
-    def _coinciding(self, line: Any, old: Any) -> str:
-        """Return what is wrong where the chain speaks of different places and a sum goes over equal ones."""
+    def _running(self, line: Any, old: Any) -> str:
+        """Return why the chain does not hold for all that a sum or an integral around it runs over."""
+        around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
+        limits = [limit for part in around for limit in part.limits]
+        signs = Signs(self.given).within(limits)
+        for condition in self._conditions:
+            # At an end alone an integral does not mind.
+            strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
+            runs = condition.free_symbols & {limit[0] for limit in limits}
+            if runs and not signs.nonnegative(condition.gts - condition.lts, strict=strict):
+                return f"it holds for {condition}, and the line goes over other {runs.pop()}, too"
         sides = Add(self.chain.start, self.chain.end, evaluate=False)
-        sums = (part for part in line.atoms(Sum) if replaced(part, old, S.Zero) != part)
-        summed = {limit[0] for part in sums for limit in part.limits}
+        summed = {limit[0] for limit in limits}
         sizes: dict[Any, list[Any]] = {}
         for index in free_indices(sides):
             with suppress(ClaimError):
@@ -234,6 +255,14 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
         >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
     """
     return _Earlier(chain, at or {}, given)
+
+
+def require_holding(chain: Chain) -> None:
+    """Raise StepError where a line of a chain does not hold."""
+    for number, line in enumerate(chain.checked, 1):
+        if not line.holds:
+            name = chain.title or chain.name or "the earlier chain"
+            raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
 
 
 def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
@@ -299,30 +328,24 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
     if x == hole:
         return 1
     moving = [part for part in x.args if part.has(hole)]
+    way, rest, inner = 0, S.Zero, signs
     if isinstance(x, MEANS):
-        limits = getattr(x, "limits", ())
-        forward = all(signs.nonnegative(high - low + int(isinstance(x, Sum))) for _, low, high in limits)
-        return slope(x.args[0], hole, signs.within(limits), strict=strict) * (
-            forward and moving == [x.args[0]]
+        rest, inner = (
+            S.One if signs.forward(x) and moving == [x.args[0]] else S.Zero,
+            signs.within(x.args[1:]),
         )
-    if isinstance(x, (Add, Max, Min, Largest, LogSumExp, *RISING)):
-        ways = {slope(part, hole, signs, strict=strict) for part in moving}
-        return ways.pop() if len(ways) == 1 else 0
-    if isinstance(x, Mul) and len(moving) == 1:
+    elif isinstance(x, (Add, Largest, LogSumExp, *RISING)) or (isinstance(x, Max | Min) and not strict):
+        rest = S.One
+    elif isinstance(x, Mul) and len(moving) == 1:
         rest = x / moving[0]
-        sign = signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict)
-        return slope(moving[0], hole, signs, strict=strict) * sign
-    if (
-        isinstance(x, Pow)
-        and moving == [x.base]
-        and signs.nonnegative(x.base, strict=not x.exp.is_nonnegative)
-    ):
-        sign = signs.nonnegative(x.exp, strict=strict) - signs.nonnegative(-x.exp, strict=strict)
-        return slope(x.base, hole, signs, strict=strict) * sign
-    if x.atoms(*MEANS, *BINDERS):
-        return 0
-    rate = x.diff(hole)
-    return signs.nonnegative(rate, strict=strict) - signs.nonnegative(-rate, strict=strict)
+    elif isinstance(x, Pow) and moving == [x.base]:
+        rest = x.exp if signs.nonnegative(x.base, strict=not x.exp.is_nonnegative) else S.Zero
+    if rest != 0:
+        ways = {slope(part, hole, inner, strict=strict) for part in moving}
+        way = ways.pop() if len(ways) == 1 else 0
+    elif not x.atoms(*MEANS, *BINDERS):
+        way, rest = 1, x.diff(hole)
+    return way * (signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict))
 
 
 def replaced(x: Any, old: Any, new: Any) -> Any:
@@ -336,20 +359,22 @@ def replaced(x: Any, old: Any, new: Any) -> Any:
     args = [*(replaced(part, old, new) for part in inner), *x.args[len(inner) :]]
     if any(part is not kept for part, kept in zip(args, x.args, strict=True)):
         x = x.func(*args)
-    if isinstance(x, Pow) and isinstance(old, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
+    return _in_part(x, old, new) if type(x) is type(old) else x
+
+
+def _in_part(x: Any, old: Any, new: Any) -> Any:
+    """Return a power, product or sum with ``new`` for a root of it, some factors, or some terms."""
+    if isinstance(x, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
         return new ** (x.exp / old.exp)
-    if isinstance(x, Mul) and isinstance(old, Mul):
+    if isinstance(x, Mul):
         number, factors = old.as_coeff_Mul()
-        if set(Mul.make_args(factors)) <= set(x.args):
-            return x / factors * new / number
-    if isinstance(x, Add) and isinstance(old, Add):
-        number, leading = old.args[0].as_coeff_Mul()
-        for ratio in [
-            times / number for times, term in (part.as_coeff_Mul() for part in x.args) if term == leading
-        ]:
-            rest = Add(x, *(-ratio * term for term in old.args))
-            if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
-                return rest + ratio * new
+        return x / factors * new / number if set(Mul.make_args(factors)) <= set(x.args) else x
+    number, leading = old.args[0].as_coeff_Mul()
+    terms = (part.as_coeff_Mul() for part in x.args) if isinstance(x, Add) else ()
+    for ratio in [times / number for times, term in terms if term == leading]:
+        rest = Add(x, *(-ratio * term for term in old.args))
+        if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
+            return rest + ratio * new
     return x
 
 
@@ -372,5 +397,5 @@ def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def said(given: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return conditions in words."""
-    return tuple(str(relation) for relation in given)
+    """Return conditions as sentences, in which the formula stands between dollars."""
+    return tuple(f"${in_line(relation)}$." for relation in given)

@@ -9,6 +9,7 @@ where means are 0. Sums over queries and keys are counted alike, and so are mean
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from sympy import (
     Dummy,
     Expr,
     Indexed,
+    Integer,
     KroneckerDelta,
     Poly,
     PolynomialError,
@@ -28,7 +30,9 @@ from sympy import (
     collect,
     expand,
     factor,
+    fraction,
     sympify,
+    together,
 )
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
@@ -48,7 +52,6 @@ from verify.symbolic.vocabulary import (
     Var,
     families_of,
     free_indices,
-    range_of,
     unnamed,
 )
 
@@ -58,6 +61,10 @@ Entry = tuple[Family, tuple[Any, ...]]
 
 class NotDerived(ClaimError):  # noqa: N818 - what it says is an outcome
     """No value follows from the moments that are assumed; its text says what is missing."""
+
+
+class MomentMissing(NotDerived):
+    """A moment is not assumed, or does not exist."""
 
 
 def expected(expression: Any, laws: Laws) -> Expr:
@@ -70,7 +77,11 @@ def expected(expression: Any, laws: Laws) -> Expr:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
     """
     given = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
-    return _shortest(_value(_apart(unnamed(expression), []), given))
+    opened = unnamed(expression)
+    for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
+        if not isinstance(base, Family):
+            raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
+    return _shortest(_value(_apart(opened, []), given))
 
 
 def _shortest(value: Expr) -> Expr:
@@ -110,11 +121,15 @@ def _value(x: Any, laws: tuple[tuple[Family, Law], ...]) -> Any:
 
 def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     """Σ over i of means with i in them: it coincides with another place of its range, or with none."""
-    (*before, (index, low, high)) = x.limits
-    summand = Sum(x.function, *before) if before else x.function
-    others = [place for place in free_indices(summand) - {index} if _range(summand, place) == high]
+    summand, index, low, high = _outermost(x)
+    if _is_short(low, high):
+        written = (summand.xreplace({index: Integer(at)}) for at in range(int(low), int(high) + 1))
+        return sum((_value(_apart(part, []), laws) for part in written), S.Zero)
+    places = _places(summand)
+    others = [place for place, size in places if size == high and place != index]
     elsewhere = _value(summand, laws)
-    if low == 1 and not elsewhere.has(index):
+    whole_range = low == 1 and all(size == high for place, size in places if place == index)
+    if whole_range and not elsewhere.has(index):
         equal = [_value(_apart(summand.xreplace({index: place}), []), laws) for place in others]
         return (high - len(others)) * elsewhere + sum(equal, S.Zero)
     if others:
@@ -122,18 +137,41 @@ def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     return Sum(elsewhere, (index, low, high))
 
 
-def _range(expression: Any, index: Index) -> Any:
-    try:
-        return range_of(expression, index)
-    except ClaimError:
-        return None
+def _outermost(x: Sum) -> tuple[Any, Any, Any, Any]:
+    """What a sum sums, by its outermost index, and both ends."""
+    (*before, (index, low, high)) = x.limits
+    return (Sum(x.function, *before) if before else x.function), index, low, high
+
+
+SHORT = 16
+"""A sum between numbers of so few terms is written out."""
+
+
+def _is_short(low: Any, high: Any) -> bool:
+    return bool(low.is_Integer and high.is_Integer and high - low < SHORT)
+
+
+def _places(x: Any) -> set[tuple[Any, Any]]:
+    """The free indices and numbers that stand for places, each with the size of its range."""
+    places = set()
+    for part in x.atoms(Indexed):
+        places |= set(zip(part.indices, part.base.ranges, strict=True))
+    for part in x.atoms(Dot):
+        left, first, right, second = part.args
+        places |= {(first, left.ranges[0]), (second, right.ranges[0])}
+    free = free_indices(x)
+    return {(place, size) for place, size in places if place in free or place.is_Integer}
 
 
 @lru_cache(maxsize=4096)
 def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
     moments = _Moments(dict(laws))
-    result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    try:
+        result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+    except PolynomialError:
+        written = re.sub(r"~\d+", "", str(E(x)))
+        raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
     if result.has(*moments.missing.values()):
         result = factor(result)
     missing = [entry for entry, symbol in moments.missing.items() if result.has(symbol)]
@@ -141,8 +179,8 @@ def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
         base, order = max(missing, key=lambda entry: entry[1])
         law = moments.laws[base]
         if order < len(law.raw):
-            raise NotDerived(f"{law.words}: there is no moment of order {order}")
-        raise NotDerived(f"moment {order} of components with {law.words} is not given; assume it")
+            raise MomentMissing(f"{law.words}: there is no moment of order {order}")
+        raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
     return result
 
 
@@ -156,12 +194,8 @@ class _Term:
     equal: tuple[tuple[Any, Any], ...] = ()
 
     def __mul__(self, other: _Term) -> _Term:
-        return _Term(
-            self.factor * other.factor,
-            self.bound + other.bound,
-            self.entries + other.entries,
-            self.equal + other.equal,
-        )
+        bound, entries = self.bound + other.bound, self.entries + other.entries
+        return _Term(self.factor * other.factor, bound, entries, self.equal + other.equal)
 
 
 _PARTS = (Dot, Sum, Indexed, KroneckerDelta)
@@ -176,14 +210,10 @@ def _terms(x: Expr) -> Iterator[_Term]:
             return names.setdefault(part, Dummy())
         return part.func(*map(opened, part.args)) if part.has(*_PARTS) else part
 
-    try:
-        polynomial = Poly(opened(x), *names.values()) if x.has(*_PARTS) else None
-    except PolynomialError:
-        raise NotDerived(f"{E(x)}: {x} is no polynomial of components and scores") from None
-    if polynomial is None:
+    if not x.has(*_PARTS):
         yield _Term(x)
         return
-    for powers, coefficient in polynomial.terms():
+    for powers, coefficient in Poly(opened(x), *names.values()).terms():
         factors = [list(_part(part)) for part, power in zip(names, powers, strict=True) for _ in range(power)]
         for chosen in product(*factors):
             yield math.prod(chosen, start=_Term(coefficient))
@@ -199,11 +229,10 @@ def _part(part: Any) -> Iterator[_Term]:
         index = Dummy("i")
         yield _Term(bound=((index, part.size),), entries=((left, (first, index)), (right, (second, index))))
     else:
-        (*before, (index, low, high)) = part.limits
-        inner = Sum(part.function, *before) if before else part.function
-        if low != 1 and (high - low).is_Integer:
-            for number in range(int(high - low) + 1):
-                yield from _terms(inner.xreplace({index: low + number}))
+        inner, index, low, high = _outermost(part)
+        if _is_short(low, high):
+            for number in range(int(low), int(high) + 1):
+                yield from _terms(inner.xreplace({index: Integer(number)}))
             return
         own = Dummy(index.name)
         for term in _terms(inner.xreplace({index: own})):
@@ -238,10 +267,9 @@ class _Moments:
             put = {first: second}
             equal = [(put.get(x, x), put.get(y, y)) for x, y in equal]
             entries = tuple((base, tuple(put.get(x, x) for x in places)) for base, places in entries)
-        families = {base for base, _ in entries}
         for base, places in entries:
             self._admit(base, places, bound)
-        moments = [sympify(raw) for base in families for raw in self.laws[base].raw]
+        moments = [sympify(raw) for base, _ in entries for raw in self.laws[base].raw]
         values = {value for value in (*moments, *bound.values()) if not value.is_Rational} | {self.zero}
         for base, count in Counter(base for base, _ in entries).items():
             for order in range(count + 1):
@@ -409,8 +437,8 @@ def derive(expression: Any, laws: Laws) -> Chain:
     start, value = sympify(expression), expected(expression, laws)
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     lines = [] if opened == start else [Line(opened, _definition_of(start), algebra)]
-    for given in (_by_name(opened, laws, known=()), _by_name(opened, laws, known=(0, 1))):
-        written = expected(opened, given)
+    for known in ((), (0, 1)):
+        written = _multiplied_out(opened, _by_name(opened, laws, known))
         if written not in (value, opened) and written.count_ops() <= LONGEST:
             reason = "components are independent: what equal indices contribute, and different ones"
             lines.append(Line(written, reason, moments(laws)))
@@ -421,6 +449,27 @@ def derive(expression: Any, laws: Laws) -> Chain:
 
 LONGEST = 45
 """The operations of a line that a reader still follows, as SymPy counts them."""
+
+
+def _multiplied_out(x: Any, laws: Laws) -> Any:
+    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different ones."""
+    if isinstance(x, Sum):
+        return expected(x, laws)
+    if not isinstance(x, E):
+        return x.func(*(_multiplied_out(part, laws) for part in x.args)) if x.has(E) else x
+    value = expected(x, laws)
+    sizes = [symbol for symbol in value.free_symbols if symbol.is_integer and not isinstance(symbol, Index)]
+    over, under = fraction(together(value))
+    if len(sizes) != 1 or not over.is_polynomial(sizes[0]):
+        return value
+    size, number, falling, result = sizes[0], 0, S.One, S.Zero
+    left = Poly(over, size)
+    while not left.is_zero:
+        left, rest = left.div(Poly(size - number, size))
+        result += falling * factor(rest.as_expr())
+        falling *= size - number
+        number += 1
+    return result / under
 
 
 def _definition_of(start: Expr) -> str:

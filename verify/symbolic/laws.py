@@ -1,9 +1,9 @@
-"""Laws that have exactly the moments that are assumed, and are otherwise as unlike the normal one as they like.
+"""Laws that have exactly the moments that are assumed, and are otherwise as unlike the normal one as may be.
 
-A law is known by the coefficients of its orthogonal polynomials, p(j+1) = (x - centre(j)) p(j) - spread(j)² p(j-1).
-Moments give the first of them, one moment each; what follows may be chosen. Nodes and weights are those of
-Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and J. H. Welsch, Calculation of
-Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
+A law is known by the coefficients of its orthogonal polynomials: the next is x - centre times the last, less
+spread² times the one before. Moments give the first of them, one each; what follows may be chosen. Nodes and
+weights are those of Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and
+J. H. Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NumericLaw:
     normal: bool = False
 
     def rule(self, components: int = 1, most: int = 1, coarse: bool = False) -> tuple[Any, Any]:
-        """Return nodes and weights; of a whole law so many that those of all components are at most ``most``."""
+        """Return nodes and weights; of a whole law so many that all components have at most ``most``."""
         if not self.whole:
             return _rule(self.centres, self.spreads)
         limit = 40 if self.normal else len(self.centres)
@@ -56,10 +56,10 @@ class NumericLaw:
 
     def __str__(self) -> str:
         if self.normal:
-            return f"normal with mean {_short(self.centres[0])} and deviation {_short(self.spreads[0])}"
+            return f"is normal with mean {_short(self.centres[0])} and deviation {_short(self.spreads[0])}"
         nodes, weights = self.rule(1, len(self.centres))
         each = [f"{_short(x)}: {_short(weight)}" for x, weight in zip(nodes, weights, strict=True)]
-        return f"{{{', '.join(map(_short, nodes) if np.ptp(weights) < 1e-9 else each)}}}"
+        return f"∈ {{{', '.join(map(_short, nodes) if np.ptp(weights) < 1e-9 else each)}}}"
 
 
 def law_with(moments: Sequence[float], whole: bool, chosen: Sequence[tuple[float, float]]) -> NumericLaw:

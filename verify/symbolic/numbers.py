@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
@@ -24,10 +24,12 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
-from verify.symbolic.laws import NumericLaw
 from verify.symbolic.vocabulary import Family, Index
 
-MOST = 20_000
+if TYPE_CHECKING:
+    from verify.symbolic.laws import NumericLaw
+
+MOST = 8_000
 """The most outcomes that a mean is summed over."""
 
 DRAWS, BATCHES = 4000, 50
@@ -46,8 +48,8 @@ class Point:
     """A point at which expressions are evaluated.
 
     ``values`` are of symbols and free indices. ``laws`` are of the families that are drawn; components of
-    those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact`` says
-    that numbers are mpmath's, in its digits at the time, without means and integrals; others are NumPy's. A
+    those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
+    says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them. ``work`` is how many nodes may still be evaluated.
     """
@@ -71,13 +73,13 @@ class Point:
         """Return the value of an expression.
 
         Raises:
-            NotEvaluated: it has none, or too many outcomes, or the point's ``work`` is used up.
+            NotEvaluated: it has none, or too many outcomes, or the ``work`` is used up.
         """
         if expression in self.values:
             self.used.add(expression)
             return self.number(self.values[expression])
-        self.work -= 1 + self.length / 2000
-        handler = _handler(type(expression))
+        self.work -= 2 + self.length / 500
+        handler = _handler(expression.__class__)
         if handler is None or self.work < 0:
             raise NotEvaluated(f"{type(expression).__name__} is not evaluated")
         return handler(self, expression)
@@ -92,14 +94,14 @@ class Point:
 
     def whole(self, expression: Any) -> int:
         """Return the value of a size or an index."""
-        value = self.value(expression)
+        value = self.value(sympy.sympify(expression))
         if np.ndim(value) or value != round(float(value)):
             raise NotEvaluated(f"{expression} is no whole number")
         return round(float(value))
 
     @contextmanager
     def having(self, values: dict[Any, Any], components: Any = None, along: int = 0) -> Iterator[None]:
-        """Put other values in for a while, of symbols and indices or components; ``along`` an axis so long."""
+        """Put other values in for a while, of symbols, indices or components; ``along`` an axis so long."""
         before = self.values, self.components, self.memo, self.depth, self.length
         self.values = {**self.values, **values}
         if components:
@@ -117,7 +119,7 @@ class Point:
         key = (family, *places)
         if key not in self.components:
             used = set(self.used)
-            sizes = [self.whole(size) for size in getattr(family, "ranges", places)]
+            sizes = [self.whole(size) for size in getattr(family, "ranges", ()) or places]
             self.used = used  # a size that only keeps places within it is not named
             if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
                 raise NotEvaluated(f"{family} has no place {places}")
@@ -157,14 +159,17 @@ class Point:
 
     def mean(self, x: Any) -> Any:
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
-        if self.exact or self.drawn and self.depth:
+        if self.exact or (self.drawn and self.depth):
             raise NotEvaluated("a mean, here")
         if self.drawn:
             return self._mean_of_draws(x)
         outcomes, weights = self._outcomes(self._touched(x))
         with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
             terms = self.value(x)
-        return self._added(terms * self._across(weights))
+        terms = terms * self._across(weights)
+        if not np.all(np.isfinite(terms)):
+            raise NotEvaluated("an outcome without a value")
+        return self._added(terms)
 
     def _across(self, nodes: Any) -> Any:
         return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
@@ -206,27 +211,34 @@ class Point:
         return _rng(self.seed + 1, key).integers(-300, 300, len(JOINT)) / 128
 
     def _draws(self, key: Any) -> Any:
+        self.work -= 40
         if key[0] in self.laws:
             return self.laws[key[0]].draws(_rng(self.seed + 2, key), DRAWS)
         return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
 
     def _mean_of_draws(self, x: Any) -> Any:
-        if ("draws", x) not in self.memo:
+        state = ("draws", x, *map(self.values.get, _indices(x)))
+        if state not in self.memo:
             with self.having({}, along=DRAWS):
                 values = np.broadcast_to(self.value(x), (DRAWS,))
             if np.abs(values).max() > np.abs(values).sum() / 50:
                 raise NotEvaluated("draws of which few count")
             parts = values.reshape(BATCHES, -1).mean(axis=1)
-            self.memo["draws", x] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
-        return self.memo["draws", x]
+            self.memo[state] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
+        return self.memo[state]
 
     def integral(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
         if self.exact:
             raise NotEvaluated("an integral, in many digits")
-        if (low, high) == (-oo, oo):
-            left, zero = self.integral(function, variable, -oo, sympy.S.Zero), sympy.S.Zero
-            return left + self.integral(function, variable, zero, oo)
+        zero = sympy.S.Zero
+        ends = ((-oo, zero), (zero, oo)) if (low, high) == (-oo, oo) else ((low, high),)
+        parts = [self._integral_of_part(function, variable, *each) for each in ends]
+        if not any(map(np.any, parts)):
+            raise NotEvaluated("an integral of nothing, or of a peak between the nodes")
+        return reduce(operator.add, parts)
+
+    def _integral_of_part(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         step = 1 / 16 if self.coarse else 1 / 32
         u = self._across(np.arange(-4.5, 4.5 + step / 2, step))
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
@@ -379,23 +391,23 @@ def _sign(x: Any) -> Any:
     return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
-def holds(condition: Any, point: Point) -> bool:
-    """Return whether a relation or a combination of relations holds at a point.
+def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
+    """Return whether a relation or a combination of relations holds at a point, equality ``within`` a factor.
 
     Raises:
         NotEvaluated: that is not told.
     """
     if isinstance(condition, sympy.And | sympy.Or):
         both = all if isinstance(condition, sympy.And) else any
-        return both(holds(part, point) for part in condition.args)
+        return both(holds(part, point, within) for part in condition.args)
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
-    same = bool(abs(left - right) <= 1e-13 * max(abs(left), abs(right), 1e-9))
+    same = bool(abs(left - right) <= within * max(abs(left), abs(right), 1e-9))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (
-        condition.rel_op in "<=>=" and same or not same and bool((left < right) == ("<" in condition.rel_op))
+    return (condition.rel_op in ("<=", ">=") and same) or (
+        not same and bool((left < right) == ("<" in condition.rel_op))
     )
 
 
@@ -462,7 +474,7 @@ def _handler(kind: Any) -> Callable[[Point, Any], Any] | None:
 
 
 def evaluated(expression: Any, point: Point) -> Any:
-    """Return the value of an expression at a point: a number, infinite for some integrals, or an array of draws.
+    """Return the value of an expression at a point: a number, infinite for some integrals, or one for draws.
 
     Raises:
         NotEvaluated: it has none.

@@ -29,6 +29,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Laws,
     Quantile,
+    definition,
     families_of,
     free_indices,
     range_of,
@@ -44,7 +45,7 @@ Places = dict[Any, Any]
 OUTCOMES = 4
 """How many outcomes a mean has of which no law is known."""
 MOST_OUTCOMES = 300
-"""How many outcomes of drawn laws are gone through for a mean."""
+"""How many outcomes of drawn laws are gone through for a mean; of two points each, four times as many."""
 LONGEST_SUM = 40
 
 
@@ -68,7 +69,6 @@ class Point:
         self.sizes, self.laws, self.budget = sizes, laws, budget
         self.drawn: dict[Any, int] = {}
         self.known: dict[Any, int] = {}
-        self.derived: dict[Any, Any] = {}
         self.supports: dict[Any, dict[int, list[tuple[int, int]]]] = {}
 
     def draw(self, key: Any, modulus: int, symbol: Any = None) -> int:
@@ -96,13 +96,11 @@ class Point:
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(s not in self.sizes for s in size.free_symbols)
             number = LONGEST_SUM if open_ended else self.whole(size, {})
-            fixed = {
-                int(place)
-                for x in expressions
-                for part in x.atoms(Indexed)
-                for place in part.indices
-                if place.is_Integer
-            }
+            entries = set().union(*(x.atoms(Indexed) for x in expressions))
+            standing = [
+                place for part in entries for place in zip(part.indices, part.base.ranges, strict=True)
+            ]
+            fixed = {int(place) for place, its in standing if place.is_Integer and its == size}
             free = set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed
             if not free:
                 raise Undecided(f"more places than {size} = {number} has")
@@ -242,7 +240,8 @@ def _log(point: Point, x: Any, modulus: int, places: Places) -> int:
     parted = _parted(inside)
     if parted != inside:
         return point.value(log(parted, evaluate=False), modulus, places)
-    return point.draw(("log of", point.value(inside, P, places)), modulus)
+    value = point.value(inside, P, places)
+    return 0 if value == 1 else point.draw(("log of", value), modulus)
 
 
 @lru_cache(maxsize=1024)
@@ -288,7 +287,8 @@ def _mean(point: Point, x: Any, modulus: int, places: Places) -> int:
         return sum(map(int.__mul__, weights, values)) % modulus
     entries = sorted(_entries(point, of, places), key=str)
     supports = [_support(point, entry[0]) for entry in entries]
-    if prod(len(support[P]) for support in supports) > MOST_OUTCOMES:
+    most = MOST_OUTCOMES if any(len(support[P]) > 2 for support in supports) else 4 * MOST_OUTCOMES
+    if prod(len(support[P]) for support in supports) > most:
         raise TooManyOutcomes(f"{x} depends on too many components, {len(entries)}")
     total = 0
     for chosen in product(*(range(len(support[P])) for support in supports)):
@@ -354,27 +354,24 @@ def _integral(point: Point, x: Any, modulus: int, places: Places) -> int:
     total = 0
     for number in range(2):
         weight = point.draw(("weight", number, key), modulus)
-        at = {**places, variable: point.draw(("at", number, key), modulus)}
+        at = {**places, variable: point.draw(("at", number, key), modulus, variable)}
         total += weight * point.value(inner, modulus, at)
     return total % modulus
 
 
-def _derivative(point: Point, x: Any, modulus: int, places: Places) -> int:
-    """Write sums out at these sizes, derive by an entry or a symbol, evaluate."""
-    key = (x, *((index, places[index]) for index in _symbols(x) if index in places))
-    if key not in point.derived:
-        result = _written(point, x.expr, places)
-        for variable, times in x.variable_count:
-            by = _written(point, variable, places)
-            name = Dummy(real=True, positive=by.is_positive)
-            result = result.xreplace({by: name}).diff((name, times)).xreplace({name: by})
-        point.derived[key] = result.replace(_Mean, E)
-    return point.value(point.derived[key], modulus, {_OUTCOME: places.get(_OUTCOME)})
+@lru_cache(maxsize=1024)
+def derived(x: Any) -> Any:
+    """Return a derivative by symbols or entries, done; of a mean it is the mean of the derivative."""
 
+    def apart(part: Any) -> Any:
+        # A bound j is another than the j of the entry that it is derived by.
+        if isinstance(part, Sum):
+            own = {limit[0]: Dummy(limit[0].name, integer=True, positive=True) for limit in part.limits}
+            limits = [(own[index], *(end.xreplace(own) for end in ends)) for index, *ends in part.limits]
+            return Sum(apart(part.function.xreplace(own)), *limits)
+        return part.func(*map(apart, part.args)) if part.has(Sum) else part
 
-def derived(x: sympy.Derivative) -> Any:
-    """Return a derivative by symbols, done; of a mean it is the mean of the derivative."""
-    return x.expr.replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
+    return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
 
 
 class _Mean(E):
@@ -382,22 +379,6 @@ class _Mean(E):
 
     def _eval_derivative(self, symbol: Any) -> Any:
         return _Mean(self.args[0].diff(symbol))
-
-
-def _written(point: Point, x: Any, places: Places) -> Any:
-    """An expression with its sums written out and numbers for indices."""
-    if isinstance(x, Sum):
-        _, inner, index, low, high = _peeled(x)
-        inner = x.function if len(x.limits) == 1 else inner
-        ends = range(point.whole(low, places), point.whole(high, places) + 1)
-        return Add(*(_written(point, inner, {**places, index: at}) for at in ends))
-    if isinstance(x, Indexed):
-        return x.base[tuple(Integer(point.whole(place, places)) for place in x.indices)]
-    if x.is_Symbol and x in places:
-        return Integer(places[x])
-    if not x.args:
-        return x
-    return (_Mean if isinstance(x, E) else x.func)(*(_written(point, part, places) for part in x.args))
 
 
 def _angle(point: Point, x: Any, modulus: int, places: Places) -> int:
@@ -467,11 +448,16 @@ def _delta(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: 
 
 
 def _rewritten(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return point.value(
-        sympy.sin(x.args[0]) / sympy.cos(x.args[0]) if isinstance(x, sympy.tan) else x.rewrite(exp),
-        modulus,
-        places,
-    )
+    (of,) = x.args
+    by_exp = None if isinstance(x, sympy.tan) else x.rewrite(exp)
+    return point.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus, places)
+
+
+def _imaginary(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
+    """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
+    if modulus == P:
+        raise Undecided("i has exact arithmetic in exponents only")
+    return point.draw("i", Q)
 
 
 def _constant(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
@@ -490,7 +476,6 @@ RULES: dict[Any, _Rule] = {
     type(S.Exp1): _exp,
     log: _log,
     sympy.Integral: _integral,
-    sympy.Derivative: _derivative,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
     **dict.fromkeys((sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh), _rewritten),
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
@@ -500,6 +485,7 @@ RULES: dict[Any, _Rule] = {
     Largest: _largest,
     Quantile: _quantile,
     type(S.Pi): _constant,
+    type(S.ImaginaryUnit): _imaginary,
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""

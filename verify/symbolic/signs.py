@@ -64,6 +64,8 @@ from verify.symbolic.vocabulary import (
     range_of,
 )
 
+INEQUALITIES = (Le, Lt, Ge, Gt)
+
 MEANS = (E, Sum, Integral)
 """What is not negative where its argument is not."""
 
@@ -91,7 +93,7 @@ class Signs:
         self.given, self.facts = given, list[tuple[Any, bool]]()
         self.ends, self.names, self.seen = dict[Any, list[Any]](), dict[Any, Any](), dict[Any, bool]()
         for relation in given:
-            if not isinstance(relation, Le | Lt | Ge | Gt):
+            if not isinstance(relation, INEQUALITIES):
                 raise StepError(f"given {relation}, which is no inequality; write one such as n > 2")
             less, more, strict = relation.lts, relation.gts, isinstance(relation, Lt | Gt)
             sides = (less, less.args[0], -less.args[0]) if isinstance(less, Abs) else (less,)
@@ -128,6 +130,11 @@ class Signs:
             plain = self.plain(x)
             known = plain.is_positive or (plain.is_nonnegative and not strict)
             self.seen[x, strict] = bool(known) or any(reason(self, x, strict) for reason in REASONS)
+            # Between two ends a symbol is written so that it never reaches the upper one.
+            for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
+                low, high = self.ends[symbol]
+                if low != -oo and high != oo and (high - symbol, True) not in self.facts:
+                    self.seen[x, strict] &= self.positive(x.xreplace({symbol: high}))
         return self.seen[x, strict]
 
     def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
@@ -176,18 +183,19 @@ class Signs:
                 positive=above or x.is_positive or None,
                 nonnegative=least or x.is_nonnegative or None,
             )
-        limits = () if isinstance(x, E) else x.limits
-        inner, function = self.within(limits), x.args[0]
-        # Backwards, from high to low, an integral and a sum have the other sign.
-        lengths = [high - low + (1 if isinstance(x, Sum) else 0) for _, low, high in limits]
-        forward = all(length == oo or self.nonnegative(length) for length in lengths)
-        filled = all(length == oo or self.positive(length) for length in lengths)
+        inner, function = self.within(getattr(x, "limits", ())), x.args[0]
         return Dummy(
             "h",
             real=inner.real(function) or None,
-            positive=(filled and inner.positive(function)) or None,
-            nonnegative=(forward and inner.nonnegative(function)) or None,
+            positive=(self.forward(x, strict=True) and inner.positive(function)) or None,
+            nonnegative=(self.forward(x) and inner.nonnegative(function)) or None,
         )
+
+    def forward(self, x: Any, *, strict: bool = False) -> bool:
+        """Return whether a sum or an integral visibly goes from low to high; else it has the other sign."""
+        more = 1 if isinstance(x, Sum) else 0
+        lengths = [high - low + more for _, low, high in getattr(x, "limits", ())]
+        return all(length == oo or self.nonnegative(length, strict=strict) for length in lengths)
 
 
 def _weight(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as all rules
@@ -312,13 +320,10 @@ def _more(signs: Signs, x: Any, strict: bool) -> bool:
     for less in terms:
         for more in terms:
             rest = x - more - less
-            if (
-                more != less
-                and signs.nonnegative(more)
-                and _exceeds(signs, more, -less, strict and rest == 0)
-            ):
-                if rest == 0 or signs.nonnegative(rest, strict=strict):
-                    return True
+            if more == less or not (rest == 0 or signs.nonnegative(rest, strict=strict)):
+                continue
+            if signs.nonnegative(more) and _exceeds(signs, more, -less, strict and rest == 0):
+                return True
     return len(terms) > 2 and S.One in terms and signs.at_most_one(1 - x, strict=strict)
 
 

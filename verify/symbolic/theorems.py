@@ -17,7 +17,7 @@ from verify.errors import ClaimError, unknown
 from verify.symbolic.bounds import equal, slope
 from verify.symbolic.chains import LineCheck, Relation, StepError, Theorem
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import E, Largest, Law, Laws, families_of, normal
+from verify.symbolic.vocabulary import E, Family, Largest, Law, Laws, families_of, normal
 
 _BILLINGSLEY = "P. Billingsley, Probability and Measure, 3rd ed., Wiley, 1995"
 _DLMF = "NIST Digital Library of Mathematical Functions"
@@ -31,8 +31,8 @@ THEOREMS: Mapping[str, Theorem] = {
     ),
     "rotation": Theorem(
         "rotation invariance of the normal law",
-        "A vector of independent standard normal components has the same law in every orthonormal basis.",
-        "The components are independent and standard normal; the basis is fixed or given, independent of them.",
+        "A vector of independent standard normal components has one law in every orthonormal basis.",
+        "The components are independent and standard normal; the basis is fixed or independent of them.",
         "R. Vershynin, High-Dimensional Probability, Cambridge University Press, 2018, Proposition 3.3.2",
         "https://doi.org/10.1017/9781108231596",
     ),
@@ -88,12 +88,12 @@ THEOREMS: Mapping[str, Theorem] = {
         "E ln Σ exp(σ X_j) ≥ ln n + σ²(1 - E Σ p_j²)/2 with p the softmax of σX: its derivative by σ²/2 is "
         "1 - E Σ p_j², which falls with σ.",
         "The X_j are independent and standard normal.",
-        "M. Talagrand, Mean Field Models for Spin Glasses, vol. I, Springer, 2011, section 1.3 (the smart path)",
+        "M. Talagrand, Mean Field Models for Spin Glasses, vol. I, Springer, 2011, section 1.3",
         "https://doi.org/10.1007/978-3-642-15202-3",
     ),
     "density of a maximum": Theorem(
         "the density of a maximum",
-        "The largest of n independent X_j with distribution function F and density f has the density n f F^(n-1).",
+        "The largest of n independent X_j with distribution function F and density f has density nfF^(n-1).",
         "The X_j are independent and have one law with a density.",
         "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.1",
         "https://doi.org/10.1002/0471722162",
@@ -133,7 +133,7 @@ THEOREMS: Mapping[str, Theorem] = {
         "the delta method",
         "E f(X̄) = f(μ) + f''(μ)σ²/(2n) + O(n^(-3/2)) for the mean X̄ of n independent numbers of one law.",
         "Enough moments are finite, and f is bounded, with three continuous derivatives about μ.",
-        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, sections 27.7 and 28.4",
+        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, section 27.7",
     ),
     "fourier": Theorem(
         "uniqueness of Fourier transforms",
@@ -185,17 +185,25 @@ class _Cited(LineCheck):
         return self.assumed
 
     @property
-    def cites(self) -> Theorem | None:
-        return self.theorem
+    def cites(self) -> tuple[Theorem, ...]:
+        return (self.theorem,)
 
     @property
     def assumes(self) -> tuple[str, ...]:
         return self.stated
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        condition = _CONDITIONS.get(self.theorem)
-        if condition is not None:
-            condition(self.theorem.name, before, after, relation, self.assumed or {})
+        short = next((short for short, theorem in THEOREMS.items() if theorem == self.theorem), None)
+        if short is None:
+            return
+        allowed = _ALLOWED.get(short, "=⇔")
+        if relation not in allowed:
+            kind = {"≤<≥>": "an inequality", "~": "about a leading term, ~"}.get(allowed, "an equation")
+            raise StepError(f"{self.words} is {kind}, and the line is related by {relation}")
+        if short in _NORMAL:
+            _of_normals(self.words, families_of(before) | families_of(after), self.assumed or {})
+        if short in _FORMS:
+            _FORMS[short](self.words, before, after, relation)
 
 
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
@@ -227,37 +235,19 @@ def is_normal(law: Law) -> bool:
     return all(equal(x, y) for x, y in zip(law.raw, normal(law.raw[1], sqrt(variance)).raw, strict=False))
 
 
-_Condition = Callable[[str, Any, Any, Relation, Laws], None]
-
-
-def _of_normals(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
-    """Some family of the line is normal."""
-    families = families_of(before) | families_of(after)
+def _of_normals(name: str, families: set[Family], laws: Laws) -> None:
     if not any(family in laws and is_normal(laws[family]) for family in families):
         named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
         raise StepError(f"{name} needs a normal law: say it of one of {named}, as laws={{s: normal()}}")
 
 
-def _normal_equation(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
-    """An equation, about normal families."""
-    if relation != "=":
-        raise StepError(f"{name} is an equation, and the line is related by {relation}")
-    _of_normals(name, before, after, relation, laws)
+def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> None:
+    if relation == "=" and not (before.has(Limit) or after.has(Limit)):
+        raise StepError(f"{name} is about a limit, and the line has no Limit(…)")
 
 
-def _equation(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
-    if relation not in "=⇔":
-        raise StepError(f"{name} is an equation, and the line is related by {relation}")
-
-
-def _leading_term(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
-    if relation != "~":
-        raise StepError(f"{name} gives a leading term, and the line is related by {relation}, not by ~")
-
-
-def _normal_maximum(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
     """An upper bound of the largest of normals; where that is subtracted, a lower one of the line."""
-    _normal_inequality(name, before, after, relation, laws)
     for largest, bound, upper in ((before, after, "≤<"), (after, before, "≥>")):
         means = [mean for mean in largest.atoms(E) if mean.has(Largest)]
         if means and not bound.has(Largest):
@@ -269,24 +259,8 @@ def _normal_maximum(name: str, before: Any, after: Any, relation: Relation, laws
     raise StepError(f"{name} bounds the mean of a Largest(…) by what has none; the line does not read so")
 
 
-def _inequality(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
-    if relation not in "≤<≥>":
-        raise StepError(f"{name} is an inequality, and the line is related by {relation}")
-
-
-def _normal_inequality(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
-    _inequality(name, before, after, relation, laws)
-    _of_normals(name, before, after, relation, laws)
-
-
-def _in_the_limit(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:  # noqa: ARG001
-    if relation == "=" and not (before.has(Limit) or after.has(Limit)):
-        raise StepError(f"{name} is about a limit, and the line has no Limit(…)")
-
-
-def _jensen(name: str, before: Any, after: Any, relation: Relation, laws: Laws) -> None:
+def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
     """The mean of f is above f of the mean where f is visibly convex; what f is may be hidden to us."""
-    _inequality(name, before, after, relation, laws)
     for inside, outside in ((before, after), (after, before)):
         for mean in outside.atoms(E):
             (x,) = mean.args
@@ -294,29 +268,34 @@ def _jensen(name: str, before: Any, after: Any, relation: Relation, laws: Laws) 
             function = outside.xreplace({mean: hole})
             if function.has(E) or not equal(E(function.xreplace({hole: x})), inside):
                 continue
-            bend = function.diff(hole, 2)
             above = relation in ("≥>" if inside is before else "≤<")
+            bend = function.diff(hole, 2)
             if Signs().positive(-bend if above else bend):
                 shape = "concave" if above else "convex"
                 raise StepError(f"{name} goes the other way: {function} is {shape} in {hole}")
             return
 
 
-_CONDITIONS: dict[Theorem, _Condition] = {
-    THEOREMS[name]: condition
-    for condition, names in {
-        _normal_equation: ("normal combination", "rotation", "change of measure", "stein", "chi-square"),
-        _normal_inequality: ("interpolation",),
-        _equation: (
-            *("density of a maximum", "fubini", "derivative of a mean", "independence", "conditioning"),
-            *("fourier", "moments of a transform", "bessel", "hoeffding"),
-        ),
-        _inequality: ("gibbs",),
-        _jensen: ("jensen",),
-        _normal_maximum: ("normal maximum",),
-        _in_the_limit: ("central limit",),
-        _leading_term: ("delta method",),
+_ALLOWED = {
+    name: relations
+    for relations, names in {
+        "≤<≥>": ("jensen", "gibbs", "interpolation", "normal maximum"),
+        "~": ("delta method",),
+        "=~": ("central limit",),
     }.items()
     for name in names
 }
-"""What can be seen of a theorem's conditions in a line."""
+"""How a line may be related that cites a theorem; of all others it is an equation."""
+
+_NORMAL = {
+    *("normal combination", "rotation", "change of measure", "stein", "chi-square"),
+    *("normal maximum", "interpolation"),
+}
+"""Theorems for which some family of the line has to be normal."""
+
+_FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
+    "jensen": _jensen,
+    "normal maximum": _maximum,
+    "central limit": _in_the_limit,
+}
+"""What else can be seen of some theorems' conditions."""
