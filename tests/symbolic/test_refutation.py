@@ -282,6 +282,18 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
     ),
+    "a factor that gives variance 1": (
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r * d, 1, evaluate=False), STANDARD),
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r**2 * d, 1, evaluate=False), STANDARD),
+    ),
+    "one of two factors": (
+        line(Eq(r**2 * d, 1, evaluate=False), "⇔", Eq(r - 1 / sqrt(d), 0, evaluate=False)),
+        line(
+            Eq(r**2 * d, 1, evaluate=False),
+            "⇔",
+            Eq((r - 1 / sqrt(d)) * (r + 1 / sqrt(d)), 0, evaluate=False),
+        ),
+    ),
     "an event and its opposite": (
         line(E(Indicator(gap)), "=", 1 - E(Indicator(gap)), {s: UNIT}),
         line(E(Indicator(gap)), "=", E(Indicator(-gap)), {s: UNIT}),

@@ -38,6 +38,7 @@ from verify.symbolic.vocabulary import (
     Indicator,
     Largest,
     Law,
+    Named,
     Quantile,
     Softmax,
     Var,
@@ -252,7 +253,7 @@ def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
 def _written(quantity: sp.Expr) -> sp.Expr:
     """Return a quantity in means and quantiles alone."""
     return sp.sympify(quantity).replace(
-        lambda part: isinstance(part, Var | Cov), lambda part: part.definition
+        lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
     )
 
 

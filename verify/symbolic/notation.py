@@ -109,9 +109,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
         if (left, first) == (right, second):
-            return _raised(rf"\left|{self._vector(left, (first,))}\right|^{{2}}", exp, in_brackets=True)
+            power = str(2 * int(exp)) if exp.isdigit() else f"2 {exp}" if exp else "2"
+            return rf"\left|{self._vector(left, (first,))}\right|^{{{power}}}"
         text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
         return _raised(text, exp, in_brackets=True)
+
+    def _print_Named(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(str(self._print(expr.args[0])), exp)
 
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
@@ -288,6 +292,8 @@ def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
 
 def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each place in a range of a family that is printed, with the size of the range."""
+    if isinstance(expression, of.Named):
+        return
     if isinstance(expression, Softmax | Entropy):
         x, key = expression.args
         yield from ((size, place) for size, place in _places(x) if place != key)
@@ -316,7 +322,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
         if isinstance(factor, Rational):
             above += [S(factor.p)] * (factor.p != 1)
             below += [S(factor.q)] * (factor.q != 1)
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+        elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
         else:
             above.append(factor)
