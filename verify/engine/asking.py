@@ -217,7 +217,7 @@ class _Answering:
         with one_blas_thread():
             first = self._measure(at, map, coarse=True)
         off = max(abs(first.value) / 2, 10 * first.error)
-        beyond = {
+        beyond: dict[str, dict[str, Any]] = {
             "≤": {"at_most": Threshold(first.value - off)},
             "≥": {"at_least": Threshold(first.value + off)},
         }
