@@ -174,7 +174,8 @@ class _Earlier(LineCheck):
         What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
         """
         drawn = set().union(*map(families_of, values.values()))
-        if not drawn:
+        # A chain without means speaks of values, whatever they are drawn of.
+        if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
             return self.chain.start, self.chain.end
         averaged = []
         for side in (self.chain.start, self.chain.end):
