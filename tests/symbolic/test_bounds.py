@@ -14,6 +14,7 @@ from sympy import (
     Integer,
     Integral,
     Le,
+    Ne,
     S,
     Symbol,
     cos,
@@ -30,7 +31,7 @@ from sympy import (
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
-from verify.symbolic.checks import moments
+from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import (
@@ -361,6 +362,16 @@ def test_conditions_of_a_chain_hold_where_it_is_put_in() -> None:
     earlier(many, at={n: d + 2}).decide(d + 2, S(2), "≥")
     assert "state" in refused(earlier(many, at={n: d}), d, S(2), "≥")
     earlier(many, at={n: d}, given=(d > 2,)).decide(d, S(2), "≥")
+
+
+def test_conditions_of_a_chain_are_those_at_the_values() -> None:
+    """What a chain needs of n says nothing of the n of a line into which it is put at another number."""
+    many = Chain(x, Line(x + n - 2, "more", at_most(n - 2, given=(n > 2,)), "≤"), given=(n > 2,))
+    check = earlier(many, at={n: d}, given=(d > 2,))
+    assert "one way" in refused(check, (n - 2) * x, (n - 2) * (x + d - 2), "≤")
+    odd = Chain(1 / y, Line(y / y**2, "widened", algebra), given=(Ne(y, 0),))
+    earlier(odd).decide(1 / y + x, y / y**2 + x, "=")
+    assert "holds for" in refused(earlier(odd, at={y: t - u}), 1 / (t - u), 1 / (t - u), "=")
 
 
 def test_different_places_are_not_summed_over_as_equal_ones() -> None:

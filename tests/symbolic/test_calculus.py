@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from sympy import Abs, Expr, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
+from sympy import Abs, Expr, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
 
 from verify.errors import ClaimError
 from verify.symbolic.calculus import NotDerived, derive, expected
@@ -171,6 +171,7 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
             {q: normal(), k: Law("t(3)", (S.One, S.Zero, S(3), nan))},
             r"t\(3\): there is no moment of order 3",
         ),
+        (E(IndexedBase("w")[j]), STANDARD, "w is no family"),
         (E(v[j, i]), STANDARD, "no law of v is assumed"),
         (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
         (E(q[a, 2 * i]), STANDARD, "is no place"),

@@ -10,6 +10,8 @@ from sympy import (
     Derivative,
     Integral,
     KroneckerDelta,
+    I,
+    IndexedBase,
     Max,
     Min,
     Mul,
@@ -29,6 +31,7 @@ from sympy import (
     sqrt,
     symbols,
     sympify,
+    tan,
     tanh,
 )
 
@@ -140,6 +143,20 @@ ALGEBRA: list[tuple[Any, Any]] = [
         2 * Quantile(score, Rational(2, 4)) + Largest(x, j),
     ),
     (Indicator(x) ** 2, Indicator(x)),
+    (log(over_keys(p)), S.Zero),
+    (over_keys(Derivative(p, s[a, l])), S.Zero),
+    (Sum(Derivative(p, s[a, l]) ** 2, (l, 1, n)), p**2 * (1 - 2 * p + squares(x))),
+    (tan(c) * cos(c), sin(c)),
+    (exp(I * t * (x + 1)) * exp(-I * t), exp(I * t * x)),
+    (
+        Derivative(Softmax(score / sqrt(d), j), q[a, i]),
+        Softmax(score / sqrt(d), j) * (k[j, i] - over_keys(Softmax(score / sqrt(d), j) * k[j, i])) / sqrt(d),
+    ),
+    (
+        Derivative(Entropy(sigma * x, j), sigma),
+        sigma * (over_keys(x * Softmax(sigma * x, j)) ** 2 - over_keys(x**2 * Softmax(sigma * x, j))),
+    ),
+    (Var(over_keys(x)), over_keys(Sum(Cov(x, s[a, l]), (l, 1, n)))),
 ]
 """Right lines that need no law."""
 
@@ -169,6 +186,7 @@ MOMENTS: list[tuple[Any, Any, Any]] = [
     (E(squares(x)), n * E(p**2), NORMAL_ROWS),
     (E(p), 1 / n, NORMAL_ROWS),
     (E(Abs(score)) * Var(score), E(Abs(score)) * d, STANDARD),
+    (E(exp(I * t * score)), E(exp(I * t * component)) ** d, STANDARD),
     (E(exp(q[a, i] + k[j, i])), E(exp(q[a, i])) * E(exp(k[j, i])), STANDARD),
 ]
 """Right lines under laws."""
@@ -289,6 +307,12 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             E(exp(2 * q[a, i])),
             E(exp(q[a, i])) ** 2,
             "under mean 0 and variance 1, the two sides differ",
+        ),
+        (
+            algebra,
+            IndexedBase("w")[j],
+            IndexedBase("w")[l],
+            r"w is no family; declare it with Family\('w', …\)",
         ),
         (algebra, sigma * d, sigma * n, r"the two sides differ by -sigma\*\(-d_k \+ n\)"),
         (algebra, over_keys(x) / n, E(x), "the two sides differ at n = "),

@@ -5,8 +5,10 @@ tells more than its line here.
 
 A claim
 Claim                a claim: title, statement, meaning, references; its functions are found by their names
-cite, assume         its references, and assumptions that no chain states
-fact                 an exact value that a document may print
+cite, assume         its references, and assumptions that no chain states: INDEPENDENT, STANDARD_COMPONENTS
+VASWANI              Vaswani et al. 2017; also HOEFFDING and STEIN
+fact                 an exact value that a document may print, a ``Fact``
+latex                the LaTeX of an expression
 
 Expressions
 E, Var, Cov          mean, variance, covariance over everything drawn
@@ -16,11 +18,14 @@ Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
-over_keys, squares   a sum over keys, and that of squared weights; ``over_components`` likewise
+over_keys            a sum over keys; ``over_components`` one over components; Sum is SymPy's
+squares              the sum of squared weights
+Named                an expression under a name, by which it is printed
 Family, Index        random numbers of one kind, and places in their ranges
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
 d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
+mu_q, sigma_q …      mean, deviation, skewness, kurtosis of components: mu, sigma, gamma, kappa of q and k
 
 Derivations
 Chain, Line          a start, and lines: what it says, why, and how that is checked
@@ -32,18 +37,21 @@ integral, limit      by integration, in the limit; ``leading`` for the first ter
 numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table
-Law, STANDARD …      assumed moments of families: STANDARD, CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
+Law, normal          assumed moments of a family, or all of a normal law
+STANDARD             mean 0, variance 1; also CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
 
 Measurements
 Check                a quantity, values of its symbols, and what it equals or is bounded by
 Fit                  a fit through checks, over a symbol
 Wrong                a wrong version, which must come out refuted
-Computed             a value that code computes; nothing is drawn
+Computed             a value that code computes; nothing is drawn; ``Allowance`` or ROUNDING for its band
 Program, Column      a NumPy function of the draws, and its columns as expressions
+Within               a band other than the usual one; also of_probability, of_deviation
+Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
-Plot                 a figure of checks; ``figures`` is the module for others
-Within, Threshold    a band other than the usual one; a number that is set, not derived
-NORMAL, UNIFORM …    laws that are drawn; also UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL, student_t
+Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
+NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
+                     EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1
 """
 
 from sympy import Sum
@@ -110,6 +118,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Law,
     LogSumExp,
+    Named,
     Quantile,
     Softmax,
     Var,

@@ -234,7 +234,8 @@ class _Between(_Given):
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
             start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
             if chain.relation not in "≤<≥>" or not equal(start, quantity):
-                raise StepError(f"{chain.title or chain.name}: it does not bound {quantity} from {side}")
+                name = chain.title or chain.name or "the chain"
+                raise StepError(f"{name} does not bound {quantity} from {side}")
             for condition in chain.given:
                 if (
                     variable in condition.free_symbols

@@ -35,7 +35,7 @@ from verify.errors import ClaimError
 from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import in_line
-from verify.symbolic.signs import MEANS, RISING, Signs
+from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
     E,
@@ -130,8 +130,8 @@ class _Earlier(LineCheck):
         return {family: law for each in laws for family, law in each.items()} if laws else None
 
     @property
-    def cites(self) -> Theorem | None:
-        return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+    def cites(self) -> tuple[Theorem, ...]:
+        return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
 
     @property
     def equations(self) -> tuple[Any, ...]:
@@ -175,13 +175,18 @@ class _Earlier(LineCheck):
             opened = side.xreplace(holes)
             slopes = [opened.diff(hole) for hole in holes.values()]
             if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
-                raise StepError(
-                    f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
-                )
+                raise StepError(f"{self.words}: {side} is not linear in means, so it is not averaged")
             if drawn & families_of(side):
                 raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
             averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
         return averaged[0], averaged[1]
+
+    @property
+    def _conditions(self) -> tuple[Any, ...]:
+        """The inequalities under which the chain holds, at the values that are put in."""
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        there = (put_in(condition, values) for condition in self.chain.given)
+        return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
 
     def _require(self, values: Mapping[Any, Any]) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
@@ -198,9 +203,11 @@ class _Earlier(LineCheck):
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
         for condition in self.chain.given:
             there = put_in(condition, values)
-            if there in {condition, S.true}:
-                continue
-            if there == S.false or not signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>"):
+            shown = there in {condition, S.true} or (
+                isinstance(there, INEQUALITIES)
+                and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
+            )
+            if not shown:
                 raise StepError(f"{self.words}: it holds for {condition}; state {there} as given=(…)")
 
     def _problem(
@@ -212,7 +219,7 @@ class _Earlier(LineCheck):
             if equal(filled, after) or equal(filled, replaced(after, old, new)):
                 return self._running(before, old) or _unequal(kind, relation)
             return f"put in for {old}, it gives {filled}, which is not this line"
-        signs = Signs((*self.given, *self.chain.given))
+        signs = Signs((*self.given, *self._conditions))
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
@@ -233,7 +240,7 @@ class _Earlier(LineCheck):
         around = [part for part in line.atoms(Sum, Integral) if replaced(part, old, S.Zero) != part]
         limits = [limit for part in around for limit in part.limits]
         signs = Signs(self.given).within(limits)
-        for condition in self.chain.given:
+        for condition in self._conditions:
             # At an end alone an integral does not mind.
             strict = condition.rel_op in "<>" and any(isinstance(part, Sum) for part in around)
             runs = condition.free_symbols & {limit[0] for limit in limits}

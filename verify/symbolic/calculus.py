@@ -30,7 +30,9 @@ from sympy import (
     collect,
     expand,
     factor,
+    fraction,
     sympify,
+    together,
 )
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
@@ -50,6 +52,7 @@ from verify.symbolic.vocabulary import (
     Var,
     families_of,
     free_indices,
+    unnamed,
 )
 
 Entry = tuple[Family, tuple[Any, ...]]
@@ -74,7 +77,11 @@ def expected(expression: Any, laws: Laws) -> Expr:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
     """
     given = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
-    return _shortest(_value(_apart(sympify(expression), []), given))
+    opened = unnamed(expression)
+    for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
+        if not isinstance(base, Family):
+            raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
+    return _shortest(_value(_apart(opened, []), given))
 
 
 def _shortest(value: Expr) -> Expr:
@@ -430,8 +437,8 @@ def derive(expression: Any, laws: Laws) -> Chain:
     start, value = sympify(expression), expected(expression, laws)
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     lines = [] if opened == start else [Line(opened, _definition_of(start), algebra)]
-    for given in (_by_name(opened, laws, known=()), _by_name(opened, laws, known=(0, 1))):
-        written = expected(opened, given)
+    for known in ((), (0, 1)):
+        written = _multiplied_out(opened, _by_name(opened, laws, known))
         if written not in (value, opened) and written.count_ops() <= LONGEST:
             reason = "components are independent: what equal indices contribute, and different ones"
             lines.append(Line(written, reason, moments(laws)))
@@ -442,6 +449,27 @@ def derive(expression: Any, laws: Laws) -> Chain:
 
 LONGEST = 45
 """The operations of a line that a reader still follows, as SymPy counts them."""
+
+
+def _multiplied_out(x: Any, laws: Laws) -> Any:
+    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different ones."""
+    if isinstance(x, Sum):
+        return expected(x, laws)
+    if not isinstance(x, E):
+        return x.func(*(_multiplied_out(part, laws) for part in x.args)) if x.has(E) else x
+    value = expected(x, laws)
+    sizes = [symbol for symbol in value.free_symbols if symbol.is_integer and not isinstance(symbol, Index)]
+    over, under = fraction(together(value))
+    if len(sizes) != 1 or not over.is_polynomial(sizes[0]):
+        return value
+    size, number, falling, result = sizes[0], 0, S.One, S.Zero
+    left = Poly(over, size)
+    while not left.is_zero:
+        left, rest = left.div(Poly(size - number, size))
+        result += falling * factor(rest.as_expr())
+        falling *= size - number
+        number += 1
+    return result / under
 
 
 def _definition_of(start: Expr) -> str:

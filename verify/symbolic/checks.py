@@ -112,7 +112,7 @@ class MomentCalculus(LineCheck):
 
     @property
     def _under(self) -> str:
-        return "under " + " and ".join(dict.fromkeys(law.words for law in self.given.values()))
+        return "under " + ", ".join(dict.fromkeys(law.words for law in self.given.values()))
 
 
 def _with_values(x: Any, laws: Laws) -> Any:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sympy import Add, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
+from sympy import Add, Derivative, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.chains import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived
 from verify.symbolic.vocabulary import Family, Index, Largest, Law, Laws, definition, range_of
 
 LEAST_SIZE = 3
@@ -25,8 +25,6 @@ MOST_STEPS = 300_000
 ATTEMPTS = 40
 MOMENTS = (5, 4, 3, 2)
 """How many moments, E 1 among them, a drawn law has in common with the law that is assumed."""
-LEAST_SIZE = 3
-LEAST_ASSIGNMENTS = 3
 
 
 class Unequal(StepError):  # noqa: N818 - an outcome
@@ -55,14 +53,15 @@ def decide_equality(
 def _error(
     before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
 ) -> StepError | None:
-    if before == after:
+    sides = definition(before), definition(after)
+    if sides[0] == sides[1]:
         return None
     error: StepError | None = None
     # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.
     for moments in MOMENTS if laws else MOMENTS[:1]:
         drawn = {base: Law(law.words, law.raw[:moments]) for base, law in laws or ()}
         try:
-            _try((definition(before), definition(after)), drawn, dict(sizes))
+            _try((_opened(before), _opened(after)), drawn, dict(sizes))
         except StepError as problem:
             error = problem
         except (ClaimError, RecursionError) as problem:
@@ -74,6 +73,14 @@ def _error(
     if isinstance(error, Unequal) and any(len(law.raw) > moments for _, law in laws or ()):
         return Undecided(f"it does not follow from the first {moments - 1} moments of the components")
     return error
+
+
+def _opened(x: Any) -> Any:
+    """Return an expression with definitions put in and derivatives taken."""
+    for part in x.atoms(Indexed):
+        if not isinstance(part.base, Family):
+            raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
+    return definition(x).replace(lambda part: isinstance(part, Derivative), derived)
 
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
@@ -115,15 +122,11 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
     pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
     shuffled = random.Random(1)  # noqa: S311 - nothing is secret
-    columns = [shuffled.sample(pool, len(pool)) for _ in counting]
-    used = 0
-    while used < times:
-        # Each size takes each number in an order of its own; a row with two alike is drawn again.
-        row = [column[used % len(pool)] for column in columns]
-        if len(set(row)) < len(row):
-            row = shuffled.sample(pool, len(row))
+    order = shuffled.sample(pool, len(pool))
+    for number in range(times):
+        # The next numbers in the order: different within a row, and each size takes a new one in each row.
+        row = [order[(number + at) % len(order)] for at in range(len(counting))]
         yield {**dict(zip(counting, row, strict=True)), **fixed}
-        used += 1
 
 
 def is_size(symbol: Any) -> bool:
@@ -154,6 +157,8 @@ def _degree(x: Any, size: Any) -> Any:
     """A bound of the degree of the numerator in a size, once all is over one denominator."""
     if isinstance(x, Sum):
         return _degree(x.function, size) + sum(limit[2].has(size) for limit in x.limits)
+    if isinstance(x, Pow) and x.exp.is_negative and x.base.has(Indexed):
+        return 0  # a common denominator of random sums is no polynomial in their size
     if isinstance(x, Pow) and x.exp.is_Integer:
         return _degree(x.base, size) * abs(int(x.exp))
     if isinstance(x, Add):

@@ -96,13 +96,11 @@ class Point:
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(s not in self.sizes for s in size.free_symbols)
             number = LONGEST_SUM if open_ended else self.whole(size, {})
-            fixed = {
-                int(place)
-                for x in expressions
-                for part in x.atoms(Indexed)
-                for place in part.indices
-                if place.is_Integer
-            }
+            entries = set().union(*(x.atoms(Indexed) for x in expressions))
+            standing = [
+                place for part in entries for place in zip(part.indices, part.base.ranges, strict=True)
+            ]
+            fixed = {int(place) for place, its in standing if place.is_Integer and its == size}
             free = set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed
             if not free:
                 raise Undecided(f"more places than {size} = {number} has")
@@ -242,7 +240,8 @@ def _log(point: Point, x: Any, modulus: int, places: Places) -> int:
     parted = _parted(inside)
     if parted != inside:
         return point.value(log(parted, evaluate=False), modulus, places)
-    return point.draw(("log of", point.value(inside, P, places)), modulus)
+    value = point.value(inside, P, places)
+    return 0 if value == 1 else point.draw(("log of", value), modulus)
 
 
 @lru_cache(maxsize=1024)
@@ -355,13 +354,9 @@ def _integral(point: Point, x: Any, modulus: int, places: Places) -> int:
     total = 0
     for number in range(2):
         weight = point.draw(("weight", number, key), modulus)
-        at = {**places, variable: point.draw(("at", number, key), modulus)}
+        at = {**places, variable: point.draw(("at", number, key), modulus, variable)}
         total += weight * point.value(inner, modulus, at)
     return total % modulus
-
-
-def _derivative(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return point.value(derived(x), modulus, places)
 
 
 @lru_cache(maxsize=1024)
@@ -453,11 +448,16 @@ def _delta(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: 
 
 
 def _rewritten(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return point.value(
-        sympy.sin(x.args[0]) / sympy.cos(x.args[0]) if isinstance(x, sympy.tan) else x.rewrite(exp),
-        modulus,
-        places,
-    )
+    (of,) = x.args
+    by_exp = None if isinstance(x, sympy.tan) else x.rewrite(exp)
+    return point.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus, places)
+
+
+def _imaginary(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
+    """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
+    if modulus == P:
+        raise Undecided("i has exact arithmetic in exponents only")
+    return point.draw("i", Q)
 
 
 def _constant(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
@@ -476,7 +476,6 @@ RULES: dict[Any, _Rule] = {
     type(S.Exp1): _exp,
     log: _log,
     sympy.Integral: _integral,
-    sympy.Derivative: _derivative,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
     **dict.fromkeys((sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh), _rewritten),
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
@@ -486,6 +485,7 @@ RULES: dict[Any, _Rule] = {
     Largest: _largest,
     Quantile: _quantile,
     type(S.Pi): _constant,
+    type(S.ImaginaryUnit): _imaginary,
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""

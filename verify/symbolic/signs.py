@@ -64,6 +64,8 @@ from verify.symbolic.vocabulary import (
     range_of,
 )
 
+INEQUALITIES = (Le, Lt, Ge, Gt)
+
 MEANS = (E, Sum, Integral)
 """What is not negative where its argument is not."""
 
@@ -91,7 +93,7 @@ class Signs:
         self.given, self.facts = given, list[tuple[Any, bool]]()
         self.ends, self.names, self.seen = dict[Any, list[Any]](), dict[Any, Any](), dict[Any, bool]()
         for relation in given:
-            if not isinstance(relation, Le | Lt | Ge | Gt):
+            if not isinstance(relation, INEQUALITIES):
                 raise StepError(f"given {relation}, which is no inequality; write one such as n > 2")
             less, more, strict = relation.lts, relation.gts, isinstance(relation, Lt | Gt)
             sides = (less, less.args[0], -less.args[0]) if isinstance(less, Abs) else (less,)
