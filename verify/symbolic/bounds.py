@@ -162,15 +162,15 @@ class _Earlier(LineCheck):
                 raise StepError(f"{self.words}: {max(problems, key=_telling)}")
 
     def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
-        """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
+        """Return the chain's sides; means at a value that is drawn are taken over that too (tower rule).
 
         What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
         """
-        drawn = set().union(*map(families_of, values.values()))
-        if not drawn:
-            return self.chain.start, self.chain.end
+        sides, drawn = (self.chain.start, self.chain.end), set().union(*map(families_of, values.values()))
+        if not drawn or not any(side.has(E) for side in sides):
+            return sides
         averaged = []
-        for side in (self.chain.start, self.chain.end):
+        for side in sides:
             holes = {mean: Dummy() for mean in side.atoms(E)}
             opened = side.xreplace(holes)
             slopes = [opened.diff(hole) for hole in holes.values()]
