@@ -161,32 +161,35 @@ class _Earlier(LineCheck):
             if all(problems):
                 raise StepError(f"{self.words}: {max(problems, key=_telling)}")
 
-    def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
-        """Return the chain's sides; means at a value that is drawn are taken over that too (tower rule).
-
-        What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
-        """
-        sides, drawn = (self.chain.start, self.chain.end), set().union(*map(families_of, values.values()))
-        if not drawn or not any(side.has(E) for side in sides):
-            return sides
-        averaged = []
-        for side in sides:
-            holes = {mean: Dummy() for mean in side.atoms(E)}
-            opened = side.xreplace(holes)
-            slopes = [opened.diff(hole) for hole in holes.values()]
-            if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
-                raise StepError(f"{self.words}: {side} is not linear in means, so it is not averaged")
-            if drawn & families_of(side):
-                raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
-            averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
-        return averaged[0], averaged[1]
-
     @property
     def _conditions(self) -> tuple[Any, ...]:
         """The inequalities under which the chain holds, at the values that are put in."""
         values = {symbol: sympify(value) for symbol, value in self.at.items()}
         there = (put_in(condition, values) for condition in self.chain.given)
         return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
+
+    def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
+        """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
+
+        What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
+        """
+        drawn = set().union(*map(families_of, values.values()))
+        # A chain without means speaks of values, whatever they are drawn of.
+        if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
+            return self.chain.start, self.chain.end
+        averaged = []
+        for side in (self.chain.start, self.chain.end):
+            holes = {mean: Dummy() for mean in side.atoms(E)}
+            opened = side.xreplace(holes)
+            slopes = [opened.diff(hole) for hole in holes.values()]
+            if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
+                raise StepError(
+                    f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
+                )
+            if drawn & families_of(side):
+                raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
+            averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
+        return averaged[0], averaged[1]
 
     def _require(self, values: Mapping[Any, Any]) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sympify
+from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -27,7 +27,7 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var, unnamed
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -334,6 +334,8 @@ class _Trial:
         coarse = self._values(point) if fine and point.coarse else fine
         if coarse is None or fine is None or np.iscomplexobj([*coarse, *fine]):
             return False
+        if point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign)):
+            return False  # a jump between nodes is seen by neither rule
         left, right = fine
         if np.isinf(left) != np.isinf(right):
             return self._is_so(point, left, right, 0.0)
