@@ -11,6 +11,7 @@ from sympy import (
     Derivative,
     Eq,
     Ge,
+    Gt,
     Integer,
     Integral,
     Le,
@@ -37,6 +38,7 @@ from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import (
     NORMAL_COMPONENTS,
     STANDARD,
+    Dot,
     E,
     Entropy,
     Family,
@@ -372,6 +374,21 @@ def test_conditions_of_a_chain_are_those_at_the_values() -> None:
     odd = Chain(1 / y, Line(y / y**2, "widened", algebra), given=(Ne(y, 0),))
     earlier(odd).decide(1 / y + x, y / y**2 + x, "=")
     assert "holds for" in refused(earlier(odd, at={y: t - u}), 1 / (t - u), 1 / (t - u), "=")
+
+
+def test_a_bound_at_a_drawn_value_is_averaged() -> None:
+    """What holds at any deviation holds on average over the length of a query, apart from the scores."""
+    weight, squares = Softmax(sigma * s[a, j], j), Dot(q, a, q, a)
+    length = sqrt(squares)
+    bound = Chain(1 - E(weight) / sigma, Line(S.One, "a mean", at_most(E(weight) / sigma), "≤"))
+    at, sure = {sigma: length}, (Gt(squares, 0),)
+    before = E(1 - weight.xreplace({sigma: length}) / length)
+    earlier(bound, at=at, given=sure).decide(before, E(S.One), "≤")
+    assert "written" in refused(earlier(bound, at=at, given=sure), 1 - E(weight) / length, S.One, "≤")
+    own = Chain(E(score**2 / sigma), Line(d / sigma, "moments", moments(STANDARD)))
+    assert "drawn of" in refused(earlier(own, at=at, given=sure), E(score**2 / length), E(d / length), "=")
+    squared = Chain(E(weight) ** 2, Line(E(weight) ** 2 + 1, "more", at_most(1), "≤"))
+    assert "not linear" in refused(earlier(squared, at=at, given=sure), E(weight**2), E(weight**2) + 1, "≤")
 
 
 def test_different_places_are_not_summed_over_as_equal_ones() -> None:

@@ -8,6 +8,7 @@ from sympy import (
     Abs,
     Add,
     Derivative,
+    Eq,
     Integral,
     KroneckerDelta,
     I,
@@ -387,7 +388,9 @@ def test_what_is_assumed_is_said() -> None:
     """A check of moments names its laws, and values that are put in are printed with the line."""
     assert moments(STANDARD).laws == STANDARD
     assert algebra.laws is None
-    assert substitute({d: 2, sigma: 1}).assumes == ("d_k = 2", "sigma = 1")
+    assert substitute({d: 2, sigma: 1}).assumes == ("$d_k = 2$.", r"$\sigma = 1$.")
+    assert substitute({j: 1}).assumes == ()
+    assert substitute({d: 2}).equations == (Eq(d, 2),)
     assert [check.words for check in (algebra, moments(STANDARD), substitute(TWO))] == [
         "algebra",
         "moment calculus",
