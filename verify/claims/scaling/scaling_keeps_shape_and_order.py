@@ -5,35 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from sympy import Abs, Integral, Symbol, erfc, exp, gamma, log, oo, sign, sqrt
 
-from verify.spec import (
-    NORMAL,
-    NORMAL_COMPONENTS,
-    Chain,
-    Check,
-    Claim,
-    Computed,
-    Derivation,
-    Dot,
-    E,
-    Indicator,
-)
-from verify.spec import (
-    ROUNDING,
-    Items,
-    Line,
-    Softmax,
-    Wrong,
-    a,
-    algebra,
-    cited,
-    d,
-    j,
-    l,
-    of_probability,
-    q,
-    s,
-    score,
-)
+from verify.spec import NORMAL, NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot
+from verify.spec import E, Indicator, Items, Line, Softmax, Wrong, a, algebra, assume, cited, d, j, l
+from verify.spec import of_probability, q, s, score
 from verify.spec.arrays import Array, softmax, stream
 
 SIZES = (2, 5, 64, MOST := 512)
@@ -86,15 +60,15 @@ def derive() -> tuple[Chain, ...]:
     return order, odds, scaled, beyond
 
 
-def _drawn(keys: int) -> tuple[Array, Array]:
-    """Return 64 queries and a number of keys, always the same ones."""
-    rng = stream(0, "scaling-keeps-shape-and-order", f"keys-{keys}", 0)
-    return NORMAL.draw(rng, (64, D)), NORMAL.draw(rng, (keys, D))
+def _keys(number: int) -> Array:
+    """Return a number of keys, always the same ones."""
+    return NORMAL.draw(stream(0, "scaling-keeps-shape-and-order", f"keys-{number}", 0), (number, D))
 
 
 def _scores(keys: int) -> Array:
-    query, key = _drawn(keys)
-    return query @ key.T
+    """Return the scores of 64 queries and a number of keys."""
+    queries = NORMAL.draw(stream(0, "scaling-keeps-shape-and-order", "queries", 0), (64, D))
+    return queries @ _keys(keys).T
 
 
 def _reordered(scores: Array, *factors: float | Array) -> int:
@@ -130,7 +104,7 @@ def experiment(derived: Derivation) -> Items:
     share, within = derived["beyond"], of_probability(0.5)
     yield Check("scores-beyond-one", share.start, {d: D}, equals=share.end, tolerance=within)
 
-    by_length = 1 / np.linalg.norm(_drawn(MOST)[1], axis=1)
+    by_length = 1 / np.linalg.norm(_keys(MOST), axis=1)
     says = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
     yield Wrong("own-factor", of=f"order-n{MOST}", computed=_reordered(_scores(MOST), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
@@ -147,7 +121,7 @@ CLAIM = Claim(
     "and so the place of its largest entry. The differences are multiplied by {c}, and these are all that "
     "the softmax sees: {odds}.",
     meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
-    "{scores-beyond-one:d_k} dimensions of normal components {scores-beyond-one:estimate.2%} of the scaled "
+    "{scores-beyond-one:d_k} dimensions of normal components {scores-beyond-one:prediction.2%} of the scaled "
     "scores are still larger than 1 in size. Its purpose is one spread in every dimension.",
     assumptions=assume(normal="For the share of scores beyond 1: components are standard normal."),
     symbols={"c": c},
