@@ -271,6 +271,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
 
+    def _print_Function(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return self._named(self._hprint_Function(expr.func.__name__), expr.args, exp)
+
     def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
         return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
 
