@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sympify
+from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -329,16 +329,16 @@ class _Trial:
         Raises:
             Counterexample: it is false there, by more than the rules differ.
         """
-        point.exact, inexact = False, not self.is_exact(point)
-        if inexact and any(side.has(Indicator) for side in self.sides):
-            return False  # no rule tells where between its nodes a jump is
+        point.exact = False
         fine = self._values(point)
-        point.coarse = inexact
+        point.coarse = not self.is_exact(point)
         coarse = self._values(point) if fine and point.coarse else fine
         if coarse is None or fine is None:
             return False
         if self.relation != "=" and np.iscomplexobj([*coarse, *fine]):
             return False
+        if point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign)):
+            return False  # a jump between nodes is seen by neither rule
         left, right = fine
         if np.isinf(left) != np.isinf(right):
             return self._is_so(point, left, right, 0.0)
