@@ -12,11 +12,23 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from sympy import Add, Derivative, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
+from sympy import (
+    Add,
+    Derivative,
+    Indexed,
+    Integral,
+    Pow,
+    Sum,
+    binomial,
+    factorial,
+    fraction,
+    gamma,
+    sympify,
+)
 
 from verify.errors import ClaimError
 from verify.symbolic.chains import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
 from verify.symbolic.vocabulary import Family, Index, Largest, Law, Laws, definition, range_of
 
 LEAST_SIZE = 3
@@ -80,7 +92,7 @@ def _opened(x: Any) -> Any:
     for part in x.atoms(Indexed):
         if not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
-    return definition(x).replace(lambda part: isinstance(part, Derivative), derived)
+    return definition(put_at(x)).replace(lambda part: isinstance(part, Derivative), derived)
 
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:

@@ -154,6 +154,10 @@ class Point:
             return function(*arguments)
         if name in _FLOATS and not any(map(np.iscomplexobj, arguments)):
             return _FLOATS[name](*arguments)
+        if any(map(np.iscomplexobj, arguments)):
+            if name != "exp":
+                raise NotEvaluated(f"{name} of a complex number")
+            return np.exp(*arguments)
         with mp.workdps(15):
             return np.vectorize(lambda *each: self.number(function(*map(float, each))))(*arguments)
 

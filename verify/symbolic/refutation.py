@@ -27,6 +27,7 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
+from verify.symbolic.points import put_at
 from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, unnamed
 
 DIGITS = (30, 60, 1000)
@@ -82,7 +83,7 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial(unnamed(before), relation, unnamed(after), dict(laws or {}), given, budget)
+    trial = _Trial(put_at(unnamed(before)), relation, put_at(unnamed(after)), dict(laws or {}), given, budget)
     if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):
@@ -332,7 +333,9 @@ class _Trial:
         fine = self._values(point)
         point.coarse = not self.is_exact(point)
         coarse = self._values(point) if fine and point.coarse else fine
-        if coarse is None or fine is None or np.iscomplexobj([*coarse, *fine]):
+        if coarse is None or fine is None:
+            return False
+        if self.relation != "=" and np.iscomplexobj([*coarse, *fine]):
             return False
         if point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign)):
             return False  # a jump between nodes is seen by neither rule
@@ -353,6 +356,7 @@ class _Trial:
             Counterexample: they stand otherwise by more than that.
         """
         gap = left - right
+        gap = abs(gap) if np.iscomplexobj(gap) else gap
         if not np.isfinite(error):
             return False
         sign = int(np.sign(gap)) if abs(gap) > error else 0
