@@ -67,8 +67,8 @@ class LineCheck:
         return ()
 
     @property
-    def equations(self) -> tuple[Any, ...]:
-        """Equations of SymPy under which alone both sides are equal, such as values that are put in."""
+    def conditions(self) -> tuple[Any, ...]:
+        """Relations of SymPy under which alone the line holds: what is given, and values that are put in."""
         return ()
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
@@ -213,7 +213,7 @@ class Chain:
             problem, tried = "", ""
             try:
                 line.check.decide(before, sympify(line.expression), line.relation)
-                conditions = (*self.given, *line.check.equations)
+                conditions = (*self.given, *line.check.conditions)
                 tried = refute(before, line.relation, sympify(line.expression), line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)

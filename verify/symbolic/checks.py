@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, Sum, factor, sympify
+from sympy import Derivative, Dummy, Eq, Function, Indexed, IndexedBase, Integral, S, Sum, factor, sympify
 
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
@@ -138,6 +138,14 @@ class Substitution(LineCheck):
     def assumes(self) -> tuple[str, ...]:
         """The values, as equations."""
         return tuple(f"{symbol} = {value}" for symbol, value in self.values.items())
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """The values, as equations of SymPy; nothing is one where d + 1 is put in for d."""
+        values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
+        if any(value.has(*values) for value in values.values()):
+            return (S.false,)
+        return tuple(Eq(symbol, value, evaluate=False) for symbol, value in values.items())
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line is the one before with the values put in.
