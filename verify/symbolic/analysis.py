@@ -63,6 +63,10 @@ class _Given(LineCheck):
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
 
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
+
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "=":
             raise StepError(f"the line is related by {relation}, but this check is for =")
@@ -313,6 +317,10 @@ class _Equivalent(LineCheck):
     @property
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
@@ -20,9 +20,6 @@ from verify.symbolic import vocabulary as of
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
 from verify.text.speech import in_words
-
-if TYPE_CHECKING:
-    from verify.symbolic.chains import Chain, Statement
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
@@ -67,7 +64,7 @@ def spoken(expression: Any) -> str:
     return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
-def proposition_latex(statement: Statement) -> str:
+def proposition_latex(statement: Any) -> str:
     """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
     return latex(statement.proposition)
 
@@ -379,7 +376,7 @@ _FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
-def assumptions_of(chain: Chain) -> tuple[str, ...]:
+def assumptions_of(chain: Any) -> tuple[str, ...]:
     """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
     expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
     families = set().union(*map(of.families_of, expressions))
