@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic.notation import assumptions_of
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import Laws
+
+if TYPE_CHECKING:
+    from verify.symbolic.vocabulary import Laws
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the one before it; "~": it is its leading term, "⇔": each implies the other."""

@@ -129,7 +129,8 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
 
 
 def _points(*sides: Any) -> int:
-    """Return how many points it takes: a false line passes each with 1 - 2^-signs at most, and all with 1e-12.
+    """Return how many points it takes: a false line passes each with 1 - 2^-signs at most, and all with
+    1e-12.
 
     Raises:
         Undecided: there are too many signs, each of which one draw decides.
