@@ -29,9 +29,10 @@ from sympy import (
     tanh,
 )
 
+from verify.errors import StepError
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
@@ -397,7 +398,7 @@ def test_a_bound_at_a_drawn_value_is_averaged() -> None:
 
 
 def test_laws_of_a_chain_are_handed_over() -> None:
-    """What rests on a chain is tried under its laws, also those of what it cites, and at the values put in."""
+    """What rests on a chain is tried under its laws, those of what it cites too, and at values put in."""
     spreads = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
     variance = Chain(Var(score), Line(d * spreads, "independent components", moments(GENERAL)))
     at = {mu_q: 0, mu_k: 0, sigma_q: 1, sigma_k: 1}

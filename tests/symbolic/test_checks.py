@@ -36,7 +36,8 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.chains import LineCheck, StepError
+from verify.errors import StepError
+from verify.symbolic.chains import LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,

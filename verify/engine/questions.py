@@ -13,13 +13,13 @@ from sympy import Dummy, Expr, Rational, S, cancel, sympify
 import verify.claims
 from verify.engine.catalogue import built_in
 from verify.engine.laws import ORDERS, assumed, called, law_named, moment_values
-from verify.errors import SettingsError
+from verify.errors import SettingsError, StepError
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
 from verify.symbolic.bounds import earlier
 from verify.symbolic.calculus import NotDerived, derive
-from verify.symbolic.chains import Chain, Derivation, Line, StepError
+from verify.symbolic.chains import Chain, Derivation, Line
 from verify.symbolic.checks import algebra, substitute
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain

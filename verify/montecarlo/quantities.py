@@ -8,6 +8,7 @@ variance of a block's estimate is derived.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -21,7 +22,7 @@ import sympy as sp
 
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
-from verify.montecarlo.compiling import Column, Compiled, Compiler, Node
+from verify.montecarlo.compiling import Column, Compiled, Compiler, Node, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
@@ -417,7 +418,9 @@ def measurement(
         share = str(means[quantity]) if is_share else ""
         estimands[key] = Expressed(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
-    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *settings)
+    programs = {column.program: None for x in arguments for column in x.atoms(Column)}
+    connected = tuple(("program", _sentence_of(program)) for program in programs)
+    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *connected, *settings)
     if by_half:
         sizes[m] //= 2
     simulation = replace(
@@ -506,6 +509,19 @@ def _settings(
     elif {m, n} <= set(sizes):
         recorded["block"] = f"{sizes[m]} queries, {sizes[n]} keys"
     return tuple(recorded.items())
+
+
+def _sentence_of(program: Program) -> str:
+    """Return the first sentence of a program's docstring, which connects it to what is derived.
+
+    Raises:
+        ClaimError: it has none.
+    """
+    text = " ".join((inspect.getdoc(program) or "").partition("\n\n")[0].split())
+    if not text:
+        name = getattr(program, "__name__", "program")
+        raise ClaimError(f"{name} has no docstring; say in a sentence what connects it to the derivation")
+    return text
 
 
 def _plain(value: Any) -> int | float | str:

@@ -39,8 +39,9 @@ from sympy import (
 )
 from sympy import limit as sympy_limit
 
+from verify.errors import StepError
 from verify.symbolic.bounds import equal, require_holding, said, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal

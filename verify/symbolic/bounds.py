@@ -32,8 +32,8 @@ from sympy import (
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
+from verify.errors import ClaimError, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import in_line
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs

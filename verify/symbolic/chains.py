@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
-from verify.errors import ClaimError, unknown
+from verify.errors import ClaimError, StepError, unknown
 from verify.symbolic.notation import assumptions_of
 from verify.symbolic.refutation import Counterexample, refute
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the one before it; "~": it is its leading term, "⇔": each implies the other."""
-
-
-class StepError(Exception):
-    """A line does not follow from the one before; its text says why, in one line."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from sympy import (
     sympify,
 )
 
+from verify.errors import StepError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
-from verify.symbolic.chains import LineCheck, Relation, StepError
+from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import in_line
 from verify.symbolic.points import Undecided, derived

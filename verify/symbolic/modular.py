@@ -34,8 +34,7 @@ from sympy import (
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import StepError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, definition, range_of
 
@@ -129,8 +128,9 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
 
 
 def _points(*sides: Any) -> int:
-    """Return how many points it takes: a false line passes each with 1 - 2^-signs at most, and all with
-    1e-12.
+    """Return how many points it takes until a false line passes all of them with 1e-12 at most.
+
+    It passes each with a probability of at most 1 - 2^-signs.
 
     Raises:
         Undecided: there are too many signs, each of which one draw decides.
