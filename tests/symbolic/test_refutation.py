@@ -170,6 +170,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(squares(s[a, j]), "<", 1),
         line(squares(s[a, j]), "<", 1, None, n >= 2),
     ),
+    "the first weight": (
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j] + 1))),
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j]))),
+    ),
     "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
     "entropy nearly full": (
         line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),

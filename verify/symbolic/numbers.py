@@ -460,7 +460,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     vocabulary.Quantile: None,
     vocabulary.Dot: _dot,
     vocabulary.Softmax: lambda point, node: point.call(
-        "exp", point.value(node.args[0]) - point.row(*node.args)[1]
+        "exp", point.value(node.args[0]) - point.row(*(node.args if node.args[1].is_Symbol else node.row))[1]
     ),
     vocabulary.Entropy: _entropy,
     vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],
