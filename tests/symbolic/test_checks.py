@@ -36,7 +36,7 @@ from sympy import (
     tanh,
 )
 
-from verify.errors import StepError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.chains import LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
@@ -70,6 +70,7 @@ from verify.symbolic.vocabulary import (
     n,
     over_keys,
     q,
+    range_of,
     s,
     score,
     score_of,
@@ -408,3 +409,12 @@ def test_what_is_assumed_is_said() -> None:
         "moment calculus",
         "values put in",
     ]
+
+
+def test_what_a_weight_stands_for() -> None:
+    """A numbered key is the place of a key alone; what is no family has no range, and that is said."""
+    assert Softmax(s[1, 1] + 1, 1).definition == exp(s[1, 1] + 1) / Sum(exp(s[1, l] + 1), (l, 1, n))
+    assert Softmax(score_of(a, 2), 2).definition == exp(score_of(a, 2)) / Sum(exp(score_of(a, l)), (l, 1, n))
+    assert Softmax(y[2, 1], 2).definition == exp(y[2, 1]) / Sum(exp(y[l, 1]), (l, 1, N))
+    with pytest.raises(ClaimError, match="no family has the index j"):
+        range_of(IndexedBase("w")[j], j)

@@ -168,6 +168,14 @@ def test_order_of_factors_does_not_depend_on_the_author(factors: list[Any]) -> N
     assert notation.plain(product) == "2 d_k n² σ_q σ_k √(μ_q² + 1)/3"
 
 
+def test_queries_stand_before_keys() -> None:
+    """In sums and products of sums what belongs to a query comes first."""
+    both = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2)
+    assert notation.plain(d * both) == "d_k (μ_q² + σ_q²) (μ_k² + σ_k²)"
+    assert notation.plain(mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2) == "μ_q² σ_k² + μ_k² σ_q²"
+    assert notation.plain(E(q[a, i] ** 2) - E(k[j, i] ** 2)) == "E[q_i²] − E[k_i²]"
+
+
 def test_statement_has_its_sign_between_its_sides() -> None:
     """A proposition is both sides with the sign of the chain, which may be "~" or "⇔"."""
     line = Line(d, "so", Assuming(STANDARD), "~")

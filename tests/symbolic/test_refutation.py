@@ -53,6 +53,7 @@ from verify.symbolic.vocabulary import (
     Entropy,
     Family,
     Indicator,
+    Largest,
     Law,
     LogSumExp,
     Quantile,
@@ -170,6 +171,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(squares(s[a, j]), "<", 1),
         line(squares(s[a, j]), "<", 1, None, n >= 2),
     ),
+    "the first weight": (
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j] + 1))),
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j]))),
+    ),
     "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
     "entropy nearly full": (
         line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),
@@ -191,6 +196,14 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
             NORMAL_ROWS,
         ),
         line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 * E(1 - squares(spread)) / 2, NORMAL_ROWS),
+    ),
+    "saturation of many keys": (
+        line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
+        line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
+    ),
+    "largest of very many": (
+        line(E(Largest(spread, j)), "≤", Rational(98, 100) * sigma * sqrt(2 * log(n)), NORMAL_ROWS),
+        line(E(Largest(spread, j)), "≤", sigma * sqrt(2 * log(n)), NORMAL_ROWS),
     ),
     "Stein without σ²": (
         line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)), NORMAL_ROWS),

@@ -199,7 +199,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return text + self._in_brackets_if(expr.function.is_Add, expr.function)
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
-        terms = self._as_ordered_terms(expr, order=order)
+        named = {term.xreplace(_renamed(expr)): term for term in expr.args}
+        terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
+        terms = [named[term] for term in terms]
         if terms[0].could_extract_minus_sign():
             terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
         first, *rest = terms
@@ -356,6 +358,14 @@ _SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
 _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 
 
+def _renamed(expression: Any) -> dict[Any, Any]:
+    """Return names for what belongs to keys by which it stands behind what belongs to queries."""
+    of_keys = (symbol for symbol in expression.free_symbols if symbol.is_Symbol and symbol.name[-2:] == "_k")
+    names = {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
+    families = of.families_of(expression)
+    return {**names, of.k: Family("q~", *of.k.ranges)} if {of.q, of.k} <= families else names
+
+
 def _rank(factor: Any) -> tuple[Any, ...]:
     """Return where a factor stands in a product: numbers, symbols, sums, what is random, large signs."""
     base = factor.base if factor.is_Pow else factor
@@ -368,7 +378,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
         return 7 + isinstance(base, _LARGE), 0, str(factor)
     families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
     kind = 4 + base.is_Add if families else 3 - base.is_Add
-    return kind, min(families, default=0), str(factor)
+    return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}

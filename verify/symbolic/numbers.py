@@ -24,6 +24,7 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
+from verify.symbolic.long_rows import mean_of_row
 from verify.symbolic.vocabulary import Family, Index
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Point:
     those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
-    each part of them. ``work`` is how many nodes may still be evaluated.
+    each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
+    may still be evaluated.
     """
 
     values: dict[Any, Any]
@@ -61,6 +63,7 @@ class Point:
     exact: bool = True
     coarse: bool = False
     drawn: bool = False
+    long: bool = False
     work: float = math.inf
     depth: int = 0
     length: int = 1
@@ -164,6 +167,8 @@ class Point:
             raise NotEvaluated("a mean, here")
         if self.drawn:
             return self._mean_of_draws(x)
+        if self.long:
+            return mean_of_row(x, self)
         outcomes, weights = self._outcomes(self._touched(x))
         with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
             terms = self.value(x)
@@ -460,7 +465,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     vocabulary.Quantile: None,
     vocabulary.Dot: _dot,
     vocabulary.Softmax: lambda point, node: point.call(
-        "exp", point.value(node.args[0]) - point.row(*node.args)[1]
+        "exp", point.value(node.args[0]) - point.row(*(node.args if node.args[1].is_Symbol else node.row))[1]
     ),
     vocabulary.Entropy: _entropy,
     vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],

@@ -36,11 +36,17 @@ DIGITS = (30, 60, 1000)
 BUDGET = 60_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
-POINTS, FEWER, MEANS = 60, 24, 12
-"""The most points of a line, of one with an integral, and of one with a mean."""
+POINTS, FEWER, MEANS, FEW = 60, 24, 12, 4
+"""The most points of a line, of one with an integral, of one with a mean, and of one in long rows."""
 
 MANY = 40
 """Sizes of rows that are drawn besides."""
+
+LONG = (1024, 10**6, 10**60)
+"""Sizes of rows of normal scores whose means are integrals over one score."""
+
+WIDER = 16
+"""How many times wider their scores are spread as well."""
 
 STANDARD_ERRORS = 6.0
 """How far draws must be from what a line says."""
@@ -419,12 +425,19 @@ class _Trial:
             # What holds for a few keys need not for many.
             untold = [*self._drawn_from(4, MANY)] if self.rows else []
         counts["drawn"] = sum(map(self.by_draws, untold[:4]))
+        if self.rows:
+            long = (self._drawn_from(FEW, keys, wider) for keys in LONG for wider in (1, WIDER))
+            counts["in long rows"] = sum(map(self.by_integrals, itertools.chain(*long)))
         of = "law" if self.laws else "point"
         return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
 
-    def _drawn_from(self, wanted: int, least: int = 1) -> Iterator[Point]:
-        """Yield points with laws of all families."""
+    def _drawn_from(self, wanted: int, least: int = 1, wider: int = 1) -> Iterator[Point]:
+        """Yield points with laws of all families, and with positive numbers so many times ``wider``."""
         for number, values in enumerate(self.points(wanted, least=least), 1):
+            if wider > 1:
+                values.update({x: wider * values[x] for x in self.symbols if x.is_positive})
+                if not self._holds(values):
+                    continue
             for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4]):
                 if (laws := self._laws(values, choice)) is None:
                     break
@@ -476,6 +489,19 @@ class _Trial:
                 nodes, weights = laws[family].rule()
                 values.update({raw[order]: float(weights @ nodes**order) for order in range(free, len(raw))})
         return laws
+
+    def by_integrals(self, point: Point) -> bool:
+        """Return whether the line holds at a point with long rows, where its means are such integrals.
+
+        Raises:
+            Counterexample: it is false there.
+        """
+        point.long, point.exact = True, False
+        self.budget = max(self.budget, 100)
+        values = self._values(point)
+        if values is None:
+            return False
+        return self._is_so(point, *values, 1e-7 * max(*map(abs, values), 1.0))
 
     def by_draws(self, point: Point) -> bool:
         """Return whether the line holds at a point as far as draws tell.
