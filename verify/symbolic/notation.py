@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
@@ -20,9 +20,6 @@ from verify.symbolic import vocabulary as of
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
 from verify.text.speech import in_words
-
-if TYPE_CHECKING:
-    from verify.symbolic.chains import Chain, Statement
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
@@ -67,7 +64,7 @@ def spoken(expression: Any) -> str:
     return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
-def proposition_latex(statement: Statement) -> str:
+def proposition_latex(statement: Any) -> str:
     """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
     return latex(statement.proposition)
 
@@ -267,6 +264,12 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         is_simple = (x.is_Symbol or x.is_Integer) and not exp
         return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
 
+    def _print_Subs(self, expr: Any) -> str:  # noqa: N802
+        at = ", ".join(
+            f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
+        )
+        return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
+
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
@@ -373,7 +376,7 @@ _FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
-def assumptions_of(chain: Chain) -> tuple[str, ...]:
+def assumptions_of(chain: Any) -> tuple[str, ...]:
     """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
     expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
     families = set().union(*map(of.families_of, expressions))

@@ -152,10 +152,11 @@ class Point:
         function = getattr(mp, name)
         if self.exact:
             return function(*arguments)
-        if name in _FLOATS and not any(map(np.iscomplexobj, arguments)):
+        if name in _FLOATS:
             return _FLOATS[name](*arguments)
+        number = complex if any(map(np.iscomplexobj, arguments)) else float
         with mp.workdps(15):
-            return np.vectorize(lambda *each: self.number(function(*map(float, each))))(*arguments)
+            return np.vectorize(lambda *each: self.number(function(*map(number, each))))(*arguments)
 
     def mean(self, x: Any) -> Any:
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
@@ -403,12 +404,13 @@ def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
-    same = bool(abs(left - right) <= within * max(abs(left), abs(right), 1e-9))
+    tiny = min(mp.mpf(10) ** (-mp.dps // 2), 1e-13) if point.exact else 1e-13
+    same = bool(abs(left - right) <= tiny * max(abs(left), abs(right), 1e-9 if point.exact else 1))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (condition.rel_op in ("<=", ">=") and same) or (
-        not same and bool((left < right) == ("<" in condition.rel_op))
-    )
+    if same:
+        return condition.rel_op in {"<=", ">="}
+    return bool((left < right) == ("<" in condition.rel_op))
 
 
 _FLOATS: dict[str, Callable[..., Any]] = {
