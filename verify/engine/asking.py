@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 from sympy import Dummy, Expr, Float, Poly, S, Symbol, sqrt, sympify
 
 from verify import defaults
@@ -21,13 +22,13 @@ from verify.engine.answers import Answer, Row, figure_of
 from verify.engine.laws import ORDERS, assumed
 from verify.engine.questions import Deduction, Question, deduce, question
 from verify.engine.sources import SourceBook
-from verify.errors import SettingsError, naming_arguments
+from verify.errors import ClaimError, SettingsError, naming_arguments
 from verify.evidence import Check as CheckRecord
 from verify.evidence import Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread, processors, thread_map
 from verify.executors.workers import Workers, using
-from verify.montecarlo.blocks import Cell, Drawn, draw_chunk
+from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Goal, Measured
 from verify.montecarlo.experiment import Model, Target, WeightedFit
 from verify.montecarlo.quantities import measurement
@@ -126,8 +127,10 @@ class _Answering:
 
     def judged(self) -> Answer:
         """Return the answer of a run that decides the formula."""
-        record = self.record
-        (claim,) = record.claims
+        if self.deduction.formula is None:
+            with one_blas_thread():
+                self._measure(self.asked.places[-1], map, coarse=True)
+        (claim,) = self.record.claims
         checks = [claim.check(_id_of(at)) for at in self.asked.places]
         rows = tuple(map(self._row, self.asked.places, checks))
         points = [
@@ -197,12 +200,30 @@ class _Answering:
                 within = Within()
             more: dict[str, Any] = {side: self.compared}
             yield Check(_id_of(at), asked.quantity, at, laws=laws, tolerance=within, **more)
-        if self.relation == "=" and len(asked.dimensions) > 1:
+        if self.relation != "=":
+            yield self._broken_bound
+        vanishes = any(self.compared.subs(at).is_zero for at in asked.places)
+        if self.relation == "=" and len(asked.dimensions) > 1 and not vanishes:
             for keys in asked.keys or (None,):
                 if coefficients := _coefficients_of(self.compared.subs(n, keys) if keys else self.compared):
                     prefix = f"n{keys}-" if len(asked.keys) > 1 else ""
                     pattern = f"d*-n{keys}" if keys else "d*"
                     yield Fit(pattern, d, prefix=prefix, **coefficients)
+
+    @cached_property
+    def _broken_bound(self) -> Wrong:
+        """A bound that a first, small sample shows to be false, which must come out refuted."""
+        at = self.asked.places[-1]
+        with one_blas_thread():
+            first = self._measure(at, map, coarse=True)
+        off = max(abs(first.value) / 2, 10 * first.error)
+        beyond: dict[str, dict[str, Any]] = {
+            "≤": {"at_most": Threshold(first.value - off)},
+            "≥": {"at_least": Threshold(first.value + off)},
+        }
+        says = "it keeps a bound that lies beyond what a first sample has"
+        side = beyond[self.relation]
+        return Wrong("broken-bound", self.asked.quantity, at, laws=self.asked.laws, says=says, **side)
 
     def _figure(self, findings: Any) -> Figure:
         """Return the figure of what is measured, on the curve of the formula."""
@@ -228,8 +249,14 @@ class _Answering:
     def _threads(self) -> int:
         return self.workers.count if isinstance(self.workers, Workers) else processors(self.workers)
 
-    def _measure(self, at: dict[Any, int], mapped: Any) -> Measured:
-        """Return what is measured at a place: the sample grows until the interval has the wanted width."""
+    def _measure(self, at: dict[Any, int], mapped: Any, *, coarse: bool = False) -> Measured:
+        """Return what is measured at a place, where the sample grows until the interval has the wanted width.
+
+        A ``coarse`` one is of the smallest sample.
+
+        Raises:
+            ClaimError: what is averaged is not finite.
+        """
         given = Check(_id_of(at), self.asked.quantity, at, equals=S.Zero, laws=self.asked.laws)
         quantity, setting = measurable(given)
         cell, estimands = measurement(
@@ -240,6 +267,8 @@ class _Answering:
             tolerance=self.chosen.tolerance,
         )
         estimand, drawn, blocks = estimands[given.id], Drawn(), MIN_BLOCKS
+        if coarse:
+            return estimand.measure(self._drawn(cell, drawn, blocks, mapped).sample(cell), self.alpha)
         most = max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
         while True:
             drawn = self._drawn(cell, drawn, blocks, mapped)
@@ -262,8 +291,15 @@ class _Answering:
     def _drawn(self, cell: Cell, drawn: Drawn, blocks: int, mapped: Any) -> Drawn:
         batches = -(-blocks // cell.batch_blocks)
         chunks = list(drawn.missing(NAME, self.chosen.seed, batches, cell.chunk_batches))
-        for chunk, sums in zip(chunks, mapped(partial(draw_chunk, cell), chunks), strict=True):
-            drawn = drawn.then(chunk, sums, cell.chunk_batches)
+        try:
+            for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
+                drawn = drawn.then(chunk, sums, cell.chunk_batches)
+        except ValueError:
+            where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
+            raise ClaimError(
+                f"{self.asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
+                "less, such as a logarithm or a median, or give smaller --dimensions"
+            ) from None
         return drawn
 
     def _compared_with_first(self) -> Items:
@@ -297,11 +333,11 @@ class _Answering:
             groups.setdefault(at.get(n) if over == d else None, []).append((at, point))
         for keys, group in groups.items():
             values = [point.value for _, point in group]
-            if len(group) < 2 or 0 in values:
+            exact = [None if self.compared is None else self.compared.subs(at) for at, _ in group]
+            if len(group) < 2 or 0 in (*values, *exact):
                 continue
             prefix = f"n{keys}-" if len(groups) > 1 else ""
             x = tuple(float(at[over]) for at, _ in group)
-            exact = [None if self.compared is None else self.compared.subs(at) for at, _ in group]
             for name, model, target in _COEFFICIENTS:
                 if model == "power" and min(values) <= 0:
                     continue
@@ -321,9 +357,9 @@ class _Answering:
         self, name: str, fit: WeightedFit, target: Any, exact: Sequence[Any], over: Symbol, keys: Any
     ) -> Expr | None:
         """Return the coefficient that a formula has, or that the same fit through its values has."""
-        if self.compared is None or self.relation != "=" or any(value.is_zero for value in exact):
+        if self.compared is None or self.relation != "=":
             return None
-        law = self.compared.subs(n, keys) if keys else self.compared
+        law = self.compared.subs({n: keys} if keys else {d: self.asked.dimensions[0]} if over == n else {})
         if (value := _coefficients_of(law, over).get(name)) is not None:
             return value
         numbers = [float(value) for value in exact]
@@ -344,6 +380,12 @@ class _Answering:
             self.chosen.false_alarm,
             lambda: self.record,
         )
+
+
+def _draw(cell: Cell, chunk: Chunk) -> Sums:
+    # What is not finite is refused in words.
+    with np.errstate(all="ignore"):
+        return draw_chunk(cell, chunk)
 
 
 def _shown(at: dict[Any, int]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def law_named(text: str, option: str = "--law") -> Distribution:
         )
     if written[2] is None and name != "t":
         return _NAMED[name]
-    numbers = [_number(part, text, option) for part in (written[2] or "").split(",")]
+    numbers = [_number(part, text, option) for part in written[2].split(",")] if written[2] else []
     if name == "t":
         if len(numbers) != 1 or numbers[0].denominator > 1 or not 3 <= numbers[0] <= _MOST_DEGREES:
             raise SettingsError(

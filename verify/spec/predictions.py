@@ -6,12 +6,13 @@ what the chain assumes.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 import mpmath
-from sympy import Integral, Rational, S, Symbol, sympify
+from sympy import Expr, Integral, Rational, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -23,6 +24,9 @@ from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import LargestGap
+
+LONG = 24
+"""Digits beyond which a quotient of whole numbers tells less than its decimals."""
 
 LAW_POINTS = 4
 """At how many points a law of numbers is held against a chain's end, which takes an integral each."""
@@ -44,7 +48,22 @@ def predicted(given: Compared) -> Prediction:
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
     number = sympify(value).subs({**_moments(given), **at})
     refuse_symbols(f"check {given.id}", number)
-    return Prediction(float(number), latex(number))
+    value, is_long = value_of(number), number.is_Rational and len(str(number)) > LONG
+    return Prediction(value, f"{value:.6g}" if number.has(Integral) or is_long else latex(number))
+
+
+def value_of(number: Expr) -> float:
+    """Return an expression without symbols as a float.
+
+    Raises:
+        TypeError: symbols are left, or it is a proposition.
+        StepError: an integral does not converge.
+    """
+    # SymPy's own quadrature of what has gamma functions takes seconds; mpmath's takes a hundredth of one.
+    if number.has(Integral) and not number.free_symbols:
+        with mpmath.workdps(20):
+            return float(number_of(number))
+    return float(number)
 
 
 def _only(relation: str, value: Any) -> dict[str, Any]:
@@ -88,50 +107,55 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
     return "computed"
 
 
+def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
+    """Return what a chain derives for the quantity of a wrong version, None where none does."""
+    for chain in derivation.chains:
+        end = _end_for(wrong, chain) if chain.relation == "=" else None
+        if end is not None:
+            with suppress(ClaimError):
+                _refuse_other_laws(wrong, chain)
+                return end
+    return None
+
+
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
-    at = {symbol: _exact(number) for symbol, number in check.at.items()}
     if isinstance(check.quantity, LargestGap):
-        return check.relation == "=" and value == 0 and _is_law_of(check.quantity, chain, at)
+        return check.relation == "=" and value == 0 and _is_law_of(check, chain)
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
-    if weak != check.relation:
-        return False
-    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, check.quantity))
+    end = _end_for(check, chain) if weak == check.relation else None
+    return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
+
+
+def _end_for(given: Compared, chain: Chain) -> float | None:
+    """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
+    at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
     if start != quantity:
-        return False
+        return None
     try:
-        end = _value(sympify(chain.end).subs({**_moments(check), **at}))
+        return value_of(sympify(chain.end).subs({**_moments(given), **at}))
     except TypeError:  # symbols are left, or it is a proposition
-        return False
-    return abs(end - value) <= 1e-9 * max(1.0, abs(value))
+        return None
 
 
-def _value(number: Any) -> float:
-    """Return an expression without symbols as a number; integrals by quadrature.
-
-    Raises:
-        TypeError: symbols are left in it.
-    """
-    if not number.has(Integral) or number.free_symbols:
-        return float(number)
-    with mpmath.workdps(20):
-        return float(number_of(number))
-
-
-def _is_law_of(gap: LargestGap, chain: Chain, at: dict[Symbol, Any]) -> bool:
+def _is_law_of(check: Check, chain: Chain) -> bool:
     """Return whether a chain's end is the law that a share is held against: at some of its points."""
-    share, x, points, values = gap.args
+    share, x, points, values = check.quantity.args
     if chain.relation != "=" or normalised(share) != normalised(chain.start):
         return False
-    step = max(1, len(points) // LAW_POINTS)
+    at, step = (
+        {symbol: _exact(number) for symbol, number in check.at.items()},
+        max(1, len(points) // LAW_POINTS),
+    )
     pairs = list(zip(points, values, strict=True))[step // 2 :: step]
-    ends = (_value(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
+    ends = (value_of(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
     return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
 
 
-def _refuse_other_laws(check: Check, chain: Chain) -> None:
+def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
-    values = _moments(check)
+    values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
     for laws in (line.check.laws for line in chain.lines if line.check.laws):
         for family, law in laws.items():
             drawn = check.laws.get(family, NORMAL)

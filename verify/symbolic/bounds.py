@@ -28,21 +28,24 @@ from sympy import (
     S,
     Subs,
     Sum,
+    Tuple,
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
+from verify.errors import ClaimError, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import in_line
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
+    E,
     Index,
     Largest,
     Laws,
     LogSumExp,
     Softmax,
+    families_of,
     free_indices,
     range_of,
 )
@@ -72,6 +75,10 @@ class _Excess(LineCheck):
     @property
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation not in self.relations:
@@ -123,24 +130,34 @@ class _Earlier(LineCheck):
         return f"by {self.chain.title or self.chain.name or 'an earlier chain'}"
 
     @property
+    def conditions(self) -> tuple[Any, ...]:
+        """What is given, what the chain's lines need there, and values of symbols that its laws speak of."""
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        needed = (put_in(each, values) for line in self.chain.lines for each in line.check.conditions)
+        moments = Tuple(*(moment for law in (self.laws or {}).values() for moment in law.raw))
+        known = (Eq(symbol, value, evaluate=False) for symbol, value in values.items() if moments.has(symbol))
+        return tuple(dict.fromkeys((*self.given, *(each for each in needed if each != True), *known)))  # noqa: E712
+
+    @property
     def laws(self) -> Laws | None:
         laws = [line.check.laws for line in self.chain.lines if line.check.laws is not None]
         return {family: law for each in laws for family, law in each.items()} if laws else None
 
     @property
-    def cites(self) -> Theorem | None:
-        return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+    def cites(self) -> tuple[Theorem, ...]:
+        return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
 
     @property
     def assumes(self) -> tuple[str, ...]:
         inherited = (words for line in self.chain.lines for words in line.check.assumes)
-        return tuple(dict.fromkeys((*said(self.given), *said(self.chain.given), *inherited)))
+        return tuple(dict.fromkeys((*said(self.conditions), *said(self.chain.given), *inherited)))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         require_holding(self.chain)
         values = {symbol: sympify(value) for symbol, value in self.at.items()}
         self._require(values)
-        old, new, kind = put_in(self.chain.start, values), put_in(self.chain.end, values), self.chain.relation
+        start, end = self._averaged(values)
+        old, new, kind = put_in(start, values), put_in(end, values), self.chain.relation
         pairs: list[tuple[Any, Any]] = [(before, after)]
         if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
             # An equation put into a side of another: the two say the same.
@@ -161,6 +178,29 @@ class _Earlier(LineCheck):
         there = (put_in(condition, values) for condition in self.chain.given)
         return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
 
+    def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
+        """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
+
+        What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
+        """
+        drawn = set().union(*map(families_of, values.values()))
+        # A chain without means speaks of values, whatever they are drawn of.
+        if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
+            return self.chain.start, self.chain.end
+        averaged = []
+        for side in (self.chain.start, self.chain.end):
+            holes = {mean: Dummy() for mean in side.atoms(E)}
+            opened = side.xreplace(holes)
+            slopes = [opened.diff(hole) for hole in holes.values()]
+            if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
+                raise StepError(
+                    f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
+                )
+            if drawn & families_of(side):
+                raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
+            averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
+        return averaged[0], averaged[1]
+
     def _require(self, values: Mapping[Any, Any]) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
@@ -168,7 +208,7 @@ class _Earlier(LineCheck):
             demands = {
                 "positive": not symbol.is_positive or signs.positive(value),
                 "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
-                "real": not symbol.is_real or signs.real(value),
+                "real": not symbol.is_real or signs.real(value) or signs.positive(value),
                 "a whole number": not symbol.is_integer or bool(value.is_integer),
             }
             for word, holds in demands.items():
@@ -241,7 +281,8 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
 
     Args:
         chain: The chain, whose lines hold.
-        at: Values of the chain's symbols, where it is put in at these.
+        at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
+            length of a query, apart from what the chain is about: then both sides are averaged over it.
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
