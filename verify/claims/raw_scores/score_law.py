@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, special
-from sympy import Derivative, I, Integral, Symbol, cos, exp, lambdify, oo
+from sympy import Derivative, Integral, Symbol, cos, exp, lambdify, oo
 
-from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Items, LargestGap, Line
-from verify.spec import Wrong, a, cite, cited, d, derivative, earlier, figures as draw, i, integral, j
-from verify.spec import k, of_probability, q, score
+from verify.spec import Chain, Check, Claim, Derivation, Figure, Findings, Items, LargestGap, Line
+from verify.spec import Wrong, cite, cited, d, derivative, earlier, figures as draw, integral
+from verify.spec import of_probability
 from verify.spec.score_law import BELOW, CHI_SQUARE, DENSITY, MIXTURE, SHARE
-from verify.spec.score_law import basset, below, distribution, of_normals, w, x, z
+from verify.spec.score_law import basset, below, characteristic, distribution, of_normals, w, x, z
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
@@ -29,15 +29,6 @@ def derive() -> tuple[Chain, ...]:
         Line(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
         Line(MIXTURE, "differentiated: a mixture of normal densities", derivative()),
         Line(DENSITY, "an integral of Basset’s", earlier(mixture)),
-    )
-    product = E(exp(I * t * q[a, i] * k[j, i]))
-    characteristic = Chain(
-        E(exp(I * t * score)),
-        Line(product**d, "independent dimensions multiply", of_normals("independence")),
-        Line(E(exp(-(t**2) * q[a, i] ** 2 / 2)) ** d, "over a normal key", of_normals("conditioning")),
-        Line((1 + t**2) ** (-d / 2), "then over a normal query", of_normals("normal combination")),
-        name="characteristic",
-        title="The characteristic function of a score",
     )
     over_scores, over_lengths = (z, 0, oo), (w, 0, oo)
     transform = Chain(
@@ -59,7 +50,7 @@ def derive() -> tuple[Chain, ...]:
         name="again",
         title="The density by its characteristic function, which determines a law",
     )
-    return below_x, mixture, density, characteristic, transform, again
+    return below_x, mixture, density, *characteristic(), transform, again
 
 
 @cache

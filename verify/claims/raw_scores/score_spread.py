@@ -1,6 +1,7 @@
 """The histogram of scores widens with the dimension."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -104,8 +105,9 @@ def normal_point(dimension: int) -> float:
     return float(scipy.optimize.brentq(lambda point: below(dimension, point) - float(LEVEL), low, high))
 
 
-POINT_OF = {"normal": normal_point, "uniform": uniform_point}
-SIZES, LAWS = {"normal": (2, 100), "uniform": (3, 100, 1000)}, {"normal": {}, "uniform": UNIFORM}
+POINT_OF: dict[str, Callable[[int], float]] = {"normal": normal_point, "uniform": uniform_point}
+SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
+LAWS: dict[str, Any] = {"normal": {}, "uniform": UNIFORM}
 DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
 """The standard deviation of one product of components."""
 
@@ -140,8 +142,8 @@ def experiment(derived: Derivation) -> Items:
         yield Check(
             f"{name}-variance-d{size}", Var(score), at, equals=derived.end, laws=laws, tolerance=cheap
         )
-        law, near = law_of(name, size), of_probability()
-        yield Check(f"{name}-law-d{size}", law, at, equals=0, laws=laws, tolerance=near)
+        whole, near = law_of(name, size), of_probability()
+        yield Check(f"{name}-law-d{size}", whole, at, equals=0, laws=laws, tolerance=near)
 
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
     what = "the 95% point of scores, in standard deviations"
