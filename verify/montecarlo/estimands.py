@@ -305,8 +305,8 @@ class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
 
     The sampler's statistics are fractions of independent scores at or below each grid point; ``law`` is the
-    given function there. ``outputs`` are the names of these fractions, where there are others. The interval is
-    the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
+    given function there. ``outputs`` are the names of these fractions, where there are others. The interval
+    is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
     """
 
     law: tuple[float, ...]

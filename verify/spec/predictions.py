@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import mpmath
-from sympy import Expr, Integral, Rational, S, Symbol, sympify
+from sympy import Derivative, Expr, Integral, Rational, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -130,6 +130,8 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 def _end_for(given: Compared, chain: Chain) -> float | None:
     """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
+        return None
     start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
     if start != quantity:
         return None

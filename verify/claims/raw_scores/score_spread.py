@@ -149,7 +149,8 @@ def experiment(derived: Derivation) -> Items:
     what = "the 95% point of scores, in standard deviations"
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
     for name, law, size, few in (("normal", NORMAL, 100, 2), ("uniform", UNIT_INTERVAL, 1000, 3)):
-        own, where = f"{name}-deviations-d{size}", {"d_k": size, "components": law.name}
+        own = f"{name}-deviations-d{size}"
+        where: dict[str, Any] = {"d_k": size, "components": law.name}
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
         wrong, short = f"{name}-limit-at-{few}", in_deviations(name, few)
         yield Wrong(wrong, of=own, at={d: few}, equals=limit, computed=short, says=says)
