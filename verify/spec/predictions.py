@@ -146,10 +146,8 @@ def _is_law_of(check: Check, chain: Chain) -> bool:
     share, x, points, values = check.quantity.args
     if chain.relation != "=" or normalised(share) != normalised(chain.start):
         return False
-    at, step = (
-        {symbol: _exact(number) for symbol, number in check.at.items()},
-        max(1, len(points) // LAW_POINTS),
-    )
+    at = {symbol: _exact(number) for symbol, number in check.at.items()}
+    step = max(1, len(points) // LAW_POINTS)
     pairs = list(zip(points, values, strict=True))[step // 2 :: step]
     ends = (value_of(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
     return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
