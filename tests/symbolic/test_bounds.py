@@ -11,6 +11,7 @@ from sympy import (
     Derivative,
     Eq,
     Ge,
+    Gt,
     Integer,
     Integral,
     Le,
@@ -28,9 +29,10 @@ from sympy import (
     tanh,
 )
 
+from verify.errors import StepError
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
@@ -38,6 +40,7 @@ from verify.symbolic.vocabulary import (
     GENERAL,
     NORMAL_COMPONENTS,
     STANDARD,
+    Dot,
     E,
     Entropy,
     Family,
@@ -379,8 +382,23 @@ def test_conditions_of_a_chain_are_those_at_the_values() -> None:
     assert "holds for" in refused(earlier(odd, at={y: t - u}), 1 / (t - u), 1 / (t - u), "=")
 
 
+def test_a_bound_at_a_drawn_value_is_averaged() -> None:
+    """What holds at any deviation holds on average over the length of a query, apart from the scores."""
+    weight, squares = Softmax(sigma * s[a, j], j), Dot(q, a, q, a)
+    length = sqrt(squares)
+    bound = Chain(1 - E(weight) / sigma, Line(S.One, "a mean", at_most(E(weight) / sigma), "≤"))
+    at, sure = {sigma: length}, (Gt(squares, 0),)
+    before = E(1 - weight.xreplace({sigma: length}) / length)
+    earlier(bound, at=at, given=sure).decide(before, E(S.One), "≤")
+    assert "written" in refused(earlier(bound, at=at, given=sure), 1 - E(weight) / length, S.One, "≤")
+    own = Chain(E(score**2 / sigma), Line(d / sigma, "moments", moments(STANDARD)))
+    assert "drawn of" in refused(earlier(own, at=at, given=sure), E(score**2 / length), E(d / length), "=")
+    squared = Chain(E(weight) ** 2, Line(E(weight) ** 2 + 1, "more", at_most(1), "≤"))
+    assert "not linear" in refused(earlier(squared, at=at, given=sure), E(weight**2), E(weight**2) + 1, "≤")
+
+
 def test_laws_of_a_chain_are_handed_over() -> None:
-    """What rests on a chain is tried under its laws, also those of what it cites, and at the values put in."""
+    """What rests on a chain is tried under its laws, those of what it cites too, and at values put in."""
     spreads = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
     variance = Chain(Var(score), Line(d * spreads, "independent components", moments(GENERAL)))
     at = {mu_q: 0, mu_k: 0, sigma_q: 1, sigma_k: 1}

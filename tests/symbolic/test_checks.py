@@ -8,6 +8,7 @@ from sympy import (
     Abs,
     Add,
     Derivative,
+    Eq,
     Integral,
     KroneckerDelta,
     I,
@@ -35,8 +36,8 @@ from sympy import (
     tanh,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import LineCheck, StepError
+from verify.errors import ClaimError, StepError
+from verify.symbolic.chains import LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,
@@ -400,7 +401,9 @@ def test_what_is_assumed_is_said() -> None:
     """A check of moments names its laws, and values that are put in are printed with the line."""
     assert moments(STANDARD).laws == STANDARD
     assert algebra.laws is None
-    assert substitute({d: 2, sigma: 1}).assumes == ("d_k = 2", "sigma = 1")
+    assert substitute({d: 2, sigma: 1}).assumes == ("$d_k = 2$.", r"$\sigma = 1$.")
+    assert substitute({j: 1}).assumes == ()
+    assert substitute({d: 2}).conditions == (Eq(d, 2),)
     assert [check.words for check in (algebra, moments(STANDARD), substitute(TWO))] == [
         "algebra",
         "moment calculus",

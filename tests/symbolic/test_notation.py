@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.mathtext import MathTextParser
-from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, oo, pi, sqrt
+from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, erfc, exp, gamma, log, oo, pi, sqrt
 
 from verify.evidence.plots import readable
 from verify.report.formulas import typeset
@@ -90,6 +90,8 @@ PLAIN = [
     (Dot(q, a, q, a), "|q|²"),
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
     ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
+    (erfc(sqrt(d / 2)), "erfc(√(d_k/2))"),
+    (Var(score) * d ** (-2 * sigma_q), "Var(q·k)/d_k^(2 σ_q)"),
 ]
 
 

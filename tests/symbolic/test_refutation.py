@@ -298,7 +298,9 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     ),
     "one root of two": (
         line(Eq(x**2 * d, 1, evaluate=False), "⇔", Eq(x - 1 / sqrt(d), 0, evaluate=False)),
-        line(Eq(x**2 * d, 1, evaluate=False), "⇔", Eq((x - 1 / sqrt(d)) * (x + 1 / sqrt(d)), 0, evaluate=False)),
+        line(
+            Eq(x**2 * d, 1, evaluate=False), "⇔", Eq((x - 1 / sqrt(d)) * (x + 1 / sqrt(d)), 0, evaluate=False)
+        ),
     ),
     "roots of a variance": (
         line(Eq(Var(x * score), 1, evaluate=False), "⇔", Eq(x**2 * d**2, 1, evaluate=False), STANDARD),
@@ -307,6 +309,18 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "freezing": (
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
+    ),
+    "a factor that gives variance 1": (
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r * d, 1, evaluate=False), STANDARD),
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r**2 * d, 1, evaluate=False), STANDARD),
+    ),
+    "one of two factors": (
+        line(Eq(r**2 * d, 1, evaluate=False), "⇔", Eq(r - 1 / sqrt(d), 0, evaluate=False)),
+        line(
+            Eq(r**2 * d, 1, evaluate=False),
+            "⇔",
+            Eq((r - 1 / sqrt(d)) * (r + 1 / sqrt(d)), 0, evaluate=False),
+        ),
     ),
     "an event and its opposite": (
         line(E(Indicator(gap)), "=", 1 - E(Indicator(gap)), {s: UNIT}),

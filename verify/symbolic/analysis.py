@@ -8,7 +8,7 @@ form, the author's is taken by its derivative (``integral(primitive)``) or compa
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,14 +35,17 @@ from sympy import (
     oo,
     pi,
     simplify,
+    sqrt,
 )
 from sympy import limit as sympy_limit
 
+from verify.errors import StepError
 from verify.symbolic.bounds import equal, require_holding, said, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import families_of
+from verify.symbolic.theorems import is_normal
+from verify.symbolic.vocabulary import E, Laws, definition, families_of
 
 POINTS = 3
 """At how many points of their parameters numbers are compared."""
@@ -191,6 +194,54 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
         >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
     """
     return _CarriedOut(given, (Derivative, Subs), "differentiation")
+
+
+@dataclass(frozen=True)
+class _ByDensity(LineCheck):
+    """Means of functions of normal components, written as integrals over their densities."""
+
+    variables: Mapping[Any, Any] = field(hash=False)
+    given: Laws = field(hash=False)
+    words = "the normal density put in"
+
+    @property
+    def laws(self) -> Laws:
+        return self.given
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation != "=":
+            raise StepError(f"the line is related by {relation}, but this check is for =")
+        written = definition(before).replace(lambda part: isinstance(part, E), self._integral)
+        if not equal(written, after):
+            raise StepError(f"with the densities put in it is {written}, which is not this line")
+
+    def _integral(self, mean: Any) -> Any:
+        x = mean.args[0].xreplace(dict(self.variables))
+        if left := families_of(x):
+            raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
+        for component, variable in self.variables.items():
+            law = self.given.get(component.base)
+            if law is None or not is_normal(law):
+                raise StepError(f"{component.base} is not normal; say so in the laws")
+            if x.has(variable):
+                centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
+                density = exp(-((variable - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
+                x = Integral(x * density, (variable, -oo, oo))
+        return x
+
+
+def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
+    """Decide that means of functions of normal components are integrals over their densities.
+
+    Args:
+        variables: The variable of integration for each component, the innermost first.
+        laws: The laws of their families, which are normal.
+
+    Example:
+        >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
+        >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
+    """
+    return _ByDensity(variables, laws)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Means over long rows of independent normal scores: sums of powers of weights, entropies, the largest score."""
+"""Means over long rows of independent normal scores: powers of weights, entropies, the largest score."""
 
 from __future__ import annotations
 

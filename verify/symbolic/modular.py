@@ -1,8 +1,9 @@
 """Exact equality: both sides are evaluated at random points, modulo two primes.
 
 An equation that is wrong holds at a random point modulo a prime P with a probability of about degree/P, that
-is never; of signs, which are a draw of two, it is tried as often as that takes. Sums are written out, at several sizes: all different, and more of them than the degree. What cannot
-be evaluated, or at one size only, is *not decided*, which is no equality. ``points`` evaluates.
+is never; of signs, which are a draw of two, it is tried as often as that takes. Sums are written out, at
+several sizes: all different, and more of them than the degree. What cannot be evaluated, or at one size
+only, is *not decided*, which is no equality. ``points`` evaluates.
 """
 
 from __future__ import annotations
@@ -33,9 +34,8 @@ from sympy import (
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived
+from verify.errors import ClaimError, StepError
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, definition, range_of
 
 LEAST_SIZE = 3
@@ -73,7 +73,8 @@ def decide_equality(
 def _error(
     before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
 ) -> StepError | None:
-    if before == after:
+    sides = definition(before), definition(after)
+    if sides[0] == sides[1]:
         return None
     error: StepError | None = None
     # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.
@@ -99,7 +100,7 @@ def _opened(x: Any) -> Any:
     for part in x.atoms(Indexed):
         if not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
-    opened = definition(x).replace(lambda part: isinstance(part, Derivative), derived)
+    opened = definition(put_at(x)).replace(lambda part: isinstance(part, Derivative), derived)
     return opened.replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
 
 
@@ -127,7 +128,9 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
 
 
 def _points(*sides: Any) -> int:
-    """Return how many points it takes: a false line passes each with 1 - 2^-signs at most, and all with 1e-12.
+    """Return how many points it takes until a false line passes all of them with 1e-12 at most.
+
+    It passes each with a probability of at most 1 - 2^-signs.
 
     Raises:
         Undecided: there are too many signs, each of which one draw decides.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
@@ -20,9 +20,6 @@ from verify.symbolic import vocabulary as of
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
 from verify.text.speech import in_words
-
-if TYPE_CHECKING:
-    from verify.symbolic.chains import Chain, Statement
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
@@ -67,7 +64,7 @@ def spoken(expression: Any) -> str:
     return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
-def proposition_latex(statement: Statement) -> str:
+def proposition_latex(statement: Any) -> str:
     """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
     return latex(statement.proposition)
 
@@ -109,9 +106,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
         if (left, first) == (right, second):
-            return _raised(rf"\left|{self._vector(left, (first,))}\right|^{{2}}", exp, in_brackets=True)
+            power = str(2 * int(exp)) if exp.isdigit() else f"2 {exp}" if exp else "2"
+            return rf"\left|{self._vector(left, (first,))}\right|^{{{power}}}"
         text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
         return _raised(text, exp, in_brackets=True)
+
+    def _print_Named(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(str(self._print(expr.args[0])), exp)
 
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
@@ -200,7 +201,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
         named = {term.xreplace(_renamed(expr)): term for term in expr.args}
         terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
-        first, *rest = sorted(map(named.__getitem__, terms), key=lambda term: bool(term.could_extract_minus_sign()))
+        if terms[0].could_extract_minus_sign():
+            terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        first, *rest = map(named.__getitem__, terms)
         text = str(self._print(first))
         for term in rest:
             is_minus = term.could_extract_minus_sign()
@@ -213,9 +216,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return sign + self._product(above)
         under = self._product(below)
         if self._stroke and r"\frac" not in (over := self._product(above)) + under:
-            over = self._in_brackets_if(
-                len(above) == 1 and isinstance(above[0], (Add, *_LARGE)), above[0], over
-            )
+            is_open = len(above) == 1 and isinstance(above[0], (Add, *_LARGE))
+            over = self._in_brackets_if(is_open or bool(re.search(r"\\ln [^\s()]+$", over)), None, over)
             lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
@@ -263,9 +265,18 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         is_simple = (x.is_Symbol or x.is_Integer) and not exp
         return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
 
+    def _print_Subs(self, expr: Any) -> str:  # noqa: N802
+        at = ", ".join(
+            f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
+        )
+        return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
+
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
+
+    def _print_Function(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return self._named(self._hprint_Function(expr.func.__name__), expr.args, exp)
 
     def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
         return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
@@ -288,6 +299,8 @@ def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
 
 def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each place in a range of a family that is printed, with the size of the range."""
+    if isinstance(expression, of.Named):
+        return
     if isinstance(expression, Softmax | Entropy):
         x, key = expression.args
         yield from ((size, place) for size, place in _places(x) if place != key)
@@ -316,7 +329,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
         if isinstance(factor, Rational):
             above += [S(factor.p)] * (factor.p != 1)
             below += [S(factor.q)] * (factor.q != 1)
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+        elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
         else:
             above.append(factor)
@@ -368,11 +381,11 @@ def _rank(factor: Any) -> tuple[Any, ...]:
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
-_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
+_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
-def assumptions_of(chain: Chain) -> tuple[str, ...]:
+def assumptions_of(chain: Any) -> tuple[str, ...]:
     """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
     expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
     families = set().union(*map(of.families_of, expressions))
@@ -411,12 +424,13 @@ def _laws(laws: dict[Family, Law]) -> list[str]:
 def _of_law(law: Law, verb: str) -> str:
     """Return a law as it follows "are independent", if ``verb`` is "with", or a family, if it is "have"."""
     words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
+    is_named = law.whole or "components" in words
     if "components" in words:
         words = words.replace(" components of", " with").replace(" components", "")
         joint = " and " if verb == "with" else " are "
     for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
         words = words.replace(name, sign)
-    return joint + _FORMULA.sub(_as_formula, words) + ("" if law.whole else ", of whatever law")
+    return joint + _FORMULA.sub(_as_formula, words) + ("" if is_named else ", of whatever law")
 
 
 def _as_formula(piece: re.Match[str]) -> str:

@@ -52,7 +52,8 @@ class Point:
     those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
-    each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes may still be evaluated.
+    each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
+    may still be evaluated.
     """
 
     values: dict[Any, Any]
@@ -396,15 +397,15 @@ def _sign(x: Any) -> Any:
     return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
-def holds(condition: Any, point: Point) -> bool:
-    """Return whether a relation or a combination of relations holds at a point.
+def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
+    """Return whether a relation or a combination of relations holds at a point, equality ``within`` a factor.
 
     Raises:
         NotEvaluated: that is not told.
     """
     if isinstance(condition, sympy.And | sympy.Or):
         both = all if isinstance(condition, sympy.And) else any
-        return both(holds(part, point) for part in condition.args)
+        return both(holds(part, point, within) for part in condition.args)
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)

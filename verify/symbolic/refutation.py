@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sympify
+from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -27,7 +27,8 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var
+from verify.symbolic.points import put_at
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -88,7 +89,7 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial(sympify(before), relation, sympify(after), dict(laws or {}), given, budget)
+    trial = _Trial(put_at(unnamed(before)), relation, put_at(unnamed(after)), dict(laws or {}), given, budget)
     if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):
@@ -360,6 +361,10 @@ class _Trial:
         coarse = self._values(point) if fine and point.coarse else fine
         if coarse is None or fine is None or np.all(np.isinf(fine)):
             return False
+        if self.relation != "=" and np.iscomplexobj([*coarse, *fine]):
+            return False
+        if point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign)):
+            return False  # a jump between nodes is seen by neither rule
         left, right = fine
         if np.isinf(left) != np.isinf(right):
             return self._is_so(point, left, right, 0.0)
