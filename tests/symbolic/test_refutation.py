@@ -21,12 +21,14 @@ from sympy import (
     Symbol,
     besselk,
     cbrt,
+    cos,
     erf,
     exp,
     gamma,
     log,
     oo,
     pi,
+    sech,
     sqrt,
     symbols,
     tanh,
@@ -79,7 +81,7 @@ z = Symbol("z")
 p = Softmax(s[a, j], j)
 spread = sigma * s[a, j]
 second = Softmax(s[a, l], l)
-y = Family("y", d)
+y, parts = Family("y", d), Family("z", m, 4, d)
 gap = s[a, 1] - s[a, 2]
 fourth = Law("a fourth moment", (S.One, S.Zero, S.One, Symbol("m_3", real=True), Symbol("m_4", real=True)))
 WORN = Law("mean 0, variance 1 and kurtosis 1/2", (S.One, S.Zero, S.One, S.Zero, S.Half))
@@ -285,6 +287,22 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "no law, and a product": (
         line(E(s[a, 1] * s[a, 2]), "=", E(s[a, 1]) * E(s[a, 2])),
         line(E(s[a, 1] + s[a, 2]), "=", E(s[a, 1]) + E(s[a, 2])),
+    ),
+    "mean of an inverse length": (
+        line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 1), NORMAL_COMPONENTS, d >= 6),
+        line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 2), NORMAL_COMPONENTS, d >= 3),
+    ),
+    "characteristic function": (
+        line(E(cos(r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
+        line(E(cos(r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
+    ),
+    "slope of the hyperbolic tangent": (
+        line(sech(r) ** 2, "=", 1 + tanh(r) ** 2),
+        line(sech(r) ** 2, "=", 1 - tanh(r) ** 2),
+    ),
+    "three ranges": (
+        line(E(Sum(parts[a, 2, i] ** 2, (i, 1, d))), "=", 4 * d, {parts: UNIT}),
+        line(E(Sum(parts[a, 2, i] ** 2, (i, 1, d))), "=", d, {parts: UNIT}),
     ),
     "smaller of two": (line(Min(r, x), "=", (r + x) / 2), line(Min(r, x), "=", (r + x - Abs(r - x)) / 2)),
 }

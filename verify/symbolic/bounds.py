@@ -28,6 +28,7 @@ from sympy import (
     S,
     Subs,
     Sum,
+    oo,
     sympify,
 )
 
@@ -130,6 +131,10 @@ class _Earlier(LineCheck):
     @property
     def cites(self) -> Theorem | None:
         return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+
+    @property
+    def equations(self) -> tuple[Any, ...]:
+        return tuple(equation for line in self.chain.lines for equation in line.check.equations)
 
     @property
     def assumes(self) -> tuple[str, ...]:

@@ -6,13 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Function, Indexed, IndexedBase, Integral, Sum, factor, sympify
+from sympy import (
+    Derivative,
+    Dummy,
+    Eq,
+    Function,
+    Indexed,
+    IndexedBase,
+    Integral,
+    Sum,
+    Symbol,
+    factor,
+    sympify,
+)
 
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
 from verify.symbolic.modular import Unequal, decide_equality, is_size
+from verify.symbolic.notation import in_line
 from verify.symbolic.points import Undecided, derived
-from verify.symbolic.vocabulary import Cov, E, Laws, Var, definition, free_indices
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -135,9 +148,15 @@ class Substitution(LineCheck):
         return "values put in"
 
     @property
+    def equations(self) -> tuple[Any, ...]:
+        """The values, as equations of SymPy."""
+        return tuple(Eq(symbol, value, evaluate=False) for symbol, value in self.values.items())
+
+    @property
     def assumes(self) -> tuple[str, ...]:
-        """The values, as equations."""
-        return tuple(f"{symbol} = {value}" for symbol, value in self.values.items())
+        """The values of sizes and symbols, as sentences; which places are meant is no assumption."""
+        symbols = [equation for equation in self.equations if isinstance(equation.lhs, Symbol)]
+        return tuple(f"${in_line(x)}$." for x in symbols if not isinstance(x.lhs, Index))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line is the one before with the values put in.
@@ -164,7 +183,8 @@ class Substitution(LineCheck):
         try:
             decide_equality(_put(opened, others), after, sizes=sizes)
         except Unequal as error:
-            raise StepError(f"with {', '.join(self.assumes)} put in, {error}") from None
+            put = ", ".join(f"{symbol} = {value}" for symbol, value in self.values.items())
+            raise StepError(f"with {put} put in, {error}") from None
         except Undecided as error:
             raise StepError(f"values put in could not be decided: {error}") from None
 

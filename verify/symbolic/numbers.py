@@ -29,7 +29,7 @@ from verify.symbolic.vocabulary import Family, Index
 if TYPE_CHECKING:
     from verify.symbolic.laws import NumericLaw
 
-MOST = 20_000
+MOST = 8_000
 """The most outcomes that a mean is summed over."""
 
 DRAWS, BATCHES = 4000, 50
@@ -49,7 +49,7 @@ class Point:
 
     ``values`` are of symbols and free indices. ``laws`` are of the families that are drawn; components of
     those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
-    says that numbers are mpmath's, in its digits at the time, without means and integrals; others are NumPy's. A
+    says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them. ``work`` is how many nodes may still be evaluated.
     """
@@ -94,7 +94,7 @@ class Point:
 
     def whole(self, expression: Any) -> int:
         """Return the value of a size or an index."""
-        value = self.value(expression)
+        value = self.value(sympy.sympify(expression))
         if np.ndim(value) or value != round(float(value)):
             raise NotEvaluated(f"{expression} is no whole number")
         return round(float(value))
@@ -119,7 +119,7 @@ class Point:
         key = (family, *places)
         if key not in self.components:
             used = set(self.used)
-            sizes = [self.whole(size) for size in getattr(family, "ranges", places)]
+            sizes = [self.whole(size) for size in getattr(family, "ranges", ()) or places]
             self.used = used  # a size that only keeps places within it is not named
             if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
                 raise NotEvaluated(f"{family} has no place {places}")
@@ -166,7 +166,10 @@ class Point:
         outcomes, weights = self._outcomes(self._touched(x))
         with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
             terms = self.value(x)
-        return self._added(terms * self._across(weights))
+        terms = terms * self._across(weights)
+        if not np.all(np.isfinite(terms)):
+            raise NotEvaluated("an outcome without a value")
+        return self._added(terms)
 
     def _across(self, nodes: Any) -> Any:
         return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
@@ -214,14 +217,15 @@ class Point:
         return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
 
     def _mean_of_draws(self, x: Any) -> Any:
-        if ("draws", x) not in self.memo:
+        state = ("draws", x, *map(self.values.get, _indices(x)))
+        if state not in self.memo:
             with self.having({}, along=DRAWS):
                 values = np.broadcast_to(self.value(x), (DRAWS,))
             if np.abs(values).max() > np.abs(values).sum() / 50:
                 raise NotEvaluated("draws of which few count")
             parts = values.reshape(BATCHES, -1).mean(axis=1)
-            self.memo["draws", x] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
-        return self.memo["draws", x]
+            self.memo[state] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
+        return self.memo[state]
 
     def integral(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
@@ -397,7 +401,7 @@ def holds(condition: Any, point: Point) -> bool:
     same = bool(abs(left - right) <= 1e-13 * max(abs(left), abs(right), 1e-9))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (condition.rel_op in "<=>=" and same) or (
+    return (condition.rel_op in ("<=", ">=") and same) or (
         not same and bool((left < right) == ("<" in condition.rel_op))
     )
 

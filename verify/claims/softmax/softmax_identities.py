@@ -4,87 +4,100 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy import special
-from sympy import S, Sum, Symbol, exp
+from sympy import Symbol, exp
 
-from verify.former import (
-    Array, Claim, Control, Derivation, Exact, Experiment, Route, Step, i, in_single_precision,
-    largest_difference, loops, n, no_distance, p, s, softmax, stream,
-)  # fmt: skip
-from verify.former.rules import SumIdentity
+from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Line, Softmax, Wrong, a, algebra
+from verify.spec import j, l, over_keys, s
+from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
-Softmax = Callable[[Array], Array]
 ROWS, KEYS = 64, 50
 SIZES = (0.1, 1.0, 30.0, 1000.0)
 """Standard deviations of the scores drawn for the comparisons of arrays."""
+
 LABELS = {
-    "sum": "largest distance of a row's sum from one",
+    "sum": "largest distance of a row's sum from 1",
     "ratio": "largest distance of a weight from the row's largest times the exponential of their difference",
-    "shift": "largest change by adding a hundred to all scores",
+    "shift": "largest change by adding 100 to all scores",
     "library": "largest distance from SciPy's softmax",
 }
 """The identities by name, and what says how far array code is from them."""
 
-a = Symbol("a", real=True)
+c = Symbol("c", real=True)
+p = Softmax(s[a, j], j)
 
 
-def derive() -> Derivation:
-    """Derive that the weights sum to one; ratio, order and shift as lemmas."""
-    shifted = exp(s[1] + a) / Sum(exp(s[i] + a), (i, 1, n))
-    one = Step(S.One, "Numerators and denominator are the same sum", SumIdentity())
-    difference = Step(exp(s[1] - s[2]), "The common denominator cancels", SumIdentity())
-    same = Step(p[1], "It cancels from numerator and denominator", SumIdentity())
-    whole = Route.of("The weights sum to one", Sum(p[i], (i, 1, n)), one)
-    ratio = Route.of("The ratio of two weights: larger scores have larger weights", p[1] / p[2], difference)
-    shift = Route.of(r"Add any number $a$ to all scores", shifted, same)
-    ratio = ratio.defining("the ratio of two weights").called("ratio")
-    shift = shift.defining("the first weight of the shifted scores").called("shift")
-    return Derivation.of(whole, lemmas=(ratio, shift))
+def derive() -> tuple[Chain, ...]:
+    """Derive that the weights sum to 1, their ratio, and that a shift changes nothing."""
+    return (
+        Chain(over_keys(p), Line(1, "numerators and denominator are the same sum", algebra)),
+        Chain(
+            p / Softmax(s[a, l], l),
+            Line(exp(s[a, j] - s[a, l]), "the common denominator cancels", algebra),
+            name="ratio",
+            title="The ratio of two weights",
+        ),
+        Chain(
+            Softmax(s[a, j] + c, j),
+            Line(p, "a factor $e^c$ cancels from numerator and denominator", algebra),
+            name="shift",
+            title="The same number added to all scores",
+        ),
+    )
 
 
-def _distances(code: Softmax, scores: Array) -> dict[str, float]:
-    """Return how far ``code`` is from each identity, and from SciPy's softmax."""
-    weights = code(scores)
-    largest = np.argmax(scores, axis=1, keepdims=True)
-    leads = scores - np.take_along_axis(scores, largest, axis=1)
-    return {
-        "sum": largest_difference(weights.sum(axis=1), np.ones(len(scores))),
-        "ratio": largest_difference(weights, np.take_along_axis(weights, largest, axis=1) * np.exp(leads)),
-        "shift": largest_difference(code(scores + 100), weights),
-        "library": largest_difference(weights, special.softmax(scores, axis=1)),
-    }
-
-
-def _held(what: str, name: str, code: Softmax, size: float) -> Exact:
-    """Return how far ``code`` is from one of the identities, at scores of this standard deviation."""
+def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -> float:
+    """Return how far array code is from an identity, or from SciPy's softmax, at scores of this deviation."""
     scores = size * stream(0, "softmax-identities", f"scores-{size:g}", 0).normal(size=(ROWS, KEYS))
-    settings = (("rows", ROWS), ("keys", KEYS), ("sigma", size))
-    return no_distance(name, LABELS[what], settings, _distances(code, scores)[what], _distances)
+    weights = code(scores)
+    if what == "sum":
+        return largest_difference(weights.sum(axis=1), np.ones(ROWS))
+    if what == "shift":
+        return largest_difference(code(scores + 100), weights)
+    if what == "library":
+        return largest_difference(weights, special.softmax(scores, axis=1))
+    largest = scores.argmax(axis=1, keepdims=True)
+    most, top = (np.take_along_axis(array, largest, axis=1) for array in (weights, scores))
+    return largest_difference(weights, most * np.exp(scores - top))
 
 
-def experiment() -> Experiment:
+WRONG: tuple[tuple[str, str, Callable[[Array], Array], str], ...] = (
+    ("divided-by-n", "sum", lambda x: np.exp(x) / KEYS, "the number of keys will do in place of the sum"),
+    ("ratio-of-halves", "ratio", loops.of_halves, "a factor on all scores cancels as a shift does"),
+    (
+        "squares-for-exponentials",
+        "shift",
+        lambda x: x**2 / np.sum(x**2, 1, keepdims=True),
+        "squares will do in place of the exponentials",
+    ),
+    (
+        "size-saturates",
+        "shift",
+        lambda x: softmax(x * np.abs(np.mean(x, 1, keepdims=True))),
+        "scores far from 0 saturate, whatever their differences",
+    ),
+    ("over-rows", "library", loops.over_queries, "the weights may sum to 1 over the rows"),
+)
+"""Wrong versions: id, which identity they violate, array code, and what they say."""
+
+
+def experiment() -> Items:
     """Hold the array code against the identities, for small and for huge scores."""
-    at = {size: f"at-{size:g}".replace(".", "-") for size in SIZES}
-    checks = (_held(what, f"{what}-{at[size]}", softmax, size) for size in SIZES for what in LABELS)
+    for size in SIZES:
+        at, settings = f"at-{size:g}".replace(".", "-"), {"rows": ROWS, "keys": KEYS, "sigma": size}
+        for what, label in LABELS.items():
+            name, given = f"{what}-{at}", (what, size)
+            yield Computed(name, label, distance, given, equals=0, settings=settings, allowance=ROUNDING)
+    for name, what, code, says in WRONG:
+        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, code), says=says)
     single = in_single_precision(softmax)
-    wrong: tuple[tuple[str, str, Softmax, str], ...] = (
-        ("sum", "divided-by-n", lambda scores: np.exp(scores) / KEYS,
-         "the number of keys will do in place of the sum"),
-        ("ratio", "ratio-of-halves", loops.of_halves, "a factor on all scores cancels as a shift does"),
-        ("shift", "squares-for-exponentials", lambda scores: scores**2 / np.sum(scores**2, 1, keepdims=True),
-         "squares will do in place of the exponentials"),
-        ("shift", "size-saturates", lambda scores: softmax(scores * np.abs(scores.mean(1, keepdims=True))),
-         "scores far from zero saturate, whatever their differences"),
-        ("library", "over-rows", loops.over_queries, "the weights may sum to one over the rows"),
-        *((what, f"{what}-in-single-precision", single, f"single precision is exact: {label}")
-          for what, label in LABELS.items()),
-    )  # fmt: skip
-    controls = (Control(words, _held(what, name, code, 1.0)) for what, name, code, words in wrong)
-    return Experiment(tuple(checks), tuple(controls))
+    for what, label in LABELS.items():
+        name, says = f"{what}-in-single-precision", f"single precision is exact: {label}"
+        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, single), says=says)
 
 
 CLAIM = Claim(
     title="What holds for every softmax",
-    statement="For any scores, {theorem}; {ratio}, so larger scores have larger weights; and adding the same "
+    statement="For any scores, {main}; {ratio}, so larger scores have larger weights; and adding the same "
     "number to all scores changes nothing: {shift}.",
     meaning="Only differences of scores count: whether they are large or small as numbers is irrelevant. "
     "This is why programs may subtract the largest score first, and why it is the spread of the scores, and "

@@ -1,0 +1,15 @@
+"""Array code that claims hold against formulas, and what they compare it with.
+
+Array, stream         NumPy's arrays; the random generator of a claim's cell
+softmax               softmax over the last axis, as a program computes it
+loops                 second sources: attention and its gradients in plain loops
+in_single_precision   array code that computes with half as many digits
+largest_difference    the largest absolute difference of two arrays
+"""
+
+from verify.montecarlo import reference_loops as loops
+from verify.montecarlo.attention import softmax
+from verify.montecarlo.distributions import Array, stream
+from verify.montecarlo.reference_loops import in_single_precision, largest_difference
+
+__all__ = ["Array", "in_single_precision", "largest_difference", "loops", "softmax", "stream"]

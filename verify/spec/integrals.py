@@ -1,0 +1,249 @@
+"""Means over rows of normal scores that have no closed form, as numbers: by one-dimensional integrals.
+
+``integrated(E(squares(sigma * s[a, j])), {n: 64, sigma: 2})`` is the very quantity that a check measures,
+integrated to some twelve digits: of independent normal scores, and of scores q·k, which given their query are
+such scores with a deviation in proportion to its length, over which it is averaged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sympy import Add, Float, Indexed, Mul, S, Sum, Symbol, expand, log, sympify
+
+from verify.errors import ClaimError
+from verify.symbolic.gauss import integrals, legendre
+from verify.symbolic.row_integrals import (
+    ON_PAPER,
+    PRECISE,
+    Approximation,
+    Exponents,
+    mean_largest,
+    mean_largest_weight,
+    mean_log_total,
+    mean_product,
+    over_lengths,
+)
+from verify.symbolic.vocabulary import (
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Largest,
+    LogSumExp,
+    Softmax,
+    Var,
+    a,
+    d,
+    free_indices,
+    k,
+    n,
+    q,
+    s,
+)
+
+__all__ = [
+    "DEVIATIONS",
+    "KEYS",
+    "ON_PAPER",
+    "PRECISE",
+    "Approximation",
+    "integrals",
+    "integrated",
+    "over_lengths",
+]
+
+KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
+DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Numbers of keys, and deviations of scores, at which bounds are compared with what they bound."""
+
+LENGTH = Symbol("length", positive=True)
+"""The length of a query, which is the deviation of its scores with standard normal keys."""
+
+Term = tuple[Any, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], Any]
+"""A coefficient; exponents of weight and score for each free key, and for each sum; what else is a factor."""
+
+
+def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) -> float:
+    """Return the number that an expression in means over normal rows is, at values of its symbols.
+
+    Args:
+        quantity: Made of ``E``, ``Var`` and ``Cov`` of polynomials in weights, scores, sums of them over keys
+            and at most one log-sum-exp (or entropy), or of the largest score or weight alone. Scores are
+            ``c*s[a, j]`` or ``c*score`` with one c, all components standard normal.
+        at: Values of its symbols; ``n`` always, ``d`` for scores q·k.
+        within: How near to each other the last two rules over a query's length have to be, relatively:
+            ``PRECISE``, or ``ON_PAPER`` for a point of a curve.
+
+    Raises:
+        ClaimError: no one-dimensional integral is known for a mean.
+
+    Example:
+        >>> integrated(E(Entropy(score / sqrt(d), j)), {n: 64, d: 4})
+    """
+    values = {symbol: float(value) for symbol, value in at.items()}
+    opened = sympify(quantity).replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+    numbers = {mean: Float(_mean(mean.args[0], values, within), 17) for mean in opened.atoms(E)}
+    return float(opened.xreplace(numbers).subs(values))
+
+
+def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
+    """Return one mean; of scores q·k over the length of the query, given which they are independent."""
+    keys = round(values[n])
+    if not x.has(Dot):
+        return _given_deviation(x, keys, values).value
+    rows = x.replace(
+        lambda part: isinstance(part, Dot) and part.args[:3] == (q, a, k),
+        lambda part: LENGTH * s[a, part.args[3]],
+    )
+    if rows.has(Dot):
+        raise ClaimError(f"{x}: only scores of one query with the keys are integrated")
+
+    def given_length(keys: int, length: float) -> Approximation:
+        return _given_deviation(rows, keys, {**values, LENGTH: length})
+
+    return over_lengths(given_length, keys, values[d], 1.0, within).value
+
+
+def _given_deviation(x: Any, keys: int, values: Mapping[Any, float]) -> Approximation:
+    """Return a mean over rows of independent normal scores, all symbols having values."""
+    scale, terms = _terms(x)
+    deviation = float(scale.subs(values))
+    total = Approximation(0.0, 0.0)
+    for coefficient, free, summed, other in terms:
+        factor = float(coefficient.subs(values))
+        if isinstance(other, Largest) and isinstance(other.args[0], Softmax):
+            total += _largest_weight(keys, deviation).times(factor)
+        elif isinstance(other, Largest):
+            total += mean_largest(keys).times(factor * float(_scale(other.args[0]).subs(values)))
+        else:
+            factor /= math.perm(keys, len(free))
+            for exponents in _merged(summed, free):
+                mean = _of_keys(exponents, keys, deviation, has_log=other is not None)
+                # The scores of these integrals have the deviation in them.
+                total += mean.times(factor / deviation ** sum(power for _, power in exponents))
+    return total
+
+
+def _of_keys(exponents: Exponents, keys: int, deviation: float, *, has_log: bool) -> Approximation:
+    if any(weight for weight, _ in exponents):
+        return mean_product(tuple(sorted(exponents)), keys, deviation, log_total=has_log)
+    if exponents:
+        raise ClaimError("a mean of scores without weights is no integral; use moments")
+    return mean_log_total(keys, deviation) if has_log else Approximation(1.0, 0.0)
+
+
+@cache
+def _largest_weight(keys: int, deviation: float) -> Approximation:
+    """Return the mean of the largest weight; of two keys by the gap of their scores, which is normal."""
+    if keys > 2:
+        return mean_largest_weight(keys, deviation)
+    fine, coarse = (
+        1 - float(_smaller_weight(gaps, deviation) @ weights)
+        for gaps, weights in (legendre(0.0, min(60.0, 15 * deviation), count) for count in (160, 120))
+    )
+    return Approximation(fine, abs(fine - coarse))
+
+
+def _smaller_weight(gap: Any, deviation: float) -> Any:
+    """Return the smaller of two weights at a size of the gap, times the density of that size."""
+    return np.exp(-((gap / deviation) ** 2) / 4) / (deviation * math.sqrt(math.pi)) / (1 + np.exp(gap))
+
+
+@cache
+def _terms(x: Any) -> tuple[Any, tuple[Term, ...]]:
+    """Return the scale of the scores that weights are of, and an expression's terms.
+
+    Raises:
+        ClaimError: it is no polynomial in weights, scores and a log-sum-exp.
+    """
+    opened = x.replace(lambda part: isinstance(part, Entropy), lambda part: part.definition)
+    rows = {part.args[0] for part in opened.atoms(Softmax, LogSumExp)}
+    scales = set(map(_scale, rows))
+    queries = {part.indices[0] for part in opened.atoms(Indexed)}
+    if len(scales) > 1 or len(queries) > 1:
+        raise ClaimError(f"{x}: only scores of one query, and at one scale, are integrated")
+    opened = opened.replace(
+        lambda part: isinstance(part, log) and isinstance(part.args[0], Softmax),
+        lambda part: part.args[0].args[0] - LogSumExp(*part.args[0].args),
+    )
+    terms = [_term(term) for term in Add.make_args(_powers(opened))]
+    return (scales or {S.One}).pop(), tuple(terms)
+
+
+def _scale(row: Any) -> Any:
+    """Return the factor of the standard normal score that a score is."""
+    return row.xreplace(dict.fromkeys(row.atoms(Indexed), S.One))
+
+
+def _powers(x: Any) -> Any:
+    """Return an expression expanded, its sums over keys opened until each is of one product."""
+    sums = {part: _opened(part) for part in x.atoms(Sum) if not _inside(part, x)}
+    return expand(x.xreplace(sums))
+
+
+def _inside(part: Any, x: Any) -> bool:
+    return any(part != other and other.has(part) for other in x.atoms(Sum))
+
+
+def _opened(total: Any) -> Any:
+    """Return a sum over all keys as sums of products of what depends on the key."""
+    (index, low, high), *others = total.limits
+    if others or (low, high) != (1, n):
+        raise ClaimError(f"{total} does not run over all keys")
+    parts = []
+    for term in Add.make_args(_powers(total.function)):
+        # A log-sum-exp bears the index as the one that it runs over, and does not depend on it.
+        inside = Mul(*(factor for factor in Mul.make_args(term) if index in free_indices(factor)))
+        parts.append(term / inside * (Sum(inside, total.limits[0]) if inside != 1 else n))
+    return Add(*parts)
+
+
+def _term(term: Any) -> Term:
+    """Return a product as its coefficient, exponents of its free keys and sums, and what else is random."""
+    coefficient, other, weights, summed = S.One, None, S.One, list[tuple[int, int]]()
+    for factor in Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if isinstance(base, Sum):
+            summed += [*_exponents(base.function).values()] * int(power)
+        elif isinstance(base, Softmax | Indexed):
+            weights *= factor
+        elif isinstance(base, LogSumExp | Largest) and power == 1 and other is None:
+            other = base
+        elif factor.has(Softmax, LogSumExp, Largest, Indexed):
+            raise ClaimError(f"no one-dimensional integral is known for the mean of {term}")
+        else:
+            coefficient *= factor
+    if isinstance(other, Largest) and (weights != 1 or summed):
+        raise ClaimError(f"no one-dimensional integral is known for the mean of {term}")
+    return coefficient, tuple(_exponents(weights).values()), tuple(summed), other
+
+
+def _exponents(product: Any) -> dict[Any, tuple[int, int]]:
+    """Return for each key the exponents of its weight and of its score in a product of such powers."""
+    exponents: dict[Any, tuple[int, int]] = {}
+    for factor in Mul.make_args(product) if product != 1 else ():
+        base, power = factor.as_base_exp()
+        if not isinstance(base, Softmax | Indexed):
+            raise ClaimError(f"{factor} is no power of a weight or of a score")
+        key = base.args[1] if isinstance(base, Softmax) else base.indices[1]
+        weight, score = exponents.get(key, (0, 0))
+        is_weight = isinstance(base, Softmax)
+        exponents[key] = (weight + int(power), score) if is_weight else (weight, score + int(power))
+    return exponents
+
+
+def _merged(summed: Exponents, free: Exponents) -> Iterator[Exponents]:
+    """Yield the ways in which keys of sums coincide with each other and with free ones, which differ."""
+    if not summed:
+        yield free
+        return
+    (weight, power), *others = summed
+    for rest in _merged(tuple(others), free):
+        yield ((weight, power), *rest)
+        for place, (first, second) in enumerate(rest):
+            yield (*rest[:place], (first + weight, second + power), *rest[place + 1 :])
