@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from verify.auditing.probing.result import Probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
+    from verify.engine.answers import Answer
+    from verify.engine.asking import ask
     from verify.engine.plan import Plan, Planned
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from verify.spec.claim import Claim
 
 __all__ = [
+    "Answer",
     "AuditRecord",
     "Check",
     "Claim",
@@ -36,6 +39,7 @@ __all__ = [
     "RunRecord",
     "VerifyError",
     "__version__",
+    "ask",
     "audit",
     "block_sums",
     "compare_recordings",
@@ -53,6 +57,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Answer": "verify.engine.answers",
     "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",
@@ -63,6 +68,7 @@ _HOME = {
     "Planned": "verify.engine.plan",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
+    "ask": "verify.engine.asking",
     "audit": "verify.auditing.audit",
     "block_sums": "verify.api",
     "compare_recordings": "verify.auditing.comparing",

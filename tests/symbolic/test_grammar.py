@@ -162,7 +162,8 @@ MISTAKES = [
     ("9^9^9^9 E(p)", 3, "a power of a number is at most 64"),
     ("E(q·k) # note", 7, "# means nothing here"),
     ("__import__('os')", 0, "_ means nothing here"),
-    ("E(" * 40 + "p" + ")" * 40, 61, "too many brackets in each other"),
+    ("E(" + "(" * 40 + "p" + ")" * 41, 31, "too many brackets in each other"),
+    ("E(E(p) p)", 2, "E stands within another mean"),
     ("E(p__class__)", 2, "no name 'p__class__'"),
     ("E(lambda)", 2, "no name 'lambda'"),
 ]

@@ -90,6 +90,7 @@ PLAIN = [
     (Dot(q, a, q, a), "|q|²"),
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
     ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
+    (Var(score) * d ** (-2 * sigma_q), "Var(q·k)/d_k^(2 σ_q)"),
 ]
 
 

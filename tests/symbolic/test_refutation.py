@@ -272,6 +272,8 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 + erf(r / sqrt(2))) / 2),
     ),
     "leading term": (line((2 + 4 / d) / c**2, "~", 4 / c**2), line((2 + 4 / d) / c**2, "~", 2 / c**2)),
+    "leading term of another symbol": (line(d / (d + c), "~", 1 + c), line(d / (d + c), "~", 1)),
+    "leading term of nothing": (line(1 / d, "~", 0), line(1 / (d + 1), "~", 1 / d)),
     "lost solution": (
         line(Eq(r**2 - r, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
         line(Eq(2 * r - 2, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
@@ -279,6 +281,18 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "freezing": (
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
+    ),
+    "a factor that gives variance 1": (
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r * d, 1, evaluate=False), STANDARD),
+        line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r**2 * d, 1, evaluate=False), STANDARD),
+    ),
+    "one of two factors": (
+        line(Eq(r**2 * d, 1, evaluate=False), "⇔", Eq(r - 1 / sqrt(d), 0, evaluate=False)),
+        line(
+            Eq(r**2 * d, 1, evaluate=False),
+            "⇔",
+            Eq((r - 1 / sqrt(d)) * (r + 1 / sqrt(d)), 0, evaluate=False),
+        ),
     ),
     "an event and its opposite": (
         line(E(Indicator(gap)), "=", 1 - E(Indicator(gap)), {s: UNIT}),
@@ -315,7 +329,7 @@ def test_a_mistake_is_refuted_with_a_point(mistake: str) -> None:
     with pytest.raises(Counterexample) as caught:
         refute(*MISTAKES[mistake][0])
     assert "\n" not in str(caught.value)
-    assert any(word in str(caught.value) for word in ("false", "does not", "no law", "not 1"))
+    assert any(word in str(caught.value) for word in ("false", "does not", "no law", "not 1", "0 alone"))
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -374,6 +388,17 @@ def test_values_put_in_are_conditions() -> None:
     assert refute(E(over_keys(p)) + c, "=", n - 1, NORMAL_ROWS, (Eq(c, 1), Eq(n, 3)))
     with pytest.raises(Counterexample):
         refute(n * exp(-(sigma**2)), "=", n / exp(2), None, (Eq(sigma, 1),))
+
+
+def test_what_a_rule_does_not_see_refutes_nothing() -> None:
+    """A peak between the nodes, or a mean that its nodes do not reach, is neither right nor wrong."""
+    for width in (Rational(1, 10), Rational(1, 50), Rational(1, 1000), Rational(1, 10**6)):
+        peak = exp(-((x - 5) ** 2) / (2 * width**2)) / sqrt(2 * pi * width**2)
+        refute(Integral(peak, (x, -oo, oo)), "=", 1, None)
+        refute(Integral(peak, (x, 0, oo)), "≥", Rational(99, 100), None)
+    for spread in (2, 5, 10):
+        refute(E(exp(spread * over_keys(s[a, j]))), "=", exp(n * S(spread) ** 2 / 2), NORMAL_ROWS)
+        refute(E(exp(LogSumExp(spread * s[a, j], j))), "=", n * exp(S(spread) ** 2 / 2), NORMAL_ROWS)
 
 
 def test_a_name_may_stand_for_an_integral() -> None:

@@ -8,6 +8,7 @@ import pytest
 from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
 
 from verify.errors import ClaimError
+from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, StepError, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
 from verify.symbolic.vocabulary import (
@@ -113,7 +114,9 @@ def test_what_is_cited_is_known_to_the_derivation() -> None:
     """A chain knows its theorems; one of another name is refused with a suggestion."""
     own = Theorem("mine", "It holds.", "Always.", "A. Author, A Book, 2020")
     check = cited(own, assumes=("the weather is fine",))
-    assert Derivation.of(Chain(x, Line(c, "so it is", check))).cited == (own,)
+    chain = Chain(x, Line(c, "so it is", check), Line(w, "and so it goes on", cited("fubini")))
+    assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
+    assert earlier(chain).cites == (own, THEOREMS["fubini"])
     assert check.assumes == ("the weather is fine",)
     assert check.words == "mine"
     with pytest.raises(ClaimError, match="stein"):

@@ -146,7 +146,8 @@ def _chain(chain: Chain, columns: int | None) -> str:
     for checked in chain.checked:
         line = checked.line
         lines.append(beside(f"  {line.relation} ", notation.plain(line.expression), columns, " " * 6))
-        decided = f"cited: {line.check.cites.name}" if line.check.cites else line.check.words
+        cited = ", ".join(theorem.name for theorem in line.check.cites)
+        decided = f"cited: {cited}" if cited else line.check.words
         tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
         ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
         lines.append(beside("      ", f"{plain(line.because)} ({ending})", columns, " " * 6))

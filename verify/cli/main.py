@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from verify.cli import auditing, citing, storing, verifying
+from verify.cli import asking, auditing, citing, storing, verifying
 from verify.cli.console import PATH, columns, complain, end, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.errors import VerifyError, described, naming_options
@@ -77,6 +77,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 
 for command in (
     *verifying.COMMANDS,
+    *asking.COMMANDS,
     *citing.COMMANDS,
     *auditing.COMMANDS,
     *storing.COMMANDS,

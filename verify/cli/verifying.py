@@ -271,7 +271,7 @@ def _verified(
 
     def try_folder(wanted: tuple[str, ...]) -> None:
         if not force:
-            _refuse_loss(out / "results.json", wanted, is_whole=is_whole)
+            refuse_loss(out / "results.json", wanted, is_whole=is_whole)
         for name in names:
             check_writable(out, name)
 
@@ -307,7 +307,7 @@ def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
         log(line)
 
 
-def _refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
+def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
     """Refuse to replace results of claims that are not among the ``wanted`` ones.
 
     A run of the whole catalogue may do so, but for claims of the user's own.

@@ -91,7 +91,8 @@ def reference(claim: Claim | ClaimFile) -> ClaimReference:
     """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
     if isinstance(claim, ClaimFile):
         return claim
-    return BuiltIn(claim.chapter, claim.id) if catalogue().get(claim.id) is claim else InMemoryClaim(claim)
+    is_own = claim.chapter == USER or catalogue().get(claim.id) is not claim
+    return InMemoryClaim(claim) if is_own else BuiltIn(claim.chapter, claim.id)
 
 
 def resolve(reference: ClaimReference) -> Claim:

@@ -77,7 +77,8 @@ def _chain_record(chain: Chain) -> RouteRecord:
 
 def _line_record(checked: CheckedLine) -> StepRecord:
     line = checked.line
-    decided = line.check.words if not line.check.cites else f"cited: {line.check.cites.name}"
+    cited = ", ".join(theorem.name for theorem in line.check.cites)
+    decided = f"cited: {cited}" if cited else line.check.words
     tried = f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
     return StepRecord(
         latex=latex(line.expression),

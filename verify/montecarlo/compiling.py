@@ -29,7 +29,6 @@ from verify.montecarlo.rows import rows_of
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
-    Entropy,
     Family,
     Index,
     Indicator,
@@ -99,36 +98,12 @@ class Node(NamedTuple):
         return math.prod(length for length in self.shape if length)
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
+    """An operation on what is kept at some places, and the size of its result for one block."""
+
     function: Callable[..., Any]
     operands: tuple[int, ...]
     size: int
-
-
-_ELEMENTWISE: dict[Any, str] = {
-    sp.exp: "exp",
-    sp.log: "log",
-    sp.Abs: "abs",
-    sp.sign: "sign",
-    sp.tanh: "tanh",
-    sp.sin: "sin",
-    sp.cos: "cos",
-    sp.floor: "floor",
-    sp.ceiling: "ceil",
-}
-
-
-def cast(array: Any, dtype: Any) -> Any:
-    """Return an array of NumPy's or PyTorch's in another precision, itself where it has it."""
-    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
-
-
-def softmax_of(xp: Any, rows: Any) -> Any:
-    """Return the softmax over the last axis; of another library the sums are in double precision."""
-    if xp is np:
-        return softmax(rows)
-    sizes = cast(xp.exp(rows - xp.amax(rows, -1)[..., None]), xp.float64)
-    return sizes / sizes.sum(-1)[..., None]
 
 
 class Compiler:
@@ -141,30 +116,30 @@ class Compiler:
 
     def __init__(
         self,
-        sizes: Mapping[sp.Expr, int],
+        sizes: Mapping[Any, int],
         values: Mapping[sp.Symbol, float],
         families: Iterable[Family],
         xp: Any = np,
+        device: str | None = None,
     ) -> None:
-        self._sizes, self._values, self.xp = sizes, values, xp
-        self.families = {str(family.label): family for family in families}
+        self._sizes, self._values, self._xp, self._device = dict(sizes), values, xp, device
+        self._families = {str(family.label) for family in families}
         self.columns: set[str] = set()
         self.by_key: set[str] = set()
-        self._steps: list[_Step] = []
-        self._known: dict[Any, Node] = {}
+        self._steps: list[Step] = []
+        self._places: dict[Any, int] = {}
         self._nodes: dict[sp.Expr, Node] = {}
-        self._ranges: dict[Index, sp.Expr] = {}
+        self._ranges: dict[Index, Any] = {}
         self._drawn: dict[int, str] = {}
         self._rows: set[tuple[Family, Family]] = set()
-        self._outputs: list[int] = []
 
     def emit(
         self,
-        key: tuple[Any, ...],
+        key: Any,
         function: Callable[..., Any],
         operands: Sequence[Node],
-        axes: Iterable[Index],
-        shape: Iterable[int],
+        axes: Iterable[Index] = (BLOCK,),
+        shape: Iterable[int] = (0,),
         *,
         is_view: bool = False,
     ) -> Node:
@@ -172,12 +147,12 @@ class Compiler:
 
         The ``key`` names positions of axes, no indices: what differs in their names alone is one operation.
         """
-        key = (key, tuple(node.place for node in operands))
-        if key not in self._known:
+        places, axes, shape = tuple(node.place for node in operands), tuple(axes), tuple(shape)
+        if (key, places) not in self._places:
+            self._places[key, places] = len(self._steps)
             size = 0 if is_view else math.prod(length for length in shape if length)
-            self._steps.append(_Step(function, key[1], size))
-            self._known[key] = Node(len(self._steps) - 1, (), ())
-        return Node(self._known[key].place, tuple(axes), tuple(shape))
+            self._steps.append(Step(function, places, size))
+        return Node(self._places[key, places], axes, shape)
 
     def view(self, node: Node, axes: Sequence[Index]) -> Node:
         """Return a node with its axes in the order of ``axes``; those that it lacks have the length 1."""
@@ -185,19 +160,18 @@ class Compiler:
             return node
         order = tuple(node.axes.index(axis) for axis in axes if axis in node.axes)
         cut = tuple(slice(None) if axis in node.axes else None for axis in axes)
-        moves, grows = order != tuple(sorted(order)), len(order) < len(axes)
+        moves = order != tuple(sorted(order))
 
         def moved(array: Any) -> Any:
-            array = self.xp.permute_dims(array, order) if moves else array
-            return array[cut] if grows else array
+            return (self._xp.permute_dims(array, order) if moves else array)[cut]
 
-        shape = [node.shape[node.axes.index(axis)] if axis in node.axes else 1 for axis in axes]
-        at = tuple(part is None for part in cut)
-        return self.emit(("view", order, at), moved, [node], axes, shape, is_view=True)
+        lengths = dict(zip(node.axes, node.shape, strict=True))
+        key = ("view", order, tuple(part is None for part in cut))
+        return self.emit(key, moved, [node], axes, [lengths.get(axis, 1) for axis in axes], is_view=True)
 
     def elementwise(self, key: Any, function: Callable[..., Any], nodes: Sequence[Node]) -> Node:
         """Return a function of numbers at every place of all axes of ``nodes``."""
-        lengths = {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
+        lengths = _lengths(nodes)
         # Blocks come first, then the axes of whichever operand has most of them.
         longest = max(nodes, key=lambda node: len(node.axes)).axes
         axes = sorted(dict.fromkeys([*longest, *lengths]), key=lambda axis: axis != BLOCK)
@@ -211,14 +185,23 @@ class Compiler:
     def product(self, nodes: Sequence[Node]) -> Node:
         """Return the product, the smallest factors first."""
         one = self.number(1.0).place
-        pending = sorted(nodes, key=lambda node: (node.place != one, node.size, node.place))
-        while len(pending) > 1 and pending[0].place == one:
-            del pending[0]
+        pending = [node for node in nodes if node.place != one] or [self.number(1.0)]
         while len(pending) > 1:
-            first, second, *rest = pending
-            both = self.elementwise(sp.Mul, operator.mul, [first, second])
-            pending = sorted([both, *rest], key=lambda node: (node.size, node.place))
+            first, second, *rest = sorted(pending, key=lambda node: (node.size, node.place))
+            pending = [self.elementwise(sp.Mul, operator.mul, [first, second]), *rest]
         return pending[0]
+
+    def value(self, expression: sp.Expr) -> float:
+        """Return an expression of sizes and symbols as a number.
+
+        Raises:
+            ClaimError: a symbol in it has no value.
+        """
+        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
+        if value.free_symbols:
+            names = ", ".join(sorted(map(str, value.free_symbols)))
+            raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
+        return float(value)
 
     def node(self, expression: sp.Expr) -> Node:
         """Return the value of an expression at every place of its free indices.
@@ -236,122 +219,93 @@ class Compiler:
         for kind, made in _KINDS:
             if isinstance(expression, kind):
                 return made(self, expression)
-        function = expression.func
-        if function in _ELEMENTWISE:
-            apply = getattr(self.xp, _ELEMENTWISE[function])
-        elif function is sp.erf:
-            apply = scipy.special.erf if self.xp is np else self.xp.special.erf
-        elif hasattr(function, "numpy"):
+        function, xp = expression.func, self._xp
+        if hasattr(function, "numpy"):
             apply = function.numpy
+        elif name := _ELEMENTWISE.get(function):
+            apply = getattr(xp, name, None) or getattr(scipy.special, name)
         else:
             raise ClaimError(
                 f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
                 "Max, Min, Indicator and the functions of softmax, or as a program's column"
             )
-        return self.elementwise(function, apply, [self.node(part) for part in expression.args])
-
-    def _places(self, index: Index) -> Node:
-        size, xp = self._size(self._ranges.get(index), index), self.xp
-        return self.emit(
-            ("places", size), lambda: xp.arange(1, size + 1, dtype=xp.float32), [], (index,), (size,)
-        )
-
-    def _indexed(self, entry: sp.Indexed) -> Node:
-        return self._entry(entry.base, entry.indices)
-
-    def _folded(self, expression: sp.Expr) -> Node:
-        """Return a sum, or the larger or smaller of several."""
-        combine = _FOLDED[expression.func]
-        if isinstance(combine, str):
-            combine = partial(_extreme, self.xp, combine)
+        # Max and Min have several arguments, and arrays are compared by two.
         nodes = [self.node(part) for part in expression.args]
-        return reduce(lambda x, y: self.elementwise(expression.func, combine, [x, y]), nodes)
+        if function in {sp.Add, sp.Max, sp.Min}:
+            return reduce(lambda x, y: self.elementwise(function, apply, [x, y]), nodes)
+        return self.elementwise(function, apply, nodes)
 
     def _indicator(self, event: Indicator) -> Node:
-        (x,) = event.args
-        return self.elementwise(Indicator, lambda x: cast(x > 0, self.xp.float32), [self.node(x)])
+        positive = lambda x: _cast(x > 0, self._xp.float32)  # noqa: E731
+        return self.elementwise(Indicator, positive, [self.node(event.args[0])])
 
-    def value(self, expression: sp.Expr) -> float:
-        """Return an expression of sizes and symbols as a number.
+    def _index(self, index: Index) -> Node:
+        size, xp = self._size(index), self._xp
+        numbers = partial(xp.arange, 1, size + 1, dtype=xp.float32, device=self._device)
+        return self.emit(("places", size), numbers, [], (index,), (size,))
+
+    def _size(self, index: Index) -> int:
+        if index not in self._ranges:
+            raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
+        return self._length(self._ranges[index])
+
+    def _length(self, extent: Any) -> int:
+        return self._sizes[extent] if extent in self._sizes else round(self.value(sp.sympify(extent)))
+
+    def entry(self, family: Family, indices: Sequence[Any]) -> Node:
+        """Return what is drawn of a family, at numbered places where an index is a number.
 
         Raises:
-            ClaimError: a symbol in it has no value.
+            ClaimError: the family has no law, or an index is neither an index nor a number of a place.
         """
-        value = expression.subs(self._values).replace(Indicator, lambda x: sp.Integer(bool(x > 0)))
-        if value.free_symbols:
-            names = ", ".join(sorted(map(str, value.free_symbols)))
-            raise ClaimError(f"{expression}: no value is given for {names}; put it into at={{…}}")
-        return float(value)
-
-    def _size(self, extent: sp.Expr | None, index: Any) -> int:
-        if extent is None:
-            raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
-        return self._sizes[extent] if extent in self._sizes else round(self.value(extent))
-
-    def _entry(self, family: Family, indices: Sequence[Any]) -> Node:
-        """Return what is drawn of a family, at numbered places where an index is a number."""
-        if str(family.label) not in self.families:
-            raise ClaimError(f"no law is given for {family.label}, which the quantity is made of")
-        shape = [self._size(extent, family.label) for extent in family.ranges]
-        node = self.emit(
-            ("family", str(family.label)), dict, [], (BLOCK, *indices), (0, *shape), is_view=True
-        )
-        self._drawn[node.place] = str(family.label)
-        for axis in reversed(range(1, len(node.axes))):
-            index = node.axes[axis]
+        name = str(family.label)
+        if name not in self._families:
+            raise ClaimError(f"no law is given for {name}, which the quantity is made of")
+        shape = (0, *map(self._length, family.ranges))
+        node = self.emit(("family", name), dict, [], (BLOCK, *indices), shape, is_view=True)
+        self._drawn[node.place] = name
+        for axis, index in reversed(list(enumerate(node.axes))):
             if getattr(index, "is_Integer", False):
-                node = self.taken(node, axis, int(index) - 1)
+                if not 1 <= index <= node.shape[axis]:
+                    raise ClaimError(f"{name}: there is no place {index} of {node.shape[axis]}; draw more")
+                node = self._cut(node, axis, int(index) - 1)
             elif not isinstance(index, Index):
-                raise ClaimError(
-                    f"{family}{list(indices)}: an index is a, b, i, j, l, e or a number, not {index}"
-                )
+                raise ClaimError(f"{name}{list(indices)}: an index is a, b, i, j, l, e or a number")
         return node
 
-    def vectors(self, family: Family, place: Any) -> Node:
-        """Return all vectors of a family, or the one at a numbered place."""
-        return self._entry(family, (place, COMPONENT))
-
-    def taken(self, node: Node, axis: int, position: int) -> Node:
-        """Return a node at one position of an axis.
-
-        Raises:
-            ClaimError: the axis is shorter.
-        """
-        if not 0 <= position < node.shape[axis]:
-            raise ClaimError(f"place {position + 1} of {node.shape[axis]}: there is none; draw more of them")
-        at = (*(slice(None),) * axis, position)
-        axes, shape = ((*part[:axis], *part[axis + 1 :]) for part in (node.axes, node.shape))
-        return self.emit(("take", axis, position), lambda x: x[at], [node], axes, shape, is_view=True)
+    def _cut(self, node: Node, axis: int, first: int, last: int | None = None) -> Node:
+        """Return a node at one position of an axis, or from the ``first`` up to the ``last``."""
+        cut = (*(slice(None),) * axis, first if last is None else slice(first, last))
+        keep = [] if last is None else [(node.axes[axis], last - first)]
+        parts = list(zip(node.axes, node.shape, strict=True))
+        axes, shape = zip(*(*parts[:axis], *keep, *parts[axis + 1 :]), strict=True)
+        return self.emit(("cut", axis, first, last), lambda x: x[cut], [node], axes, shape, is_view=True)
 
     def _dot(self, expression: Dot) -> Node:
         left, first, right, second = expression.args
-        x, y = self.vectors(left, first), self.vectors(right, second)
-        return self._contracted(x, y, COMPONENT, is_row=(left, right) in self._rows)
+        vectors = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
+        return self._contracted(*vectors, COMPONENT, is_row=(left, right) in self._rows)
 
     def _contracted(self, x: Node, y: Node, index: Index, *, is_row: bool = False) -> Node:
         """Return the sum over an index of a product, by one product of matrices for each block."""
         shared = [axis for axis in x.axes if axis in y.axes and axis != index]
         left, right = ([axis for axis in node.axes if axis not in (*shared, index)] for node in (x, y))
-        axes = (*shared, *left, *right)
-        lengths = dict(zip(x.axes + y.axes, x.shape + y.shape, strict=True))
-        p, q = self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))
-        at = len(shared)
-        is_row = is_row and self.xp is np and shared == [BLOCK] and len(left) == len(right) == 1
+        axes, lengths, at = (*shared, *left, *right), _lengths([x, y]), len(shared)
+        pair = [self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))]
+        is_row = is_row and self._xp is np and shared == [BLOCK] and len(left) == len(right) == 1
 
         def matrices(p: Any, q: Any) -> Any:
             flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
             product = rows_of(flat_p, flat_q) if is_row else flat_p @ flat_q.swapaxes(-1, -2)
             return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
 
-        if left or right:
-            key: tuple[Any, ...] = ("matrices", at, len(left), is_row)
-            return self.emit(key, matrices, [p, q], axes, [lengths[axis] for axis in axes])
-        inner = partial(self.xp.einsum, "...k,...k->...")
-        return self.emit(("inner",), inner, [p, q], axes, [lengths[axis] for axis in axes])
+        inner = partial(self._xp.einsum, "...k,...k->...")
+        function = matrices if left or right else inner
+        key = ("product", at, len(left), len(right), is_row)
+        return self.emit(key, function, pair, axes, [lengths[axis] for axis in axes])
 
     def _column(self, column: Column) -> Node:
-        program = column.program
-        made = self.emit(("program", column._hashable_content()[:2]), program, [], (BLOCK,), (0,))
+        made = self.emit(("program", column._hashable_content()[:2]), column.program, [])
         self._drawn[made.place] = ""
 
         def named(columns: Mapping[str, Any]) -> Any:
@@ -360,128 +314,92 @@ class Compiler:
             values = np.asarray(columns[column.name])
             return values.reshape(len(values), -1).mean(axis=1, dtype=np.float64)
 
-        return self.emit(("column", column.name), named, [made], (BLOCK,), (0,))
+        return self.emit(("column", column.name), named, [made])
 
     def _power(self, expression: sp.Pow) -> Node:
         base, power = expression.args
-        if base.is_number and not power.is_number:
+        if not base.has(*RANDOM):
             by = math.log(self.value(base))
-            return self.elementwise(("base", by), lambda y: self.xp.exp(y * by), [self.node(power)])
-        x, exponent = self.node(base), self.value(power)
-        if exponent in {0.5, -0.5}:
-            root = self.elementwise("sqrt", self.xp.sqrt, [x])
-            return root if exponent > 0 else self._reciprocal(root)
-        if exponent != int(exponent) or abs(exponent) > 16:
-            return self.elementwise(("power", exponent), lambda x: x**exponent, [x])
-        whole = self.product([self.node(part) for part in _halves(base, int(abs(exponent)))])
-        return whole if exponent > 0 else self._reciprocal(whole)
-
-    def _reciprocal(self, node: Node) -> Node:
-        return self.elementwise("reciprocal", lambda x: 1 / x, [node])
+            return self.elementwise(("base", by), lambda y: self._xp.exp(y * by), [self.node(power)])
+        exponent = self.value(power)
+        if exponent in _WHOLE:
+            return self.product([self.node(part) for part in _halves(base, int(exponent))])
+        if -exponent in _WHOLE:
+            base, exponent = base**-power, -1.0
+        return self.elementwise(("power", exponent), lambda x: x**exponent, [self.node(base)])
 
     def _row(self, expression: sp.Expr) -> Node:
         """Return a function of the scores of a row; its exponentials are relative to the largest."""
-        (x, key), xp = expression.args, self.xp
+        (x, key), xp = expression.args, self._xp
         scores = self.node(x)
         if key not in scores.axes:
             raise ClaimError(f"{expression}: its scores do not depend on {key}")
         axes = (*(axis for axis in scores.axes if axis != key), key)
         rows = self.view(scores, axes)
-        rest, shape = axes[:-1], rows.shape[:-1]
-
-        def top_of(node: Node) -> Node:
-            return self.emit(("largest",), self._top, [node], rest, shape)
-
+        each = axes[:-1], rows.shape[:-1]
         if isinstance(expression, Largest):
-            return top_of(rows)
-        weights = self.emit(("softmax",), partial(softmax_of, xp), [rows], axes, rows.shape)
+            return self.emit("largest", partial(_largest, xp), [rows], *each)
+        weights = self.emit("softmax", partial(_softmax, xp), [rows], axes, rows.shape)
         if isinstance(expression, Softmax):
             return weights
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
-        most, top = top_of(weights), top_of(rows)
+        most, top = (self.emit("largest", partial(_largest, xp), [of], *each) for of in (weights, rows))
         if isinstance(expression, LogSumExp):
-            return self.emit(("logsumexp",), lambda s, p: s - xp.log(p), [top, most], rest, shape)
-        assert isinstance(expression, Entropy)  # noqa: S101  # the last of the binders
-        return self.emit(("entropy",), partial(_entropy, xp), [rows, weights, top, most], rest, shape)
-
-    def _top(self, rows: Any) -> Any:
-        return largest(rows) if self.xp is np else self.xp.amax(rows, -1)
+            return self.emit("logsumexp", lambda s, p: s - xp.log(p), [top, most], *each)
+        return self.emit("entropy", partial(_entropy, xp), [rows, weights, top, most], *each)
 
     def _sum(self, expression: sp.Sum) -> Node:
-        limits = {index: (low, high) for index, low, high in expression.limits}
         if isinstance(expression.function, sp.Add):
-            parts = [self.node(sp.Sum(part, *expression.limits)) for part in expression.function.args]
-            return reduce(lambda x, y: self.elementwise(sp.Add, operator.add, [x, y]), parts)
-        for index, (low, high) in limits.items():
-            self._ranges.setdefault(index, high)
-            if any(other in (low.free_symbols | high.free_symbols) for other in limits):
-                raise ClaimError(
-                    f"{expression}: the limits of {index} depend on another index; use Indicator"
-                )
-        nodes = []
-        for node in map(self.node, _factors(expression.function)):
-            for index, (low, high) in limits.items():
-                node = self._between(node, index, low, high)  # noqa: PLW2901
-            nodes.append(node)
-        counts = {index: self.value(high - low + 1) for index, (low, high) in limits.items()}
+            parts = (sp.Sum(part, *expression.limits) for part in expression.function.args)
+            return self.node(sp.Add(*parts, evaluate=False))
+        nodes, counts = [self.node(factor) for factor in _factors(expression.function)], {}
+        for index, low, high in expression.limits:
+            first, last = round(self.value(low)), self._length(high)
+            counts[index] = self.value(high - low + 1)
+            for place, node in enumerate(nodes):
+                length = node.shape[node.axes.index(index)] if index in node.axes else last
+                if not 1 <= first <= last <= length:
+                    raise ClaimError(f"a sum over {index} from {low} to {high}: there are {length} of them")
+                if (first, last) != (1, length):
+                    nodes[place] = self._cut(node, node.axes.index(index), first - 1, last)
         return self._summed(nodes, counts)
-
-    def _between(self, node: Node, index: Index, low: sp.Expr, high: sp.Expr) -> Node:
-        """Return the part of a node where an index lies between the limits of a sum."""
-        if index not in node.axes:
-            return node
-        axis = node.axes.index(index)
-        length = node.shape[axis]
-        first, last = round(self.value(low)), self._size(high, index)
-        if (first, last) == (1, length):
-            return node
-        if not 1 <= first <= last <= length:
-            raise ClaimError(f"a sum over {index} from {low} to {high}: there are {length} of them")
-        at = (*(slice(None),) * axis, slice(first - 1, last))
-        shape = (*node.shape[:axis], last - first + 1, *node.shape[axis + 1 :])
-        return self.emit(("cut", axis, first, last), lambda x: x[at], [node], node.axes, shape, is_view=True)
 
     def _summed(self, nodes: Sequence[Node], counts: Mapping[Index, float]) -> Node:
         """Return the sum of a product over several indices, each with the number of its places."""
         pending, left = list(nodes), dict(counts)
         while left:
             # First the index that the fewest factors have: what is left has an axis less, soonest.
-            index = min(left, key=lambda one: sum(one in node.axes for node in pending))
+            index = min(left, key=lambda index: sum(index in node.axes for node in pending))
             count = left.pop(index)
             inside = [node for node in pending if index in node.axes]
             pending = [node for node in pending if index not in node.axes]
-            pending.append(self._over(inside, index) if inside else self.number(count))
+            while len(inside) > 2:
+                small, *others = sorted(inside, key=lambda node: (len(node.axes), node.place))
+                host = next((node for node in others if set(small.axes) <= set(node.axes)), others[0])
+                inside = [node for node in others if node is not host] + [self.product([small, host])]
+            if len(inside) == 2:
+                pending.append(self._contracted(inside[0], inside[1], index))
+            elif inside:
+                pending.append(self._reduced(inside[0], [index], "sum"))
+            else:
+                pending.append(self.number(count))
         return self.product(pending)
 
-    def _over(self, nodes: Sequence[Node], index: Index) -> Node:
-        """Return the sum over an index of a product of nodes that all have it."""
-        pending = sorted(nodes, key=lambda node: (len(node.axes), node.place))
-        while len(pending) > 2:
-            small = pending.pop(0)
-            host = next((node for node in pending if set(small.axes) <= set(node.axes)), pending[0])
-            pending.remove(host)
-            pending = sorted(
-                [*pending, self.product([small, host])], key=lambda node: (len(node.axes), node.place)
-            )
-        if len(pending) == 2:
-            return self._contracted(pending[0], pending[1], index)
-        (node,) = pending
-        axis = node.axes.index(index)
-        axes, shape = ((*part[:axis], *part[axis + 1 :]) for part in (node.axes, node.shape))
-        return self.emit(("sum", axis), lambda x: x.sum(axis), [node], axes, shape)
+    def _reduced(self, node: Node, indices: Iterable[Index], how: str, **more: Any) -> Node:
+        """Return the sum or the mean over indices."""
+        over = tuple(node.axes.index(index) for index in indices)
+        left = [place for place in range(len(node.axes)) if place not in over]
+        axes, shape = [node.axes[place] for place in left], [node.shape[place] for place in left]
+        return self.emit((how, over), partial(getattr(self._xp, how), axis=over, **more), [node], axes, shape)
 
     def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
-        """Return an expression as a sum of numbers times what is random."""
+        """Return an expression as a sum of numbers times what is random, having learnt its indices."""
         self.learn(expression)
-        groups = self._groups(expression)
-        if any(len(indices) > 1 for indices in groups.values()):
+        if any(len(indices) > 1 for indices in self._groups(expression).values()):
             expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
-        terms = []
-        for part in sp.Add.make_args(expression):
-            factor, rest = part.as_independent(*RANDOM, as_Add=False)
-            terms.append((self.value(factor), rest))
-        return terms
+        split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
+        return [(self.value(factor), rest) for factor, rest in split]
 
     def learn(self, expression: sp.Expr) -> None:
         """Note the ranges of all indices, and which scores a softmax is taken of."""
@@ -490,13 +408,15 @@ class Compiler:
         for part in expression.atoms(Dot):
             left, first, right, second = part.args
             self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
+        for part in expression.atoms(sp.Sum):
+            self._ranges = {index: high for index, _, high in part.limits} | self._ranges
         for part in expression.atoms(*BINDERS):
             key = part.args[1]
             self._rows |= {(dot.args[0], dot.args[2]) for dot in part.atoms(Dot) if dot.args[3] == key}
             self.by_key |= {str(x.base.label) for x in part.atoms(sp.Indexed) if x.indices[-1] == key}
 
-    def _groups(self, expression: sp.Expr) -> dict[sp.Expr, list[Index]]:
-        groups: dict[sp.Expr, list[Index]] = {}
+    def _groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
+        groups: dict[Any, list[Index]] = {}
         for index in sorted(free_indices(expression), key=str):
             groups.setdefault(self._ranges.get(index, index), []).append(index)
         return groups
@@ -504,108 +424,83 @@ class Compiler:
     def mean(self, expression: sp.Expr) -> Node:
         """Return the mean over the places of all free indices in double precision, shape (blocks,).
 
-        Those of one range are at different places: by inclusion and exclusion over which of them coincide.
+        Those of one range are at different places.
         """
         for extent, indices in self._groups(expression).items():
             if len(indices) > 1:
-                size, many = self._size(extent, indices[0]), len(indices)
-                if size < many:
-                    raise ClaimError(
-                        f"{expression}: needs {many} different places of {size}; give more of them"
-                    )
-                parts = []
-                for partition in multiset_partitions(indices):
-                    merged = {index: group[0] for group in partition for index in group}
-                    sign_of = math.prod(
-                        (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
-                    )
-                    parts.append((sign_of * size ** len(partition) / math.perm(size, many), merged))
-                means = [(weight, self._apart(expression, merged, indices)) for weight, merged in parts]
-                return self.combined(means)
-        return self._plain_mean(expression)
-
-    def _apart(self, expression: sp.Expr, merged: Mapping[Index, Index], indices: Sequence[Index]) -> Node:
-        """Return the mean where indices of one range are merged, and the others may coincide."""
-        same = expression.xreplace({index: merged[index] for index in indices})
-        renamed, own = {}, {}
-        for number, index in enumerate(sorted(set(merged.values()), key=str)):
-            # As ranges of their own they may be at the same place.
-            renamed[index] = Index(f"{index.name}'{number}")
-            own[renamed[index]] = sp.Symbol(f"{self._ranges[index]}'{number}")
-            self._sizes = {**self._sizes, own[renamed[index]]: self._size(self._ranges[index], index)}
-        self._ranges |= own
-        return self.mean(same.xreplace(renamed))
-
-    def _plain_mean(self, expression: sp.Expr) -> Node:
+                return self._apart(expression, extent, indices)
         nodes = [self.node(factor) for factor in _factors(expression)]
-        axes = {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
-        most = max(nodes, key=lambda node: len(node.axes))
-        if axes.keys() - set(most.axes):
+        lengths = _lengths(nodes)
+        counts = {axis: float(length) for axis, length in lengths.items() if axis != BLOCK}
+        if all(lengths.keys() - set(node.axes) for node in nodes) and counts:
             # An array of all indices would be larger than any factor.
-            counts = {axis: float(length) for axis, length in axes.items() if axis != BLOCK}
             many, total = math.prod(counts.values()), self._double(self._summed(nodes, counts))
             return self.elementwise(("over", many), lambda x: x / many, [total])
-        if len(nodes) > 1 and BLOCK in axes:
-            exact = [self._double(node) for node in nodes]
-            order = sorted(axes, key=lambda axis: axis != BLOCK)
-            pair = [self.view(node, order) for node in (self.product(exact[:-1]), exact[-1])]
-            return self.emit(("mean of product",), self._mean_of_product, pair, (BLOCK,), (0,))
+        if len(nodes) > 1 and BLOCK in lengths:
+            *first, last = (self._double(node) for node in nodes)
+            order = sorted(lengths, key=lambda axis: axis != BLOCK)
+            pair = [self.view(node, order) for node in (self.product(first), last)]
+            return self.emit("mean of product", partial(_mean_of_product, self._xp), pair)
         node = self.product(nodes)
-        over = tuple(place for place, axis in enumerate(node.axes) if axis != BLOCK)
-        if not over:
-            return node
-        mean = partial(self.xp.mean, axis=over, dtype=self.xp.float64)
-        left = [(axis, 0) for axis in node.axes if axis == BLOCK]
-        return self.emit(("mean", over), mean, [node], *(zip(*left, strict=True) if left else ((), ())))
+        return self._reduced(node, counts, "mean", dtype=self._xp.float64) if counts else node
+
+    def _apart(self, expression: sp.Expr, extent: Any, indices: Sequence[Index]) -> Node:
+        """Return the mean where indices are at different places, by which of them may coincide.
+
+        By inclusion and exclusion: of two, (N·all - same)/(N - 1).
+        """
+        size, many, terms = self._length(extent), len(indices), []
+        if size < many:
+            raise ClaimError(f"{expression}: needs {many} different places of {size}; draw more")
+        for partition in multiset_partitions(indices):
+            places: dict[Index, Index] = {}
+            for number, group in enumerate(partition):
+                # What coincides has a range of its own, so that it may be where others are.
+                place, own = Index(f"{extent}'{number}"), sp.Symbol(f"{extent}'{number}")
+                self._ranges[place], self._sizes[own] = own, size
+                places |= dict.fromkeys(group, place)
+            weight = math.prod(
+                (-1) ** (len(group) - 1) * math.factorial(len(group) - 1) for group in partition
+            )
+            share = weight * size ** len(partition) / math.perm(size, many)
+            terms.append((share, self.mean(expression.xreplace(places))))
+        return self.combined(terms)
 
     def _double(self, node: Node) -> Node:
-        double = self.xp.float64
-        return self.emit(("double",), lambda array: cast(array, double), [node], node.axes, node.shape)
-
-    def _mean_of_product(self, x: Any, y: Any) -> Any:
-        letters = "bcdefghijk"[: x.ndim]
-        many = math.prod(map(max, x.shape[1:], y.shape[1:]))
-        return self.xp.einsum(f"{letters},{letters}->b", x, y) / many
+        double = partial(_cast, dtype=self._xp.float64)
+        return self.emit("double", double, [node], node.axes, node.shape)
 
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
-        """Return a sum of numbers times means."""
-        if len(terms) == 1 and terms[0][0] == 1 and terms[0][1].axes:
-            return terms[0][1]
-        weights = tuple(weight for weight, _ in terms)
+        """Return a sum of numbers times means.
 
-        def sum_of(*means: Any) -> Any:
-            return sum(weight * mean for weight, mean in zip(weights, means, strict=True))
-
-        nodes = [node for _, node in terms]
+        Raises:
+            ClaimError: all of them are numbers.
+        """
+        weights, nodes = zip(*terms, strict=True)
         if not any(node.axes for node in nodes):
             raise ClaimError("nothing of it is random: write what is drawn, such as q[a, i] or score")
-        return self.emit(("combined", weights), sum_of, nodes, (BLOCK,), (0,))
+        if weights == (1,):
+            return nodes[0]
+        return self.emit(("combined", weights), lambda *means: sum(map(operator.mul, weights, means)), nodes)
 
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
         """Return what computes the ``outputs``, and nothing else."""
-        last: dict[int, int] = {}
-        needed = {node.place for node in outputs}
+        wanted = tuple(node.place for node in outputs)
+        needed, frees, seen = set(wanted), dict[int, tuple[int, ...]](), set(wanted)
         for place in reversed(range(len(self._steps))):
             if place in needed:
-                needed.update(self._steps[place].operands)
-        for place in sorted(needed):
-            for operand in self._steps[place].operands:
-                last[operand] = place
-        frees: dict[int, tuple[int, ...]] = {}
-        for operand, place in last.items():
-            if operand not in {node.place for node in outputs}:
-                frees[place] = (*frees.get(place, ()), operand)
-        steps = tuple((place, self._steps[place], frees.get(place, ())) for place in sorted(needed))
-        drawn = {place: name for place, name in self._drawn.items() if place in needed}
+                operands = set(self._steps[place].operands)
+                frees[place] = tuple(sorted(operands - seen))
+                needed |= operands
+                seen |= operands
+        steps = tuple((place, self._steps[place], frees[place]) for place in sorted(needed))
         layouts = frozenset(self.columns), frozenset(self.by_key)
-        return Compiled(steps, drawn, tuple(node.place for node in outputs), *layouts, self.xp)
+        return Compiled(steps, self._drawn, wanted, *layouts, self._xp)
 
-
-_FOLDED: dict[Any, Any] = {sp.Add: operator.add, sp.Max: "maximum", sp.Min: "minimum"}
 
 _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
-    (Index, Compiler._places),
-    (sp.Indexed, Compiler._indexed),
+    (Index, Compiler._index),
+    (sp.Indexed, lambda compiler, entry: compiler.entry(entry.base, entry.indices)),
     (Dot, Compiler._dot),
     (Column, Compiler._column),
     (sp.Sum, Compiler._sum),
@@ -613,15 +508,27 @@ _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (sp.Pow, Compiler._power),
     (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
     (Indicator, Compiler._indicator),
-    ((sp.Add, sp.Max, sp.Min), Compiler._folded),
 )
+
+_ELEMENTWISE: dict[Any, str] = {
+    sp.Add: "add",
+    sp.Max: "maximum",
+    sp.Min: "minimum",
+    sp.floor: "floor",
+    sp.ceiling: "ceil",
+    **{function: function.__name__.lower() for function in (sp.exp, sp.log, sp.Abs, sp.sign)},
+    **{function: function.__name__ for function in (sp.tanh, sp.sin, sp.cos, sp.erf)},
+}
+
+_WHOLE = range(2, 17)
+"""Powers that are made by multiplying."""
 
 
 @dataclass(frozen=True)
 class Compiled:
     """Operations in their order, each with the places that are not needed after it."""
 
-    steps: tuple[tuple[int, _Step, tuple[int, ...]], ...]
+    steps: tuple[tuple[int, Step, tuple[int, ...]], ...]
     drawn: Mapping[int, str]
     outputs: tuple[int, ...]
     columns: frozenset[str]
@@ -632,12 +539,12 @@ class Compiled:
     def peak(self) -> int:
         """Numbers that are in memory at once for one block, besides what is drawn."""
         sizes = {place: step.size for place, step, _ in self.steps}
-        live = most = 0
+        live, most = 0, 1
         for _, step, frees in self.steps:
             live += step.size
             most = max(most, live)
             live -= sum(sizes[place] for place in frees)
-        return max(1, most)
+        return most
 
     def run(self, draws: Draws, rng: np.random.Generator) -> Any:
         """Return the outputs of a batch, shape (blocks, outputs)."""
@@ -653,28 +560,44 @@ class Compiled:
         return self.xp.stack([values[place] for place in self.outputs], axis=1)
 
 
-def _extreme(xp: Any, name: str, x: Any, y: Any) -> Any:
-    """Return the larger or smaller of arrays and numbers; PyTorch compares no number with an array."""
-    numbers = [part for part in (x, y) if isinstance(part, float)]
-    if xp is np or not numbers:
-        return getattr(xp, name)(x, y)
-    return xp.clip(y if x is numbers[0] else x, **{"min" if name == "maximum" else "max": numbers[0]})
+def _cast(array: Any, dtype: Any) -> Any:
+    """Return an array of NumPy's or PyTorch's in another precision, itself where it has it."""
+    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
+
+
+def _softmax(xp: Any, rows: Any) -> Any:
+    if xp is np:
+        return softmax(rows)
+    sizes = xp.exp(rows - xp.amax(rows, -1)[..., None])
+    return sizes / sizes.sum(-1)[..., None]
+
+
+def _largest(xp: Any, rows: Any) -> Any:
+    return largest(rows) if xp is np else xp.amax(rows, -1)
 
 
 def _entropy(xp: Any, rows: Any, weights: Any, top: Any, most: Any) -> Any:
-    moved = cast(rows - top[..., None], weights.dtype)
-    return -xp.log(most) - xp.einsum("...j,...j->...", weights, moved)
+    return -xp.log(most) - xp.einsum("...j,...j->...", weights, rows - top[..., None])
+
+
+def _mean_of_product(xp: Any, x: Any, y: Any) -> Any:
+    letters = "bcdefghijk"[: x.ndim]
+    return xp.einsum(f"{letters},{letters}->b", x, y) / math.prod(map(max, x.shape[1:], y.shape[1:]))
+
+
+def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:
+    return {axis: length for node in nodes for axis, length in zip(node.axes, node.shape, strict=True)}
 
 
 def _halves(base: sp.Expr, power: int) -> list[sp.Expr]:
     """Return two powers of ``base`` whose product is its power, as even as can be."""
-    return [base] if power == 1 else [base ** ((power + 1) // 2), base ** (power // 2)]
+    return [base ** ((power + 1) // 2), base ** (power // 2)]
 
 
 def _factors(expression: sp.Expr) -> list[sp.Expr]:
     """Return the factors of a product, a square as two of them."""
     factors: list[sp.Expr] = []
     for factor in sp.Mul.make_args(expression):
-        is_whole = isinstance(factor, sp.Pow) and factor.exp.is_Integer and 2 <= factor.exp <= 16
+        is_whole = isinstance(factor, sp.Pow) and factor.exp in _WHOLE
         factors += _halves(factor.base, int(factor.exp)) if is_whole else [factor]
     return factors

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
 
 from verify.montecarlo.blocks import Cell, Settings
+from verify.montecarlo.compiling import Column, Compiled
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     KEYS,
@@ -37,6 +38,7 @@ from verify.montecarlo.distributions import (
 )
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
 from verify.montecarlo.inputs import Input, Simulated
+from verify.montecarlo.quantities import Simulation
 from verify.montecarlo.rows import BothScales, CausalRows, RowSoftmax, RowVariance, SoftmaxRows
 from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers, Statistic
 
@@ -196,6 +198,41 @@ class OnDevice(Reduced):
             yield Numbers(torch, self.device.name, int(rng.integers(2**_BITS)))
 
 
+@dataclass(frozen=True, kw_only=True)
+class SimulationOnDevice(Simulation):
+    """The blocks of a simulation, drawn on a device by its own generator."""
+
+    device: Device
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The same operations for PyTorch's arrays, without shortcuts."""
+        library = importlib.import_module("array_api_compat.torch")
+        return self.compiled_with((), library, self.device.name)
+
+    @property
+    def batch_coordinates(self) -> int:
+        """Coordinates of a batch that the device has room for."""
+        numbers = 3 * self.coordinates + self.compiled.peak
+        blocks = min(_BATCH_COORDINATES[self.device.kind] // self.coordinates, _BATCH_NUMBERS // numbers)
+        return max(1, blocks) * self.coordinates
+
+    def sample(self, rng: np.random.Generator, count: int) -> Array:
+        """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs).
+
+        Raises:
+            DeviceError: this machine has another device of that name, or PyTorch fails there.
+        """
+        with computing_on(self.device) as torch:
+            numbers = Numbers(torch, self.device.name, int(rng.integers(2**_BITS)))
+            drawn = zip(self.shapes.items(), self.laws, strict=True)
+            draws = {name: vectors_of(numbers, law, count, *shape) for (name, shape), (_, law) in drawn}
+            if self.double:
+                draws = {name: values.double() for name, values in draws.items()}
+            means: Array = self.means(draws, rng).cpu().numpy()
+        return means
+
+
 def moved(experiment: Experiment, device: Device) -> Experiment:
     """Return the experiment with all cells drawn on ``device`` that can be; the others stay as they are."""
 
@@ -217,6 +254,12 @@ def moved(experiment: Experiment, device: Device) -> Experiment:
 
 def _moved(cell: Cell, device: Device) -> Cell:
     drawn = cell.sampler
+    if type(drawn) is Simulation and can_compute(drawn):
+        settings = (*drawn.settings, (GENERATOR, device.generator))
+        moved_there = SimulationOnDevice(**(drawn.__getstate__() | {"settings": settings}), device=device)
+        return replace(
+            cell, settings=settings, sampler=moved_there, batch_coordinates=moved_there.batch_coordinates
+        )
     if type(drawn) is not Reduced or not can_reduce(drawn.statistic):
         return cell
     source = drawn.input
@@ -303,6 +346,12 @@ def queries_and_keys(numbers: Numbers, source: Simulated, count: int) -> tuple[T
 def can_draw(source: Input) -> TypeGuard[Simulated]:
     """Return whether the queries and keys of this input can be drawn on a device."""
     return type(source) is Simulated and {source.query.fill, source.key.fill} <= _DRAWN.keys()
+
+
+def can_compute(simulation: Simulation) -> bool:
+    """Return whether a device can draw all families; programs' columns are NumPy's."""
+    laws = {law.fill for _, law in simulation.laws}
+    return laws <= _DRAWN.keys() and not any(x.has(Column) for _, x in simulation.outputs)
 
 
 def can_reduce(statistic: Statistic) -> bool:

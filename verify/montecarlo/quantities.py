@@ -12,13 +12,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings
+from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
 from verify.montecarlo.compiling import Column, Compiled, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
@@ -36,6 +38,7 @@ from verify.symbolic.vocabulary import (
     Indicator,
     Largest,
     Law,
+    Named,
     Quantile,
     Softmax,
     Var,
@@ -59,8 +62,8 @@ class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well. It is
-    compiled in each process that draws, once.
+    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
+    ``double``, what is drawn is reduced in double precision. It is compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
@@ -69,6 +72,7 @@ class Simulation:
     values: tuple[tuple[sp.Symbol, float], ...]
     settings: Settings
     mirrored: bool = False
+    double: bool = False
 
     order: ClassVar[int] = 3
     univariate: ClassVar[int] = 0
@@ -81,7 +85,8 @@ class Simulation:
         return tuple(name for name, _ in self.outputs)
 
     @cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of what is drawn of each family for one block."""
         sizes = dict(self.sizes)
         return {
             str(family.label): tuple(sizes[extent] for extent in family.ranges) for family, _ in self.laws
@@ -89,7 +94,7 @@ class Simulation:
 
     @property
     def coordinates(self) -> int:
-        return sum(map(math.prod, self._shapes.values()))
+        return sum(map(math.prod, self.shapes.values()))
 
     @cached_property
     def scores(self) -> int:
@@ -106,9 +111,11 @@ class Simulation:
         """The operations that compute the outputs, with the shortcuts that there are for them."""
         return self.compiled_with(SHORTCUTS)
 
-    def compiled_with(self, shortcuts: Sequence[Shortcut], xp: Any = np) -> Compiled:
+    def compiled_with(
+        self, shortcuts: Sequence[Shortcut], xp: Any = np, device: str | None = None
+    ) -> Compiled:
         """Return the operations that compute the outputs with arrays of ``xp``, and these shortcuts."""
-        compiler = Compiler(dict(self.sizes), dict(self.values), [family for family, _ in self.laws], xp)
+        compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws), xp, device)
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
         means: dict[sp.Expr, Node] = {}
@@ -120,9 +127,9 @@ class Simulation:
         )
 
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
-        """Return what is drawn of each family for ``count`` blocks, in single precision."""
+        """Return what is drawn of each family for ``count`` blocks, with single precision's digits."""
         drawn: dict[str, Array] = {}
-        for (name, shape), (_, law) in zip(self._shapes.items(), self.laws, strict=True):
+        for (name, shape), (_, law) in zip(self.shapes.items(), self.laws, strict=True):
             if name in self.compiled.by_key:
                 drawn[name] = np.moveaxis(law.draw(rng, (shape[-1], count, *shape[:-1]), single=True), 0, -1)
             elif name in self.compiled.columns:
@@ -130,21 +137,26 @@ class Simulation:
                 drawn[name] = law.draw(rng, (count, *first, size, many), single=True).swapaxes(-1, -2)
             else:
                 drawn[name] = law.draw(rng, (count, *shape), single=True)
-        return drawn
+        return {name: double(values) for name, values in drawn.items()} if self.double else drawn
+
+    def means(self, draws: Mapping[str, Any], rng: np.random.Generator) -> Any:
+        """Return the means of all outputs in the blocks that are drawn, shape (blocks, outputs)."""
+        means = self.compiled.run(draws, rng)
+        if not self.mirrored:
+            return means
+        return (means + self.compiled.run({name: -values for name, values in draws.items()}, rng)) / 2
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
-        drawn, step = self.draws(rng, count), max(1, _PIECE // self.compiled.peak)
-        pieces = []
-        for first in range(0, count, step):
-            part = {name: values[first : first + step] for name, values in drawn.items()}
-            means = self.compiled.run(part, rng)
-            if self.mirrored:
-                for values in part.values():
-                    np.negative(values, out=values)
-                means = (means + self.compiled.run(part, rng)) / 2
-            pieces.append(means)
-        return np.concatenate(pieces)
+        draws, step = self.draws(rng, count), max(1, _PIECE // self.compiled.peak)
+        pieces = (
+            {name: values[first : first + step] for name, values in draws.items()}
+            for first in range(0, count, step)
+        )
+        return np.concatenate([self.means(piece, rng) for piece in pieces])
+
+
+_SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
 
 
 @dataclass(frozen=True)
@@ -154,28 +166,26 @@ class OfMeans:
     expression: sp.Expr
     outputs: tuple[tuple[sp.Symbol, str], ...]
 
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Any], ...]:
+        symbols = [symbol for symbol, _ in self.outputs]
+        slopes = [self.expression.diff(symbol) for symbol in symbols]
+        return tuple(sp.lambdify(symbols, of, [_SPECIAL, "numpy"]) for of in (self.expression, slopes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"expression": self.expression, "outputs": self.outputs}
+
     def __call__(self, mean: Outputs) -> float:
         """Return its value."""
-        value, _ = _lambdified(self.expression, tuple(symbol for symbol, _ in self.outputs))
-        return float(value(*(mean[name] for _, name in self.outputs)))
+        return float(self._compiled[0](*(mean[name] for _, name in self.outputs)))
 
     def gradient(self, mean: Outputs) -> Array:
         """Return its derivatives by each output, in their order, shape (outputs,)."""
-        _, slopes = _lambdified(self.expression, tuple(symbol for symbol, _ in self.outputs))
-        by_name = dict.fromkeys(mean, 0.0)
-        for (_, name), slope in zip(
-            self.outputs, slopes(*(mean[name] for _, name in self.outputs)), strict=True
-        ):
-            by_name[name] += float(slope)
-        return np.array([*by_name.values()])
-
-
-@lru_cache(maxsize=1024)
-def _lambdified(
-    expression: sp.Expr, symbols: tuple[sp.Symbol, ...]
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    slopes = [expression.diff(symbol) for symbol in symbols]
-    return sp.lambdify(symbols, expression, "scipy"), sp.lambdify(symbols, slopes, "scipy")
+        slopes = dict.fromkeys(mean, 0.0)
+        values = self._compiled[1](*(mean[name] for _, name in self.outputs))
+        for (_, name), slope in zip(self.outputs, values, strict=True):
+            slopes[name] += float(slope)
+        return np.array([*slopes.values()])
 
 
 @dataclass(frozen=True)
@@ -199,57 +209,56 @@ class Expressed(Smooth):
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         measured = super().measure(sample, alpha)
-        return (
-            Bounded(self.share).measure(sample, alpha)
-            if self.share and measured.doubt == ALL_AGREE
-            else measured
-        )
+        agree = self.share and measured.doubt == ALL_AGREE
+        return Bounded(self.share).measure(sample, alpha) if agree else measured
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        if self.share and pilot is not None and self._varies(pilot) == 0:
-            return Bounded(self.share).blocks_needed(goal, pilot)
+        if self.share and pilot is not None:
+            place = pilot.place(self.share)
+            if pilot.covariance[place, place] == 0:
+                return Bounded(self.share).blocks_needed(goal, pilot)
         return super().blocks_needed(goal, pilot)
-
-    def _varies(self, pilot: Sample) -> float:
-        place = pilot.place(self.share)
-        return float(pilot.covariance[place, place])
 
 
 def is_nonnegative(expression: sp.Expr) -> bool:
     """Return whether it can be seen that an expression in means is never below 0."""
-    if isinstance(expression, E | Quantile | Largest):
+    if isinstance(expression, E | Quantile | Largest | sp.Sum):
         return is_nonnegative(expression.args[0])
-    if isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp):
+    if isinstance(expression, sp.Pow) and expression.exp.is_even:
         return True
     if isinstance(expression, sp.Pow):
-        base, power = expression.args
-        return is_nonnegative(base) or bool(power.is_even)
-    if isinstance(expression, sp.Sum):
-        return is_nonnegative(expression.function)
-    if isinstance(expression, sp.Add):
-        return all(map(is_nonnegative, expression.args)) or _is_share(1 - expression)
-    if isinstance(expression, sp.Mul):
+        return is_nonnegative(expression.base)
+    if isinstance(expression, sp.Add) and any(
+        _is_at_most(part - expression, part) for part in expression.args
+    ):
+        return True
+    if isinstance(expression, sp.Add | sp.Mul):
         return all(map(is_nonnegative, expression.args))
-    return bool(expression.is_nonnegative)
+    always = isinstance(expression, Var | Softmax | Entropy | Indicator | sp.Abs | sp.exp)
+    return always or bool(expression.is_nonnegative)
 
 
-def _is_share(expression: sp.Expr) -> bool:
-    """Return whether an expression is a mean of weights or events, which are never above 1."""
-    if isinstance(expression, E | Largest):
-        return _is_share(expression.args[0])
-    if isinstance(expression, sp.Sum):
-        is_square = isinstance(expression.function, sp.Pow) and expression.function.exp.is_even
-        return isinstance(expression.function, Softmax) or (
-            is_square and isinstance(expression.function.base, Softmax)
-        )
-    return isinstance(expression, Softmax | Indicator)
+def _is_at_most(expression: sp.Expr, bound: sp.Expr) -> bool:
+    """Return whether a mean is of weights or events, at most 1, or of an entropy, at most log n."""
+    if not isinstance(expression, E):
+        return False
+    (x,) = expression.args
+    if isinstance(x, Entropy):
+        return bound == sp.log(range_of(*x.args))
+    x = x.args[0] if isinstance(x, Largest | sp.Sum) else x
+    x = x.base if isinstance(x, sp.Pow) and x.exp.is_even else x
+    return bound == 1 and isinstance(x, Softmax | Indicator)
 
 
 def _written(quantity: sp.Expr) -> sp.Expr:
     """Return a quantity in means and quantiles alone."""
     return sp.sympify(quantity).replace(
-        lambda part: isinstance(part, Var | Cov), lambda part: part.definition
+        lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
     )
+
+
+def _symbol(x: sp.Expr) -> sp.Symbol:
+    return sp.Symbol(f"mean of {x}")
 
 
 def _renamed(x: sp.Expr) -> sp.Expr:
@@ -290,29 +299,47 @@ def block_variance(
     It is linearised at the derived means. None where the means are not all of polynomials of one score, or
     the laws lack a moment.
     """
-    dots = sorted(set().union(*(mean.atoms(Dot) for mean in means.values())), key=str)
-    if len(dots) != 1 or any(mean.atoms(sp.Indexed, Column) for mean in means.values()):
+    return _block_variance(expression, *(tuple(of.items()) for of in (means, laws, at)))
+
+
+@lru_cache(maxsize=1024)
+def _block_variance(
+    expression: sp.Expr,
+    of_symbols: tuple[tuple[sp.Symbol, sp.Expr], ...],
+    of_families: tuple[tuple[Family, Distribution], ...],
+    at: tuple[tuple[Any, Any], ...],
+) -> BlockVariance | None:
+    means, laws = dict(of_symbols), dict(of_families)
+    dots = list(set().union(*(mean.atoms(Dot) for mean in means.values())))
+    if len(dots) != 1 or not {dots[0].args[0], dots[0].args[2]} <= set(laws):
         return None
-    dot = dots[0]
+    (dot,) = dots
     left, first, right, second = dot.args
-    if left == right or len({first, second} & free_indices(dot)) < 2 or not {left, right} <= set(laws):
+    alone = not any(mean.has(Column, sp.Indexed) for mean in means.values())
+    if left == right or len({first, second} & free_indices(dot)) < 2 or not alone:
         return None
-    given = {family: _assumed(laws[family]) for family in (left, right)}
-    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at.items()}
+    drawn = tuple((family, laws[family]) for family in (left, right))
+    exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at}
+    # Slopes are rounded, but all that is made of them is exact: nothing cancels.
     try:
-        values = {symbol: expected(E(mean), given).subs(exact) for symbol, mean in means.items()}
-        slopes = {
-            symbol: sp.Rational(float(expression.diff(symbol).subs(values).subs(exact))) for symbol in means
-        }
-        linear = sp.Add(*(slopes[symbol] * (mean - values[symbol]) for symbol, mean in means.items())).subs(
-            exact
-        )
-        places = ((first, second), (first, Index("j_2")), (Index("a_2"), second))
-        pairs = (linear * linear.xreplace({dot: Dot(left, x, right, y)}) for x, y in places)
-        same, of_query, of_key = (float(expected(E(pair.expand()), given).subs(exact)) for pair in pairs)
+        values = {symbol: _derived(mean, drawn).subs(exact) for symbol, mean in means.items()}
+        slopes = {symbol: sp.Rational(float(expression.diff(symbol).subs(values))) for symbol in means}
+        covariances = []
+        for other in (dot, Dot(left, first, right, Index("j_2")), Dot(left, Index("a_2"), right, second)):
+            covariance = sp.S.Zero
+            for (f, slope), (g, other_slope) in product(slopes.items(), repeat=2):
+                both = _derived(means[f] * means[g].xreplace({dot: other}), drawn).subs(exact)
+                covariance += slope * other_slope * (both - values[f] * values[g])
+            covariances.append(float(covariance))
     except NotDerived:
         return None
-    return BlockVariance(float(expression.subs(values).subs(exact)), same, of_query, of_key)
+    return BlockVariance(float(expression.subs(values)), *covariances)
+
+
+@lru_cache(maxsize=1024)
+def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.Expr:
+    """Return the mean of an expression for all sizes, which many cells have in common."""
+    return expected(E(x.expand()), {family: _assumed(law) for family, law in drawn})
 
 
 @lru_cache
@@ -339,6 +366,7 @@ def measurement(
     tolerance: float,
     shape: Mapping[Any, int] | None = None,
     settings: Settings = (),
+    precise: bool = False,
 ) -> tuple[Cell, dict[str, Estimand]]:
     """Return the cell in which quantities of one setting are measured, and what estimates each from it.
 
@@ -351,6 +379,7 @@ def measurement(
         tolerance: The relative half-width that is wanted.
         shape: Lengths of ranges in a block, where they are not the values of their sizes.
         settings: What else the cell records.
+        precise: Whether arithmetic is in double precision, for what is nearly 0 since terms of size 1 cancel.
 
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
@@ -361,26 +390,26 @@ def measurement(
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
     sizes, chosen = _sizes(sorted(arguments, key=str), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
-    simulation = Simulation((), tuple(laws.items()), tuple(sizes.items()), tuple(values.items()), ())
-    points = {
-        part: _points(replace(simulation, outputs=(("x", part.args[0]),)), name, float(part.args[1]))
-        for part in sorted(set().union(*(x.atoms(Quantile) for x in written.values())), key=str)
+    plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
+    simulation = Simulation((), *plain, settings=(), double=precise)
+    quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=str)
+    in_shares = {
+        part: _interpolated(part, *_points(simulation, name, part.args[0], float(part.args[1])))
+        for part in quantiles
     }
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
-        in_means = quantity.xreplace(
-            {part: _interpolated(part, *at_points) for part, at_points in points.items()}
-        )
+        in_means = quantity.xreplace(in_shares)
         means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=str)}
-        symbols_of = {mean: sp.Dummy(str(x)) for mean, x in means.items()}
+        symbols_of = {mean: _symbol(x) for mean, x in means.items()}
         expression = in_means.xreplace(symbols_of).subs(at)
-        if expression.free_symbols - set(symbols_of.values()):
-            Compiler(sizes, at, laws).value(in_means.xreplace(dict.fromkeys(means, sp.S.Zero)))
+        if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
+            raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
         outputs |= {str(x): x for x in means.values()}
         function = OfMeans(expression, tuple((symbols_of[mean], str(x)) for mean, x in means.items()))
         positive, of_block = is_nonnegative(quantities[key]), None
-        if not points and all(sizes.get(extent, value) == value for extent, value in at.items()):
+        if all(sizes.get(extent, value) == value for extent, value in at.items()):
             of_means = {symbols_of[mean]: x for mean, x in means.items()}
             if derived := block_variance(expression, of_means, laws, at):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
@@ -423,8 +452,11 @@ def _sizes(
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
         side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
         side = max(side, *(len(free_indices(x)) for x in expressions))
-        scores = (part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand()))
-        if not {part.as_base_exp()[1] for part in scores} <= {1, 2}:
+        parts = [part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand())]
+        if any(
+            not part.is_number and part not in {*part.atoms(Dot)} | {x**2 for x in part.atoms(Dot)}
+            for part in parts
+        ):
             side = min(side, _MOST_SIDE)
         lengths |= {m: side, n: side}
     elif n in missing:
@@ -438,19 +470,18 @@ def _sizes(
     return lengths, missing
 
 
-@lru_cache
 def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -> BlockVariance:
     """Return the variance of a block's estimate of a score's variance, by which blocks are shaped.
 
     Where the laws do not have it, that of normal components stands in.
     """
-    first, second = sp.Dummy("first"), sp.Dummy("second")
+    first, second = _symbol(score), _symbol(score**2)
     means = {first: score, second: score**2}
-    for laws in ({q: query, k: key}, {q: NORMAL, k: NORMAL}):
-        derived = block_variance(second - first**2, means, laws, {d: dimension})
-        if derived is not None:
-            return derived
-    raise AssertionError("the normal law has all moments")
+    normal = {q: NORMAL, k: NORMAL}
+    derived = block_variance(second - first**2, means, {q: query, k: key}, {d: dimension})
+    derived = derived or block_variance(second - first**2, means, normal, {d: dimension})
+    assert derived is not None  # noqa: S101  # the normal law has all moments
+    return derived
 
 
 def _settings(
@@ -462,23 +493,19 @@ def _settings(
     by_half: bool,
 ) -> Settings:
     """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
-    of_laws, rows = [], []
-    for family, law in laws.items():
-        name = str(family.label)
-        if family == s:
-            rows = [("scores", f"independent {law.name}")]
-        else:
-            of_laws.append((_ROLES.get(name, name), law.name))
-    values = [(str(symbol), _plain(value)) for symbol, value in at.items()]
-    dimension = [pair for pair in values if pair[0] == str(d)]
-    others = [pair for pair in values if pair[0] != str(d)]
-    other_sign = [("rows", "each also with the other sign")] if by_half else []
-    block = []
-    if {m, n} <= set(chosen):
-        block = [("block", f"{sizes[m]}×{sizes[n]}")]
-    elif m in sizes and n in sizes and s not in laws:
-        block = [("block", f"{sizes[m]} queries, {sizes[n]} keys")]
-    return (*dimension, *of_laws, *others, *rows, *other_sign, *block)
+    values = {str(symbol): _plain(value) for symbol, value in at.items()}
+    drawn = {str(family.label): law.name for family, law in laws.items() if family != s}
+    dimension = {name: values.pop(name) for name in (str(d),) if name in values}
+    recorded = dimension | {_ROLES.get(name, name): law for name, law in drawn.items()} | values
+    if s in laws:
+        recorded["scores"] = f"independent {laws[s].name}"
+        if by_half:
+            recorded["rows"] = "each also with the other sign"
+    elif {m, n} <= set(chosen):
+        recorded["block"] = f"{sizes[m]}×{sizes[n]}"
+    elif {m, n} <= set(sizes):
+        recorded["block"] = f"{sizes[m]} queries, {sizes[n]} keys"
+    return tuple(recorded.items())
 
 
 def _plain(value: Any) -> int | float | str:
@@ -488,30 +515,25 @@ def _plain(value: Any) -> int | float | str:
     return float(number) if number.is_Float else f"${sp.latex(number)}$"
 
 
-_PILOT = 1 << 16
-"""Values, at least, from which the points of a quantile are chosen."""
+_PILOT, _MOST_DRAWN = 1 << 15, 1 << 22
+"""Values from which the points of a quantile are chosen, and components, at most, that are drawn for them."""
 
 
-def _points(simulation: Simulation, name: str, level: float) -> tuple[sp.Rational, sp.Rational]:
+def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational]:
     """Return a point near a quantile and a step to either side, from a pilot of the setting's own stream.
 
     They are rounded, so that they are the same on all machines.
     """
-    (_, x), *_ = simulation.outputs
-    compiler = Compiler(
-        dict(simulation.sizes), dict(simulation.values), [family for family, _ in simulation.laws]
-    )
+    compiler = Compiler(dict(simulation.sizes), dict(simulation.values), dict(simulation.laws))
     compiler.learn(x)
     node = compiler.node(x)
-    pilot = replace(simulation, outputs=())
-    compiled = compiler.compiled([node])
-    count = max(64, -(-_PILOT // node.size))
-    rng, step, values = stream(0, "quantile", name, 0), max(1, _PIECE // compiled.peak), []
-    for first in range(0, count, step):
-        draws = pilot.draws(rng, min(step, count - first))
-        values.append(np.ravel(compiled.run(draws, rng)[0]))
+    compiled, rng = compiler.compiled([node]), stream(0, "quantile", name, 0)
+    step = max(1, _PIECE // compiled.peak)
+    count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // simulation.coordinates))
+    drawn = (simulation.draws(rng, min(step, count - first)) for first in range(0, count, step))
+    values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
     around = level * (1 - level) / 4
-    low, middle, high = np.quantile(np.concatenate(values), [level - around, level, level + around])
+    low, middle, high = np.quantile(values, [level - around, level, level + around])
     half = (high - low) / 2
     if not 0 < half < math.inf:
         raise ClaimError(f"{x}: has no density at its quantile {level:g}, so that no interval can be given")

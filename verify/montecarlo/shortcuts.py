@@ -7,8 +7,10 @@ A shortcut sees all terms of a cell whose means are wanted, and returns the mean
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 from sympy import Expr, Indexed
 
 from verify.montecarlo.compiling import BLOCK, COMPONENT, Column, Compiler, Node
@@ -28,23 +30,13 @@ def score_moments(compiler: Compiler, terms: Sequence[Expr]) -> dict[Expr, Node]
         places = isinstance(first, Index) and isinstance(second, Index) and first != second
         if left == right or not places or not set(mine) <= {dot, dot**2}:
             continue
-        x, y = compiler.vectors(left, first), compiler.vectors(right, second)
+        x, y = compiler.entry(left, (first, COMPONENT)), compiler.entry(right, (second, COMPONENT))
         compiler.columns |= {str(left.label), str(right.label)}
-        moments = compiler.emit(
-            ("score moments",),
-            ScoreMoments().reduce,
-            [x, y],
-            (BLOCK, COMPONENT),
-            (0, min(x.shape[-1] ** 2, x.shape[1] * y.shape[1])),
-        )
+        size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
+        both = compiler.emit("score moments", ScoreMoments().reduce, [x, y], (BLOCK, COMPONENT), (0, size))
         for place, term in enumerate((dot, dot**2)):
-            taken[term] = compiler.emit(
-                ("column", place),
-                lambda both, place=place: both[:, place],
-                [moments],
-                (BLOCK,),
-                (0,),
-            )
+            column = partial(np.take, indices=place, axis=1)
+            taken[term] = compiler.emit(("column", place), column, [both])
     return taken
 
 

@@ -18,8 +18,9 @@ Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
-over_keys            a sum over keys; ``over_components`` one over components
+over_keys            a sum over keys; ``over_components`` one over components; Sum is SymPy's
 squares              the sum of squared weights
+Named                an expression under a name, by which it is printed
 Family, Index        random numbers of one kind, and places in their ranges
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
@@ -47,7 +48,7 @@ Program, Column      a NumPy function of the draws, and its columns as expressio
 Within               a band other than the usual one; also of_probability, of_deviation
 Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
-Plot                 a figure of checks; ``figures`` is the module for others, which take ``Findings``
+Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
                      EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1
 """
@@ -116,6 +117,7 @@ from verify.symbolic.vocabulary import (
     Largest,
     Law,
     LogSumExp,
+    Named,
     Quantile,
     Softmax,
     Var,

@@ -138,9 +138,10 @@ class Wrong(Compared):
 class Fit:
     """A weighted fit through the checks whose ids match a pattern, over the values of one symbol.
 
-    ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept,
-    curvature and lack of fit of the line that it is, exponent of the power that it is. ``only`` names those
-    that are wanted; a number given for one is what it shall be instead. ``prefix`` stands before their ids.
+    ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept and
+    curvature of a line, or its level where it has no slope; the exponent of a power; and the lack of fit.
+    ``only`` names those that are wanted; a number given for one is what it shall be instead. ``prefix``
+    stands before their ids.
 
     Example:
         >>> Fit("variance-d*", over=d, slope=1, intercept=0, exponent=1)

@@ -21,7 +21,7 @@ from verify.montecarlo.experiment import Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
 from verify.spec.fits import coefficients, has_misfit, members_of
-from verify.spec.predictions import origin, predicted
+from verify.spec.predictions import origin, predicted, truth_of
 from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
@@ -116,7 +116,7 @@ class Plan:
     def wrong(self, item: Wrong) -> Control:
         """Return the control of a wrong version: of a check that it changes, or of its own.
 
-        The true value is known where it is what a check is compared with.
+        The true value is known where it is what a check is compared with, or what a chain derives.
 
         Raises:
             ClaimError: it changes no check.
@@ -127,7 +127,8 @@ class Plan:
                 for name, measured in self.measured.items()
                 if name in self.checks and measured == self.measured[item.id]
             )
-            truth = next((check.prediction.value for check in same if _is_known(check)), None)
+            derived = truth_of(item, self.derivation)
+            truth = next((check.prediction.value for check in same if _is_known(check)), derived)
             return Control(item.says, self.quantity(item), truth)
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")

@@ -49,13 +49,12 @@ def _wanted(item: Fit) -> dict[str, Any]:
     wanted = {name: sympify(value) for name, value in given.items() if value is not None}
     if item.law is not None:
         law, x = sympify(item.law), item.over
-        # A law that is constant has no symbol to be differentiated by, and no exponent but 0.
-        by_law = {
-            "slope": diff(law, x),
-            "intercept": law.subs(x, 0) if not item.only or "intercept" in item.only else None,
-            "curvature": diff(law, x, 2) / 2,
-            "exponent": simplify(x * diff(log(law), x)),
-        }
+        by_law = {"exponent": simplify(x * diff(log(law), x))}
+        if not law.has(x):
+            by_law = {"level": law, "slope": S.Zero, **by_law}
+        elif law.is_polynomial(x):
+            line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
+            by_law = line | by_law
         names = item.only or tuple(by_law)
         wanted |= {name: by_law[name] for name in names if name in by_law and name not in wanted}
     return wanted
@@ -69,6 +68,7 @@ def has_misfit(item: Fit) -> bool:
 
 
 _COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
+    "level": ("level", "line", "constant"),
     "slope": ("slope", "line", "slope"),
     "intercept": ("intercept", "line", "constant"),
     "curvature": ("quadratic term", "parabola", "square"),
@@ -90,7 +90,15 @@ def coefficients(
     relative = tuple(
         weight * point.prediction.value**-2.0 for weight, point in zip(logarithmic, quantities, strict=True)
     )
-    label = f"${latex(members[0].quantity)}$"
+    drawn = " and ".join(dict.fromkeys(law.name for law in members[0].laws.values()))
+    # What all points have in common is put in, as a power that is another in each fit.
+    common = {
+        symbol for symbol, value in members[0].at.items() if all(x.at.get(symbol) == value for x in members)
+    }
+    values = {symbol: sympify(members[0].at[symbol]) for symbol in common}
+    label = f"${latex(sympify(members[0].quantity).xreplace(values))}$" + (
+        f", {drawn} components" if drawn else ""
+    )
 
     def fitted(
         name: str, words: str, model: Model, target: Target, value: Any, within: Tolerance
@@ -118,7 +126,8 @@ def coefficients(
         )
         coefficients.append(fitted(name, words, model, target, value, within))
     if has_misfit(item):
-        model = item.lack_of_fit or "line"
+        is_line = item.law is None or sympify(item.law).is_polynomial(item.over)
+        model = item.lack_of_fit or ("line" if is_line else "power")
         within = Tolerance(1.0, 1.0, "the fitted values")
         coefficients.append(fitted("lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, within))
     return coefficients
@@ -141,6 +150,8 @@ def _usual_tolerance(
         return Tolerance(1 / 3, 1.0, "an exponent of 1")
     if name == "intercept":
         return Tolerance(3.0, level, f"the value at ${latex(item.over)} = {first:g}$", _CHEAP)
+    if name == "level":
+        return Tolerance()
     if name == "curvature":
         rise = abs(float(_wanted(item).get("slope", S.One)))
         return Tolerance(3.0, rise / last, f"the slope over the largest {symbol}", _CHEAP)

@@ -6,6 +6,7 @@ what the chain assumes.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -82,25 +83,39 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
     return "computed"
 
 
+def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
+    """Return what a chain derives for the quantity of a wrong version, None where none does."""
+    for chain in derivation.chains:
+        end = _end_for(wrong, chain) if chain.relation == "=" else None
+        if end is not None:
+            with suppress(ClaimError):
+                _refuse_other_laws(wrong, chain)
+                return end
+    return None
+
+
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
-    at = {symbol: _exact(number) for symbol, number in check.at.items()}
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
-    if weak != check.relation:
-        return False
-    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, check.quantity))
+    end = _end_for(check, chain) if weak == check.relation else None
+    return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
+
+
+def _end_for(given: Compared, chain: Chain) -> float | None:
+    """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
+    at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
     if start != quantity:
-        return False
+        return None
     try:
-        end = float(sympify(chain.end).subs({**_moments(check), **at}))
+        return float(sympify(chain.end).subs({**_moments(given), **at}))
     except TypeError:  # symbols are left, or it is a proposition
-        return False
-    return abs(end - value) <= 1e-9 * max(1.0, abs(value))
+        return None
 
 
-def _refuse_other_laws(check: Check, chain: Chain) -> None:
+def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
-    values = _moments(check)
+    values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
     for laws in (line.check.laws for line in chain.lines if line.check.laws):
         for family, law in laws.items():
             drawn = check.laws.get(family, NORMAL)

@@ -16,7 +16,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.checks import Compared
-from verify.symbolic.vocabulary import Cov, E, Family, Quantile, Var, families_of
+from verify.symbolic.vocabulary import Cov, E, Family, Named, Quantile, Var, families_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
 
 def normalised(quantity: Any) -> Expr:
     """Return a quantity with Var and Cov by their definitions, and factors that are not random before E."""
-    opened = sympify(quantity).replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+    opened = sympify(quantity).replace(
+        lambda part: isinstance(part, Var | Cov | Named), lambda part: part.definition
+    )
 
     def outside(mean: Expr) -> Expr:
         factors = Mul.make_args(mean.args[0])

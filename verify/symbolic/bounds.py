@@ -129,8 +129,8 @@ class _Earlier(LineCheck):
         return {family: law for each in laws for family, law in each.items()} if laws else None
 
     @property
-    def cites(self) -> Theorem | None:
-        return next((line.check.cites for line in self.chain.lines if line.check.cites), None)
+    def cites(self) -> tuple[Theorem, ...]:
+        return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
 
     @property
     def equations(self) -> tuple[Any, ...]:

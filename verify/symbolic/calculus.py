@@ -52,6 +52,7 @@ from verify.symbolic.vocabulary import (
     Var,
     families_of,
     free_indices,
+    unnamed,
 )
 
 Entry = tuple[Family, tuple[Any, ...]]
@@ -76,10 +77,11 @@ def expected(expression: Any, laws: Laws) -> Expr:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
     """
     given = tuple(sorted(laws.items(), key=lambda item: str(item[0])))
-    for base in {part.base for part in sympify(expression).atoms(Indexed)} - set(laws):
+    opened = unnamed(expression)
+    for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    return _shortest(_value(_apart(sympify(expression), []), given))
+    return _shortest(_value(_apart(opened, []), given))
 
 
 def _shortest(value: Expr) -> Expr:

@@ -42,8 +42,8 @@ class Theorem:
 class LineCheck:
     """What decides a line. Each kind is a subclass with its own ``decide``.
 
-    ``laws`` are the laws of the families that it assumes, None where it needs none; ``cites`` is the theorem
-    that it rests on, None where it decides the line by itself.
+    ``laws`` are the laws of the families that it assumes, None where it needs none; ``cites`` are the
+    theorems that it rests on, none where it decides the line by itself.
     """
 
     @property
@@ -57,9 +57,9 @@ class LineCheck:
         return None
 
     @property
-    def cites(self) -> Theorem | None:
-        """The theorem that the line rests on."""
-        return None
+    def cites(self) -> tuple[Theorem, ...]:
+        """The theorems that the line rests on."""
+        return ()
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -311,4 +311,4 @@ class Derivation:
     def cited(self) -> tuple[Theorem, ...]:
         """The theorems that its lines rest on, each once."""
         lines = (line for chain in self.chains for line in chain.lines)
-        return tuple(dict.fromkeys(line.check.cites for line in lines if line.check.cites))
+        return tuple(dict.fromkeys(theorem for line in lines for theorem in line.check.cites))

@@ -293,8 +293,10 @@ class _Reader:
         if token.text in ("q", "k"):
             self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
         what = "function" if self._next.text == "(" else "name"
+        # Every letter is near some name.
+        near = self.known if len(token.text) > 1 else ()
         names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
-        self.fail(unknown(what, token.text, self.known, names), token)
+        self.fail(unknown(what, token.text, near, names), token)
 
     def _argument(self, token: _Token, number: int = 1) -> Any:
         opening = self._take("(", "[")
@@ -304,6 +306,10 @@ class _Reader:
         return parts[0] if number == 1 else parts
 
     def _mean(self, token: _Token) -> Any:
+        if self._averaged:
+            self.fail(
+                f"{token.text} stands within another mean; all that is drawn is averaged at once", token
+            )
         self._averaged += 1
         if token.text == "P":
             value = E(Indicator(self._event(token)))

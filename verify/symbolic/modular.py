@@ -53,7 +53,8 @@ def decide_equality(
 def _error(
     before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
 ) -> StepError | None:
-    if before == after:
+    sides = definition(before), definition(after)
+    if sides[0] == sides[1]:
         return None
     error: StepError | None = None
     # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.

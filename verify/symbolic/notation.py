@@ -109,9 +109,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
         if (left, first) == (right, second):
-            return _raised(rf"\left|{self._vector(left, (first,))}\right|^{{2}}", exp, in_brackets=True)
+            power = str(2 * int(exp)) if exp.isdigit() else f"2 {exp}" if exp else "2"
+            return rf"\left|{self._vector(left, (first,))}\right|^{{{power}}}"
         text = rf"{self._vector(left, (first,))}\cdot {self._vector(right, (second,))}"
         return _raised(text, exp, in_brackets=True)
+
+    def _print_Named(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return _raised(str(self._print(expr.args[0])), exp)
 
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
@@ -199,7 +203,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
         terms = self._as_ordered_terms(expr, order=order)
-        first, *rest = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        if terms[0].could_extract_minus_sign():
+            terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
+        first, *rest = terms
         text = str(self._print(first))
         for term in rest:
             is_minus = term.could_extract_minus_sign()
@@ -212,9 +218,8 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return sign + self._product(above)
         under = self._product(below)
         if self._stroke and r"\frac" not in (over := self._product(above)) + under:
-            over = self._in_brackets_if(
-                len(above) == 1 and isinstance(above[0], (Add, *_LARGE)), above[0], over
-            )
+            is_open = len(above) == 1 and isinstance(above[0], (Add, *_LARGE))
+            over = self._in_brackets_if(is_open or bool(re.search(r"\\ln [^\s()]+$", over)), None, over)
             lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
@@ -287,6 +292,8 @@ def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
 
 def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
     """Yield each place in a range of a family that is printed, with the size of the range."""
+    if isinstance(expression, of.Named):
+        return
     if isinstance(expression, Softmax | Entropy):
         x, key = expression.args
         yield from ((size, place) for size, place in _places(x) if place != key)
@@ -315,7 +322,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
         if isinstance(factor, Rational):
             above += [S(factor.p)] * (factor.p != 1)
             below += [S(factor.q)] * (factor.q != 1)
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+        elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
         else:
             above.append(factor)
@@ -359,7 +366,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
-_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.])\d+(?:[./]\d+)?(?![\w.])")
+_FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
@@ -402,12 +409,13 @@ def _laws(laws: dict[Family, Law]) -> list[str]:
 def _of_law(law: Law, verb: str) -> str:
     """Return a law as it follows "are independent", if ``verb`` is "with", or a family, if it is "have"."""
     words, joint = law.words, f"{',' * (verb == 'with')} {verb} "
+    is_named = law.whole or "components" in words
     if "components" in words:
         words = words.replace(" components of", " with").replace(" components", "")
         joint = " and " if verb == "with" else " are "
     for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
         words = words.replace(name, sign)
-    return joint + _FORMULA.sub(_as_formula, words) + ("" if law.whole else ", of whatever law")
+    return joint + _FORMULA.sub(_as_formula, words) + ("" if is_named else ", of whatever law")
 
 
 def _as_formula(piece: re.Match[str]) -> str:

@@ -231,9 +231,14 @@ class Point:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
         if self.exact:
             raise NotEvaluated("an integral, in many digits")
-        if (low, high) == (-oo, oo):
-            left, zero = self.integral(function, variable, -oo, sympy.S.Zero), sympy.S.Zero
-            return left + self.integral(function, variable, zero, oo)
+        zero = sympy.S.Zero
+        ends = ((-oo, zero), (zero, oo)) if (low, high) == (-oo, oo) else ((low, high),)
+        parts = [self._integral_of_part(function, variable, *each) for each in ends]
+        if not any(map(np.any, parts)):
+            raise NotEvaluated("an integral of nothing, or of a peak between the nodes")
+        return reduce(operator.add, parts)
+
+    def _integral_of_part(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         step = 1 / 16 if self.coarse else 1 / 32
         u = self._across(np.arange(-4.5, 4.5 + step / 2, step))
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
@@ -386,19 +391,19 @@ def _sign(x: Any) -> Any:
     return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
-def holds(condition: Any, point: Point) -> bool:
-    """Return whether a relation or a combination of relations holds at a point.
+def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
+    """Return whether a relation or a combination of relations holds at a point, equality ``within`` a factor.
 
     Raises:
         NotEvaluated: that is not told.
     """
     if isinstance(condition, sympy.And | sympy.Or):
         both = all if isinstance(condition, sympy.And) else any
-        return both(holds(part, point) for part in condition.args)
+        return both(holds(part, point, within) for part in condition.args)
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
-    same = bool(abs(left - right) <= 1e-13 * max(abs(left), abs(right), 1e-9))
+    same = bool(abs(left - right) <= within * max(abs(left), abs(right), 1e-9))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
     return (condition.rel_op in ("<=", ">=") and same) or (

@@ -12,7 +12,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ from verify.errors import ClaimError
 from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Laws, Var, unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -82,7 +82,7 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial(sympify(before), relation, sympify(after), dict(laws or {}), given, budget)
+    trial = _Trial(unnamed(before), relation, unnamed(after), dict(laws or {}), given, budget)
     if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):
@@ -117,7 +117,7 @@ class _Trial:
         equations = [each for each in self.given if isinstance(each, Eq) and each.lhs not in self.sizes]
         named = {each.lhs: each.rhs for each in equations}
         self.given = tuple(each for each in self.given if each not in equations)
-        atoms = {name for name in named if name.is_Symbol or isinstance(name, Indexed)}
+        atoms = [name for name in named if name.is_Symbol or isinstance(name, Indexed)]
         self.put = {name: named[name] for name in atoms if not named[name].has(Integral, E, Var, Cov)}
         others = {name: x for name, x in named.items() if name not in self.put}
         self.before, self.after = self.before.xreplace(others), self.after.xreplace(others)
@@ -472,12 +472,20 @@ class _Trial:
 
     def equivalence(self) -> str:
         """Try whether both sides are true at the same points, the solutions of equations among them."""
+        has_means = any(side.has(E, Var, Cov) for side in self.sides)
+        points = (
+            self._drawn_from(MEANS) if has_means else map(self.point, self.points(FEWER), itertools.count(1))
+        )
+        # Means are evaluated in floats. At a root a product is 0 to within rounding, hence the digits.
+        digits, within = (15, 1e-9) if has_means else (DIGITS[0], 1e-13)
         held = 0
-        for values in self.points(FEWER):
-            for at in (values, *self._solutions(values)):
-                point = self.point(at, held + 1, work=self.budget)
+        for start in points:
+            start.exact = not has_means
+            for values in (start.values, *self._solutions(start, digits)):
+                point = replace(start, values=values, memo={}, work=self.budget)
                 try:
-                    first, second = (holds(side, point) for side in self.sides)
+                    with mp.workdps(digits):
+                        first, second = (holds(side, point, within) for side in self.sides)
                 except (NotEvaluated, TypeError):
                     continue
                 finally:
@@ -490,31 +498,34 @@ class _Trial:
                 break
         return _tried(held)
 
-    def _solutions(self, values: dict[Any, Any]) -> Iterator[dict[Any, Any]]:
-        """Yield points at which an equation is solved for a symbol, the others as they are."""
+    def _solutions(self, start: Point, digits: int) -> Iterator[dict[Any, Any]]:
+        """Yield values at which an equation is solved for a symbol, the others as they are."""
         for equation, symbol in itertools.product(self.sides, self.symbols):
             if not isinstance(equation, Eq) or symbol.is_integer or not equation.has(symbol):
                 continue
 
             def gap(x: Any, symbol: Any = symbol, equation: Any = equation) -> Any:
-                point = Point({**values, symbol: x})
+                point = replace(start, values={**start.values, symbol: x}, memo={})
                 self.budget -= 20
                 return evaluated(equation.lhs, point) - evaluated(equation.rhs, point)
 
             try:
-                with mp.workdps(DIGITS[0]):
-                    root = mp.findroot(gap, mp.mpmathify(values[symbol]), maxsteps=20)
+                with mp.workdps(digits):
+                    root = mp.findroot(gap, mp.mpmathify(start.values[symbol]), maxsteps=20)
             except (NotEvaluated, ArithmeticError, TypeError, ValueError):
                 continue
-            at = {**values, symbol: root}
+            at = {**start.values, symbol: root}
             if _may_be(symbol, sympify(float(root))) and self._holds(at):
                 yield at
 
     def leading(self) -> str:
-        """Try whether the ratio of both sides tends to 1 as some symbol grows, or a positive one vanishes."""
+        """Try whether the ratio of both sides tends to 1 as a symbol grows; without sizes, as it vanishes."""
         points = list(itertools.islice(self.points(MEANS), 6))
         ways = [(symbol, 3) for symbol in self.symbols]
-        ways += [(symbol, -3) for symbol in self.symbols if symbol.is_positive and not symbol.is_integer]
+        if not any(symbol.is_integer for symbol in self.symbols):
+            ways += [(symbol, -3) for symbol in self.symbols if symbol.is_positive]
+        if self.after == 0 != self.before:
+            raise Counterexample("0 is the leading term of 0 alone")
         failed = []
         for symbol, power in ways:
             ratios = [each for values in points if (each := self._ratios(values, symbol, power))]

@@ -185,8 +185,8 @@ class _Cited(LineCheck):
         return self.assumed
 
     @property
-    def cites(self) -> Theorem | None:
-        return self.theorem
+    def cites(self) -> tuple[Theorem, ...]:
+        return (self.theorem,)
 
     @property
     def assumes(self) -> tuple[str, ...]:

@@ -219,6 +219,18 @@ class Indicator(Function):  # type: ignore[misc]  # SymPy has no types
     is_nonnegative = True
 
 
+class Named(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Named(symbol, x)``: an expression under a name of its own, by which it is printed."""
+
+    nargs = 2
+    is_extended_real = True
+
+    @property
+    def definition(self) -> Expr:
+        """What it stands for."""
+        return self.args[1]
+
+
 BINDERS = (Softmax, Entropy, LogSumExp, Largest)
 """Functions whose second argument is an index that they run over."""
 
@@ -264,6 +276,11 @@ def range_of(expression: Any, index: Index) -> Expr:
             if place == index:
                 return base.ranges[0]
     raise ClaimError(f"{expression}: no family has the index {index}; write one as in k[{index}, i]")
+
+
+def unnamed(expression: Any) -> Any:
+    """Return an expression with what has a name put in for it."""
+    return sympify(expression).replace(lambda part: isinstance(part, Named), lambda part: part.definition)
 
 
 def free_indices(expression: Any) -> set[Index]:

@@ -2,100 +2,98 @@
 
 from fractions import Fraction
 
-from sympy import Expr, Rational, S
+from sympy import Rational, sqrt
 
-from verify.claims.raw_scores.shared import ScoreCell, linear_fits
-from verify.former import (
-    E, EXPONENTIAL, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact,
-    Figure, Findings, Step, Tolerance, biased, d, evaluate, fact, figure, fitting, for_components, line,
-    mean_route, means, measured, mu_k, mu_q, of_deviation, score, score_cell, sigma_k, sigma_q,
-    variance_route, variances, wrong, wrong_fits,
-)  # fmt: skip
-from verify.former.rules import Identity
+from verify.spec import EXPONENTIAL, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, E, Fit
+from verify.spec import (
+    Items,
+    Line,
+    Plot,
+    Sum,
+    Var,
+    Within,
+    Wrong,
+    a,
+    algebra,
+    d,
+    fact,
+    i,
+    j,
+    k,
+    moments,
+    mu_k,
+)
+from verify.spec import mu_q, of_deviation, q, score, sigma_k, sigma_q
 
-LABEL = r"$\operatorname{Var}(q\cdot k)$"
-SHIFTED_Q = Components(NORMAL.moved(Fraction(1, 2), 1), Rational(1, 2), S(1))
-SHIFTED_K = Components(NORMAL.moved(-1, 2), S(-1), S(4))
-SKEWED = Components(EXPONENTIAL.moved(1, 1), S(1), S(1))
+UNIFORM = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
+SHIFTED = {q: NORMAL.moved(Fraction(1, 2), 1), k: NORMAL.moved(-1, 2)}
+SKEWED = {q: EXPONENTIAL.moved(1, 1), k: SHIFTED[q]}
+OF_UNIFORM = {mu_q: Rational(1, 2), mu_k: Rational(1, 2), sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
+"""Means and standard deviations of components from U(0, 1)."""
+
+WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
-def derive() -> Derivation:
-    """Derive the variance for any means and variances, then write it with second moments."""
-    second = (sigma_q**2 + mu_q**2) * (sigma_k**2 + mu_k**2)
-    last = Step(d * (second - mu_q**2 * mu_k**2), "Written with the second moments", Identity())
-    mean = mean_route(score, GENERAL, "The mean").defining("the mean of a score").called("mean")
-    return Derivation.of(variance_route(score, GENERAL).then(last), lemmas=(mean,))
+def derive() -> tuple[Chain, ...]:
+    """Derive mean and variance for any means and variances of the components."""
+    second, product = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2), q[a, i] * k[j, i]
+    means = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
+    return (
+        Chain(
+            Var(score),
+            Line(Sum(Var(product), (i, 1, d)), "the products are independent", moments(GENERAL)),
+            Line(Sum(E(product**2) - E(product) ** 2, (i, 1, d)), "definition", algebra),
+            Line(d * (second - mu_q**2 * mu_k**2), "second moments, less squared means", moments(GENERAL)),
+            Line(means, "multiplied out", algebra),
+        ),
+        Chain(
+            E(score),
+            Line(d * mu_q * mu_k, "every product has the product of the means", moments(GENERAL)),
+            name="mean",
+            title="The mean",
+        ),
+    )
 
 
-def _for_uniform(expression: Expr) -> Expr:
-    return for_components(expression, UNIFORM_COMPONENTS, UNIFORM_COMPONENTS)
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure three pairs of laws with means; fit the line for components from U(0, 1)."""
-
-    def cells(name: str, query: Components, key: Components, *dimensions: int) -> list[ScoreCell]:
-        laws = query.distribution, key.distribution
-        return [score_cell(n, *laws, tolerance, prefix=f"{name}-") for n in dimensions]
-
-    law, mean = map(_for_uniform, (derivation.result, evaluate(E(score), GENERAL)))
-    of_uniform = cells("uniform", UNIFORM_COMPONENTS, UNIFORM_COMPONENTS, 1, 3, 100, 1000)
-    # In 1000 dimensions means make blocks vary as single vectors do.
-    label, coarse = f"{LABEL}, U(0,1) components", lambda n: Tolerance(2.0 if n == 1000 else 1.0)
-    uniform = variances(of_uniform, label, law, coarse)
-    lines = linear_fits(uniform, law, "uniform-")
-    of_mean = means(of_uniform, r"$\mathbb{E}[q\cdot k]$", mean, lambda n: of_deviation(law.subs(d, n), 2.0))
-    normal, skewed = (
-        variances(cells(name, query, key, *dimensions), LABEL, for_components(derivation.result, query, key))
-        for name, query, key, *dimensions in (
-            ("normal", SHIFTED_Q, SHIFTED_K, 1, 8, 64),
-            ("exponential", SKEWED, SHIFTED_Q, 2, 32),
-        )
-    )
-    without = "the means do not matter: the variance is {without_means}"
-    controls = (
-        wrong(
-            fitting.in_dimension(uniform, 100), "without-means", without, 100 * UNIFORM_COMPONENTS.variance**2
-        ),
-        biased(uniform[0], tolerance),
-        wrong(
-            fitting.in_dimension(of_mean, 3),
-            "as-if-centred",
-            "the mean is {value} also for uniform components that are all positive",
-            0,
-        ),
-        *wrong_fits(lines, tolerance),
-    )
-    return Experiment((*uniform, *lines, *of_mean, *normal, *skewed), controls)
-
-
-def facts(derivation: Derivation) -> Fact:
-    """Return what one dimension of U(0, 1) components contributes."""
+    law, variance, mean = derived.end.subs(OF_UNIFORM), derived.end, derived["mean"].end
+    for size in (1, 3, 100, 1000):
+        name, at = f"uniform-variance-d{size}", {d: size}
+        # In 1000 dimensions means make blocks vary as single vectors do.
+        within, control = Within(2.0 if size == 1000 else 1.0), "biased-prediction" if size == 1 else ""
+        yield Check(name, Var(score), at, equals=variance, laws=UNIFORM, tolerance=within, control=control)
+        within = of_deviation(law.subs(d, size), 2.0)
+        yield Check(f"uniform-mean-d{size}", E(score), at, equals=mean, laws=UNIFORM, tolerance=within)
+    yield Fit("uniform-variance-d*", over=d, law=law, prefix="uniform-")
+    for size in (1, 8, 64):
+        yield Check(f"normal-variance-d{size}", Var(score), {d: size}, equals=variance, laws=SHIFTED)
+    for size in (2, 32):
+        yield Check(f"exponential-variance-d{size}", Var(score), {d: size}, equals=variance, laws=SKEWED)
+    what = "the means do not matter: the variance is {without_means}"
+    yield Wrong("without-means", Var(score), {d: 100}, equals=WITHOUT_MEANS, laws=UNIFORM, says=what)
+    what = "the mean is {value} also for uniform components that are all positive"
+    yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=what)
     what = "variance per dimension, components from U(0, 1)"
-    return fact("uniform-variance-per-dimension", what, _for_uniform(derivation.result) / d)
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the variance for U(0, 1) components beside what it would be without their means."""
-    return figure(
+    yield fact("uniform-variance-per-dimension", what, law / d)
+    yield Plot(
         "uniform-line",
-        "Components that are all positive: their means add six sevenths of the variance",
-        "Measured variances of the score for uniform components between zero and one lie on a line seven "
-        "times above the one that ignores the means.",
-        "variance of {score}",
-        line("derived", _for_uniform(derivation.result)),
-        line("wrong, without means", UNIFORM_COMPONENTS.variance**2 * d, "control"),
-        measured(findings.matching("uniform-variance-d*")),
+        "uniform-variance-d*",
+        over=d,
+        title="Components that are all positive: their means add 6/7 of the variance",
+        alt="Measured variances of the score for uniform components between 0 and 1 lie on a line 7 times "
+        "above the one that ignores the means.",
+        curves={"derived": law},
+        wrong={"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)},
     )
 
 
 CLAIM = Claim(
     title="The variance of a score for any means and variances",
-    statement="For independent components of any means and variances, {theorem}, and the mean is "
-    "{mean:result}.",
+    statement="For independent components of any means and variances, {main}, and the mean is {mean:end}.",
     meaning="The growth with the dimension stays linear, but means add to it: for components that are "
-    "uniform between zero and one, the habit of many demonstrations, the variance is "
-    "{uniform-variance-per-dimension} a dimension, of which only a seventh would remain if the components "
+    "uniform between 0 and 1, the habit of many demonstrations, the variance is "
+    "{uniform-variance-per-dimension} a dimension, of which only 1/7 would remain if the components "
     "were centred. Much of that surplus is common to all keys of one query.",
-    symbols={"without_means": d * sigma_q**2 * sigma_k**2},
+    symbols={"without_means": WITHOUT_MEANS},
 )

@@ -1,165 +1,152 @@
 """The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
 
 from collections.abc import Sequence
+from fractions import Fraction
+from statistics import pvariance
 from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Idx, Integral, Poly, Rational, S, Sum, Symbol, expand, oo, symbols
+from sympy import Integral, Poly, Rational, S, Symbol, exp, oo
 
-from verify.former import (
-    ROUNDING, Allowance, Claim, Control, Derivation, Exact, Experiment, Fact, Route, Step, assume, cite,
-    computed, d, fact, prediction, score_law, wrong,
-)  # fmt: skip
-from verify.former.rules import ClosedSums, EulerIntegrals, Identity
+from verify.spec import ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, E, Family, Indicator
+from verify.spec import Items, Line, Sum, Wrong, a, algebra, assume, cite, cited, fact, i, integral, l, m, n
+from verify.spec import normal
 
-n = symbols("n", integer=True, positive=True)
-i = Idx("i")
-GROWING = Sum(i * (i + 2), (i, 1, n))
-"""[1, …, n]·[3, …, n + 2]: the pattern of the worked examples in 2, 4 and 6 dimensions."""
+TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
+THREE = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
+"""The pairs of vectors that the sources multiply, in two and in three dimensions."""
 
-TWO_DIMENSIONAL = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
-THREE_DIMENSIONAL = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
-EVIDENCE_LEVEL = 0.05
-"""The customary level at which a difference between two variances would count as evidence."""
+term = Symbol("i", positive=True, integer=True)
+f, u, w = (Symbol(name, positive=True) for name in "fuw")
+x, y = Family("x", m, S(3)), Family("y", m, S(3))
+NORMALS = {x: normal(), y: normal()}
 
 
-f, w, u = (Symbol(name, positive=True) for name in "fwu")
-EXPONENTIAL = score_law.CHI_SQUARE.subs(d, 2)
-"""The density of the sum of squared deviations of three normal numbers, in units of their variance."""
-
-
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the closed form of the growing dot products, and the test for two variances of three numbers."""
-    closed = n * (n + 1) * (2 * n + 7) / 6
-    formula = Step(expand(closed), "Sums of squares and of integers", ClosedSums())
-    route = Route.of("Summation", GROWING, formula, Step(closed, "Factored", Identity()))
-    both = (EXPONENTIAL.subs(score_law.w, one) for one in (f * w + u, w))
-    test = Route.of(
-        "The chance that one of two such sums of squares is $f$ times the other, $w$, or more, by $u$",
-        Integral(next(both) * next(both), (u, 0, oo), (w, 0, oo)),
-        Step(1 / (1 + f), "Integrated over both", EulerIntegrals(u, w)),
-    ).defining("the chance that the F test with 2 and 2 degrees of freedom goes by")
-    return Derivation.of(route, lemmas=(test,))
-
-
-def _growing(length: int) -> tuple[list[int], list[int]]:
-    """Return the pair of printed vectors of that length, [1, …, length] and [3, …, length + 2]."""
-    return list(range(1, length + 1)), list(range(3, length + 3))
-
-
-def _dot(length: int) -> int:
-    """Return the dot product of that pair by multiplying and adding."""
-    return int(np.dot(*_growing(length)))
-
-
-def _degree(values: Sequence[int]) -> int:
-    """Return how often a sequence can be differenced before it is constant."""
-    left, degree = np.asarray(values), 0
-    while np.any(left != left[0]):
-        left, degree = np.diff(left), degree + 1
-    return degree
-
-
-def _exact_variance(examples: Any) -> Rational:
-    """Return the population variance of worked products in rational numbers."""
-    values = [sum((S(a) * b for a, b in zip(*pair, strict=True)), S.Zero) for pair in examples]
-    mean = sum(values, S.Zero) / len(values)
-    return sum(((value - mean) ** 2 for value in values), S.Zero) / len(values)
-
-
-def _array_variance(examples: Any) -> float:
-    """Return the population variance of worked products as array code computes it."""
-    return float(np.var([np.dot(a, b) for a, b in examples]))
-
-
-def _order(examples: Any, others: Any) -> float:
-    """Return the sign of the first set's variance minus the second's."""
-    return float(np.sign(_array_variance(examples) - _array_variance(others)))
-
-
-LARGER = _exact_variance(THREE_DIMENSIONAL) / _exact_variance(TWO_DIMENSIONAL)
-"""How many times as large the second set's variance is."""
-
-
-def _p_value(freedom: int) -> float:
-    """Return the one-sided p-value of the F test for equal variances of the two sets."""
-    return float(special.fdtrc(freedom, freedom, float(LARGER)))
-
-
-def _spread(name: str, examples: Any, words: str) -> Exact:
-    """Return the comparison of an exact variance with what array code makes of the same examples."""
-    label, settings = f"population variance of the three {words} products", {"products": len(examples)}
-    exact, rounding = _exact_variance(examples), Allowance(1e-9)
-    return computed(name, label, settings, exact, _array_variance, examples, allowance=rounding)
-
-
-def experiment(derivation: Derivation) -> Experiment:
-    """Compare the closed form with the sums, and the examples with what they are said to show."""
-    result, lengths = derivation.result, range(1, 9)
-    label = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
-    sums = {m: computed(f"sum-n{m}", label, {"n": m}, result.subs(n, m), _dot, m) for m in (1, 2, 4, 6, 100)}
-    label = "degree in $n$ of the dot products, by their differences"
-    degree, dots = Poly(result, n).degree(), [_dot(m) for m in lengths]
-    cubic = computed("cubic-sum", label, {"n": "1…8"}, degree, _degree, dots)
-    label = "sign of the two-dimensional minus the three-dimensional variance of the printed examples"
-    pair = TWO_DIMENSIONAL, THREE_DIMENSIONAL
-    order = computed("two-below-three", label, {"products": 3}, -1, _order, *pair)
-    two = _spread("spread-of-two", TWO_DIMENSIONAL, "two-dimensional")
-    three = _spread("spread-of-three", THREE_DIMENSIONAL, "three-dimensional")
-    label = "one-sided p-value of the F test that the second variance is larger"
-    chance = derivation.lemmas[0].end.subs(f, LARGER)
-    test = computed("f-test", label, {"degrees of freedom": 2}, chance, _p_value, 2, allowance=ROUNDING)
-    return Experiment((*sums.values(), cubic, order, two, three, test), (
-        wrong(cubic, "one-vector-grows", "it is cubic also where one vector keeps its components",
-              computed=float(_degree([sum(range(1, m + 1)) for m in lengths]))),
-        wrong(three, "same-spread",
-              "the three-dimensional products scatter no more than the two-dimensional ones", two),
-        wrong(order, "exchanged", "with both sets exchanged the order is the same",
-              computed=_order(*pair[::-1])),
-        wrong(sums[6], "linear-growth",
-              "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions",
-              11 * 6 / S(2)),
-        wrong(test, "three-degrees", "three products have three degrees of freedom", computed=_p_value(3)),
-        *_evidence(),
-    ))  # fmt: skip
-
-
-def _evidence() -> tuple[Control, ...]:
-    """Return what the examples would have to satisfy to say something of a variance."""
-    smallest, largest = (max(*a, *b) for a, b in (_growing(2), _growing(6)))
-    label = "largest component of the six-dimensional example"
-    small = Exact("components-stay-small", label, (("n", 6),), prediction(smallest), float(largest))
-    label, rejected = "the F test rejects equal variances (1 = yes)", float(_p_value(2) < EVIDENCE_LEVEL)
-    test = Exact("three-products-are-evidence", label, (("products", 3),), prediction(1), rejected)
-    grows = "three products each are evidence that the variance grows (F test at five per cent)"
-    return Control("the components stay as small in six dimensions as in two", small), Control(grows, test)
-
-
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the worked dot products, their spreads, and the p-value of their comparison."""
-    dots = (
-        fact(f"dot-{m}", f"worked product [1, …, {m}]·[3, …, {m + 2}]", derivation.result.subs(n, m))
-        for m in (2, 4, 6)
+    closed = n * (n + 1) * (2 * n + 1) / 6 + n * (n + 1)
+    growing = Chain(
+        Sum(term * (term + 2), (term, 1, n)),
+        Line(Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n)), "squares and integers", algebra),
+        Line(closed, "the sums of squares and of integers", algebra),
+        Line(n * (n + 1) * (2 * n + 7) / 6, "factored", algebra),
     )
-    words = "population variance of the three {}-dimensional products"
-    two = fact("two-dim-variance", words.format("two"), _exact_variance(TWO_DIMENSIONAL))
-    three = fact("three-dim-variance", words.format("three"), _exact_variance(THREE_DIMENSIONAL))
+    spread = (Sum((z[a, i] - Sum(z[a, l], (l, 1, 3)) / 3) ** 2, (i, 1, 3)) for z in (x, y))
+    first, second = (z[a, 1] ** 2 + z[a, 2] ** 2 for z in (x, y))
+    density = Integral(exp(-(f * w + u) / 2) / 2 * exp(-w / 2) / 2, (u, 0, oo), (w, 0, oo))
+    test = Chain(
+        E(Indicator(next(spread) - f * next(spread))),
+        Line(
+            E(Indicator(first - f * second)), "one axis turned to the mean", cited("rotation", laws=NORMALS)
+        ),
+        Line(density, "the first is f times the second, w, and u more", cited("chi-square", laws=NORMALS)),
+        Line(Integral(exp(-(1 + f) * w / 2) / 2, (w, 0, oo)), "integrated over u", integral()),
+        Line(1 / (1 + f), "integrated over w", integral()),
+        name="f-test",
+        title="How often three normal numbers have f times the variance of three others, or more",
+    )
+    return growing, test
+
+
+def dot(length: int) -> int:
+    """Return the dot product of [1, …, length] and [3, …, length + 2] by multiplying and adding."""
+    return int(np.arange(1, length + 1) @ np.arange(3, length + 3))
+
+
+def largest(length: int) -> int:
+    """Return the largest component of these vectors."""
+    return int(np.arange(3, length + 3).max())
+
+
+def degree(values: Sequence[int]) -> int:
+    """Return how often a sequence can be differenced before it is constant."""
+    return next(times for times in range(len(values)) if not np.diff(values, times + 1).any())
+
+
+def variance(pairs: Any) -> float:
+    """Return the population variance of the dot products of pairs of vectors."""
+    return float(np.var([np.dot(*pair) for pair in pairs]))
+
+
+def exact_variance(pairs: Any) -> Rational:
+    """Return the same as a fraction."""
+    return Rational(pvariance(Fraction(int(np.dot(*pair))) for pair in pairs))
+
+
+def order(pairs: Any, others: Any) -> float:
+    """Return the sign of the first variance minus the second."""
+    return float(np.sign(variance(pairs) - variance(others)))
+
+
+def p_value(freedom: int) -> float:
+    """Return the one-sided p-value of the F test that the products in three dimensions vary more."""
+    return float(special.fdtrc(freedom, freedom, variance(THREE) / variance(TWO)))
+
+
+def rejects(level: float) -> bool:
+    """Return whether that test rejects equal variances at a level."""
+    return p_value(2) < level
+
+
+def experiment(derived: Derivation) -> Items:
+    """Compare the closed form with the sums, and the examples with what they are said to show."""
+    result, chance = derived.end, derived["f-test"]
+    for size in (1, 2, 4, 6, 100):
+        what, at = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", {"n": size}
+        yield Computed(f"sum-n{size}", what, dot, (size,), equals=result.subs(n, size), settings=at)
+    what, dots = (
+        "degree in $n$ of the dot products, by their differences",
+        [dot(size) for size in range(1, 9)],
+    )
+    cubic = Poly(result, n).degree()
+    yield Computed("cubic-sum", what, degree, (dots,), equals=cubic, settings={"n": "1…8"})
+    what = "sign of the variance in two dimensions minus that in three, of the printed examples"
+    yield Computed("two-below-three", what, order, (TWO, THREE), equals=-1, settings={"products": 3})
+    for name, pairs in (("two", TWO), ("three", THREE)):
+        what, exact = f"population variance of the {name}-dimensional products", exact_variance(pairs)
+        near = Allowance(1e-9)
+        yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=near)
+        yield fact(f"{name}-dim-variance", what, exact)
+    ratio = exact_variance(THREE) / exact_variance(TWO)
+    p = chance.end.subs(f, ratio)
     what = "one-sided p-value of the F test that the second variance is larger"
-    chance = derivation.lemmas[0].end.subs(f, LARGER)
-    return (*dots, two, three, fact("f-test-p", what, chance))
+    yield Computed("f-test", what, p_value, (2,), equals=p, allowance=ROUNDING)
+    yield fact("f-test-p", what, p)
+    yield Check("f-test-drawn", chance.start, {f: ratio}, equals=chance.end)
+    what = "largest component of the example in 6 dimensions"
+    yield Computed("largest-component", what, largest, (6,), equals=8)
+    what = "whether the F test rejects equal variances at 5% (1 = yes)"
+    yield Computed("not-rejected", what, rejects, (0.05,), equals=0)
+    for size in (2, 4, 6):
+        yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result.subs(n, size))
+
+    sums = [size * (size + 1) // 2 for size in range(1, 9)]
+    what = "it is cubic also where one vector keeps its components"
+    yield Wrong("one-vector-grows", of="cubic-sum", computed=degree(sums), says=what)
+    what = "the three-dimensional products vary no more than the two-dimensional ones"
+    yield Wrong("same-spread", of="spread-of-three", equals=exact_variance(TWO), says=what)
+    what = "with both sets exchanged the order is the same"
+    yield Wrong("exchanged", of="two-below-three", computed=order(THREE, TWO), says=what)
+    what = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
+    yield Wrong("linear-growth", of="sum-n6", equals=result.subs(n, 2) * 3, says=what)
+    what = "three products have three degrees of freedom"
+    yield Wrong("three-degrees", of="f-test", computed=p_value(3), says=what)
+    what = "the components stay as small in six dimensions as in two"
+    yield Wrong("components-stay-small", of="largest-component", equals=largest(2), says=what)
+    what = "three products each are evidence that the variance grows (F test at 5%)"
+    yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=what)
 
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement="The dot products of one, two, three and so on with three, four, five and so on are {theorem}: "
-    "{dot-2}, {dot-4} and {dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because "
-    "the components grow too; three products in each of two and three dimensions cannot show that a variance "
-    "grows.",
+    statement="The dot products of 1, …, $n$ with 3, …, $n + 2$ are {main}: {dot-2}, {dot-4} and "
+    "{dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. The growth is cubic because the components grow too; "
+    "three products in each of two and three dimensions cannot show that a variance grows.",
     meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
-    "numbers. And with three numbers a side, a ratio of variances as large as in the sources' "
-    "example comes up by chance in about one of five or six trials.",
+    "numbers. And with 3 numbers a side, a ratio of variances as large as in the sources’ example comes up "
+    "by chance in {f-test-p:2%} of all trials.",
     assumptions=assume(
         printed_vectors="The vectors are the ones that the sources print.",
         f_test="The F test compares two sets of three normal values: the customary test for variances.",

@@ -1,78 +1,88 @@
 """After dividing by the root of the dimension the variance is that of a single product."""
 
-from sympy import S, sqrt
+from sympy import sqrt
 
-from verify.former import (
-    CENTRED, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Comparison, Components, Derivation, Experiment,
-    Figure, Findings, Step, Var, biased, d, evaluate, figure, fits, fitting, for_components, line, measured,
-    one_product, score, score_cell, variance_route, variances, wrong, wrong_fits,
-)  # fmt: skip
-from verify.former.rules import Evaluation
+from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Figure
+from verify.spec import Findings, Fit, Items, Line, Sum, Var, Wrong, a, d, earlier, i, j, k, moments
+from verify.spec import figures as drawing
+from verify.spec import mu_k, mu_q, q, score, sigma_k, sigma_q
 
 DIMENSIONS = (1, 8, 64, 256)
-LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
 CASES = {
-    "centred": (Components(NORMAL.moved(0, 2), S(0), S(4)), Components(NORMAL.moved(0, 3), S(0), S(9))),
-    "uniform": (UNIFORM_COMPONENTS, UNIFORM_COMPONENTS),
+    "centred": {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)},
+    "uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL},
 }
+scaled, product = score / sqrt(d), q[a, i] * k[j, i]
 
 
-def derive() -> Derivation:
-    """Derive the scaled variance for any means, and that it is the variance of one product."""
-    scaled = score / sqrt(d)
-    backwards = "which is the variance of one product"
-    whole = variance_route(scaled, GENERAL).then(
-        Step(Var(one_product()), backwards, Evaluation(GENERAL, assumed=True))
+def derive() -> tuple[Chain, ...]:
+    """Derive that the scaled variance is that of one product, and what that is."""
+    restored = Chain(
+        Var(scaled),
+        Line(Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL)),
+        Line(Var(product), "all of them have the same variance", moments(GENERAL)),
     )
-    centred = variance_route(scaled, CENTRED, "For centred components").called("centred")
-    return Derivation.of(whole, lemmas=(centred,))
+    level = Chain(
+        Var(scaled),
+        Line(Var(product), "the variance of one product", earlier(restored)),
+        Line(
+            sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2,
+            "query and key are independent",
+            moments(GENERAL),
+        ),
+        name="level",
+        title="In means and variances",
+    )
+    centred = Chain(
+        Var(scaled),
+        Line(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED)),
+        name="centred",
+        title="For centred components",
+    )
+    return restored, level, centred
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
-    checks, slopes = list[Comparison](), {}
-    for name, (query, key) in CASES.items():
-        level = for_components(evaluate(derivation.result, GENERAL), query, key)
-        laws, prefix = (query.distribution, key.distribution), f"{name}-"
-        cells = [score_cell(n, *laws, tolerance, scale=1 / sqrt(d), prefix=prefix) for n in DIMENSIONS]
-        points = variances(cells, f"{LABEL}, {laws[0].name} and {laws[1].name} components", level)
-        slopes[name] = fits(points, fitting.no_slope(level, DIMENSIONS[-1], prefix))
-        checks += [*points, *slopes[name]]
-    return Experiment(tuple(checks), (
-        wrong(points[-1], "always-one",
-              "scaling makes the variance {value}, whatever the components, here uniform ones", 1),
-        wrong(points[-1], "means-do-not-matter",
-              "it is {centred:result} also for components with a mean, here uniform ones",
-              UNIFORM_COMPONENTS.variance**2),
-        biased(points[1], tolerance),
-        *wrong_fits(slopes["centred"], tolerance),
-    ))  # fmt: skip
+    level = derived["level"].end
+    for name, laws in CASES.items():
+        for size in DIMENSIONS:
+            control = "biased-prediction" if (name, size) == ("uniform", 8) else ""
+            at = {d: size}
+            yield Check(f"{name}-variance-d{size}", Var(scaled), at, equals=level, laws=laws, control=control)
+        yield Fit(f"{name}-variance-d*", over=d, law=level, only=("slope",), prefix=f"{name}-")
+    at, uniform, centred = {d: 256}, CASES["uniform"], derived["centred"].end
+    says = "scaling makes the variance {value}, whatever the components, here uniform ones"
+    yield Wrong("always-one", Var(scaled), at, equals=1, laws=uniform, says=says)
+    says = "it is {centred:end} also for components with a mean, here uniform ones"
+    yield Wrong("means-do-not-matter", Var(scaled), at, equals=centred, laws=uniform, says=says)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(findings: Findings) -> Figure:
     """Draw both levels over the dimension."""
-    layers, of_product = [], evaluate(derivation.result, GENERAL)
-    for name, (query, key) in CASES.items():
-        words = f"{query.distribution.name} and {key.distribution.name}"
-        layers.append(line(words, for_components(of_product, query, key)))
-        layers.append(measured(findings.matching(f"{name}-variance-d*"), ""))
-    return figure(
+    layers = []
+    for name, laws in CASES.items():
+        points = findings.matching(f"{name}-variance-d*")
+        words = f"{laws[q].name} and {laws[k].name}"
+        layers += [drawing.expected(points, d, words), drawing.measured(points, d)]
+    return drawing.figure(
         "levels",
-        "Scaling brings back the variance of one product, which need not be one",
+        "Scaling brings back the variance of one product, which need not be 1",
         "Scaled variances stay level over the dimension: at {centred-variance-d1:prediction} for centred "
-        "components of unequal spread, at {uniform-variance-d1:prediction.3} for uniform ones, not at one.",
-        "variance of {scaled_score}",
+        "components of unequal spread, at {uniform-variance-d1:prediction.3} for uniform ones, not at 1.",
         *layers,
-        line("wrong", S.One, "control"),
+        drawing.curve("wrong", lambda _: 1.0, DIMENSIONS, "control"),
+        x=d,
+        y="variance of {scaled_score}",
     )
 
 
 CLAIM = Claim(
     title="Scaling restores the variance of a single dimension",
-    statement="For independent components of any mean and variance, {theorem:subject} is {theorem:result}, "
-    "the variance of one product, for every {d_k}; for centred components that is {centred:result}.",
-    meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have unit "
-    "variance rests on components of unit variance: layer normalisation or initialisation must provide them. "
-    "With standard deviations of two and three the variance of scaled scores is "
-    "{centred-variance-d64:prediction}, enough to saturate the softmax.",
+    statement="For independent components of any mean and variance, {main}, the variance of one product, for "
+    "every {d_k}; for centred components that is {centred:end}.",
+    meaning="The root takes the dimension out of the variance and nothing else. That scaled scores have "
+    "variance 1 rests on components of variance 1: layer normalisation or initialisation must provide them. "
+    "With standard deviations of 2 and 3 the variance of scaled scores is {centred-variance-d64:prediction}, "
+    "enough for the softmax to put most of its weight on a few keys.",
 )

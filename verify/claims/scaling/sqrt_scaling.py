@@ -1,74 +1,61 @@
 """Var(q·k/√d_k) = 1 in every dimension."""
 
-from sympy import S, sqrt
+from sympy import sqrt
 
-from verify.former import (
-    EVEN, NORMAL, STANDARD, STANDARD_COMPONENTS, VASWANI, Claim, Control, Derivation, Experiment, Fact,
-    Figure, Findings, Quantity, Route, Step, Var, biased, d, fact, figure, fits, fitting, line, measured,
-    prediction, score, score_cell, variance_route, variances, wrong_fits,
-)  # fmt: skip
-from verify.former.rules import Evaluation
+from verify.spec import STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
+from verify.spec import Var, Wrong, algebra, d, earlier, fact, latex, moments, score
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
-LABEL = r"$\operatorname{Var}(q\cdot k/\sqrt{d_k})$"
+scaled = score / sqrt(d)
 
 
-def derive() -> Derivation:
-    """Derive it directly, and again by taking the factor out of the variance first."""
-    scaled = score / sqrt(d)
-    steps = (
-        Step(Var(score) / d, "A factor enters the variance squared", Evaluation(STANDARD)),
-        Step(S.One, "The variance of the raw score is the dimension", Evaluation(STANDARD, assumed=True)),
+def derive() -> tuple[Chain, ...]:
+    """Derive it directly, and again from the variance of the raw score."""
+    products = "products of different components have mean 0, squares have mean 1"
+    direct = Chain(
+        Var(scaled),
+        Line(E(scaled**2) - E(scaled) ** 2, "definition", algebra),
+        Line(1, products, moments(STANDARD)),
     )
-    outside = Route.of("The factor first", Var(scaled), *steps)
-    return Derivation.of(variance_route(scaled, STANDARD), outside)
+    raw = Chain(
+        Var(score), Line(d, products, moments(STANDARD)), name="raw", title="The variance of the raw score"
+    )
+    outside = Chain(
+        Var(scaled),
+        Line(Var(score) / d, "a factor enters the variance squared", algebra),
+        Line(1, "the variance of the raw score is the dimension", earlier(raw)),
+        name="factor-first",
+        title="Again, with the factor first",
+    )
+    return direct, raw, outside
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
-    result = derivation.result
-    cells = [score_cell(n, NORMAL, NORMAL, tolerance, scale=1 / sqrt(d)) for n in DIMENSIONS]
-    points = variances(cells, LABEL, result)
-    level = fitting.Coefficient("level", "level", "line", "constant", result.subs(d, 0), EVEN)
-    rise = fitting.no_slope(result, DIMENSIONS[-1])
-    lines = fits(points, level, rise, fitting.exponent(result), fitting.misfit("line"))
-    raw = score_cell(64, NORMAL, NORMAL, tolerance, scale=1, prefix="unscaled-")
-    unscaled = Quantity("unscaled", r"$\operatorname{Var}(q\cdot k)$", raw.cell, raw.variance, prediction(1))
-    controls = (
-        biased(fitting.in_dimension(points, 64), tolerance),
-        Control("the variance is {value} even without scaling", unscaled, truth=64.0),
-        *wrong_fits(lines, tolerance),
-    )
-    return Experiment((*points, *lines), controls)
-
-
-def facts(derivation: Derivation) -> Fact:
-    """Return the variance of a scaled score."""
-    return fact("scaled-variance", r"variance of $q\cdot k/\sqrt{d_k}$", derivation.result)
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the scaled variances beside the raw ones and those over d."""
-    return figure(
+    for size in DIMENSIONS:
+        yield Check(f"variance-d{size}", derived.start, {d: size}, equals=derived.end)
+    yield Fit("variance-d*", over=d, law=derived.end)
+    yield Wrong("unscaled", Var(score), {d: 64}, equals=1, says="it is {value} even without scaling")
+    yield fact("scaled-variance", f"variance of ${latex(scaled)}$", derived.end)
+    yield Plot(
         "three-scales",
-        "Only the square root keeps the variance level",
-        "Divided by the square root of d, the measured variance of the score stays at {theorem:result} "
-        "from {variance-d1:d_k} to {variance-d1024:d_k} dimensions; unscaled it would grow like d, and "
-        "divided by d shrink like the inverse of d.",
-        "variance of the scaled score",
-        line("over {root_d}", derivation.result),
-        line("unscaled", d, "control"),
-        line("over {d_k}", 1 / d, "control"),
-        measured(findings.matching("variance-d*")),
+        "variance-d*",
+        over=d,
+        title="Only the square root keeps the variance level",
+        alt="Divided by the square root of d, the measured variance of the score stays at {main:end} from "
+        "{variance-d1:d_k} to {variance-d1024:d_k} dimensions; unscaled it would grow like d, and divided by "
+        "d shrink like the inverse of d.",
+        y="variance of the scaled score",
+        curves={"over {root_d}": derived.end},
+        wrong={"unscaled": d, "over {d_k}": 1 / d},
     )
 
 
 CLAIM = Claim(
-    title="Dividing by the root of the dimension makes the variance one",
-    statement="For independent components with mean zero and unit variance, {theorem} for every {d_k}.",
+    title="Dividing by the root of the dimension makes the variance 1",
+    statement="For independent components with mean 0 and variance 1, {main} for every {d_k}.",
     meaning="The scale makes scores comparable across dimensions: a head of {variance-d1024:d_k} dimensions "
-    "then gives softmax scores spread like those of one dimension. It fixes the spread under the stated "
+    "then gives softmax scores spread like those of a single dimension. It fixes the spread under the stated "
     "assumptions; trained queries and keys need not keep to them.",
-    assumptions=STANDARD_COMPONENTS,
     references=VASWANI,
 )

@@ -1,65 +1,61 @@
 """±1/√d_k are the only factors that make the variance 1."""
 
-from sympy import Eq, Expr, S, root, sqrt
+from sympy import Eq, Rational, Symbol, root, solve, sqrt
 
-from verify.former import (
-    NORMAL, STANDARD, Claim, Control, Derivation, Experiment, Ordered, Quantity, Route, Step, Var, d,
-    prediction, scaled, score, score_cell, variance_route,
-)  # fmt: skip
-from verify.former.rules import Equivalent
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Items, Line, Var, Wrong, algebra, d
+from verify.spec import earlier, equivalent, moments, score
 
-c = Ordered("c", "b", real=True)
+c = Symbol("c", real=True)
 DIMENSIONS = (4, 64, 512)
-LABEL = r"$\operatorname{Var}(c\,q\cdot k)$"
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, Chain]:
     """Solve c²·d = 1 for the factor."""
-    variance = variance_route(c * score, STANDARD)
-    equation = Eq(variance.end, S.One, evaluate=False)
-    solved = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), S.Zero, evaluate=False)
-    route = Route.of(
-        "Solving for the factor",
-        Eq(Var(c * score), S.One, evaluate=False),
-        Step(equation, "Variance of the multiple", Equivalent(sides=variance.proved())),
-        Step(solved, "Both roots; a product is 0 where a factor is", Equivalent(d)),
+    multiple = Chain(
+        Var(c * score),
+        Line(c**2 * Var(score), "a factor enters the variance squared", algebra),
+        Line(c**2 * d, "the variance of the raw score is the dimension", moments(STANDARD)),
+        name="multiple",
+        title="The variance of a multiple",
     )
-    return Derivation.of(route)
+    roots = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False)
+    solved = Chain(
+        Eq(Var(c * score), 1, evaluate=False),
+        Line(Eq(c**2 * d, 1, evaluate=False), "the variance of the multiple", earlier(multiple), "⇔"),
+        Line(
+            roots,
+            "divided by the dimension and factored; a product is 0 where a factor is",
+            equivalent(),
+            "⇔",
+        ),
+    )
+    return multiple, solved
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure both roots in three dimensions, and other factors that must fail."""
-
-    def of_one(name: str, n: int, factor: Expr, prefix: str) -> Quantity:
-        cell = score_cell(n, NORMAL, NORMAL, tolerance, scale=factor, prefix=prefix)
-        return Quantity(name, LABEL, cell.cell, cell.variance, prediction(1))
-
-    solutions = (c - factor for factor in derivation.result.lhs.args)
-    minus, plus = sorted(solutions, key=lambda one: float(one.subs(d, 1)))
-    checks = tuple(
-        of_one(f"{sign}-d{n}", n, factor, f"{sign}-")
-        for sign, factor in (("minus", minus), ("plus", plus))
-        for n in DIMENSIONS
-    )
-    others = (
+    multiple = derived["multiple"]
+    for sign, factor in zip(("minus", "plus"), solve(derived.end, c), strict=True):
+        for size in DIMENSIONS:
+            at = {c: factor.subs(d, size), d: size}
+            yield Check(f"{sign}-d{size}", multiple.start, at, equals=multiple.end)
+    larger = 1 + 2 * Rational(str(tolerance))
+    for name, factor, says in (
         ("fourth-root", 1 / root(d, 4), "the fourth root does as well"),
-        ("three-quarters", 1 / (sqrt(d) * root(d, 4)), "the third power of the fourth root does as well"),
+        ("three-quarters", d ** -Rational(3, 4), "the third power of the fourth root does as well"),
         ("dimension", 1 / d, "the dimension itself does as well"),
         ("multiplied", sqrt(d), "multiplying by the root in place of dividing does as well"),
-        ("nearly", (1 + 2 * tolerance) / sqrt(d), "a factor larger by twice the tolerance does as well"),
-    )
-    controls = tuple(
-        Control(what, of_one(name, 64, factor, f"{name}-"), truth=scaled(factor, 64) ** 2 * 64)
-        for name, factor, what in others
-    )
-    return Experiment(checks, controls)
+        ("nearly", larger / sqrt(d), "a factor larger by twice the tolerance does as well"),
+    ):
+        yield Wrong(name, multiple.start, {c: factor.subs(d, 64), d: 64}, equals=1, says=says)
 
 
 CLAIM = Claim(
-    title="No other factor keeps the variance at one",
-    statement="For independent components with mean zero and unit variance, {theorem}: {c} is one "
-    "over {root_d}, with either sign, and no other factor.",
-    meaning="The scale of one over {root_d} is not one choice among several: under these assumptions it is "
-    "the only positive one that gives unit variance. (Whether that is the best target is another matter.)",
+    title="No other factor keeps the variance at 1",
+    statement="For independent components with mean 0 and variance 1, {main}: {c} is 1 over {root_d}, with "
+    "either sign, and no other factor.",
+    meaning="The scale of 1 over {root_d} is not one choice among several: under these assumptions it is the "
+    "only positive one that gives variance 1. (Whether that is the best target is another matter.) In each "
+    "dimension both signs are measured on the same scores.",
     symbols={"c": c},
 )

@@ -1,59 +1,65 @@
 """Var(cX) = c² Var(X)."""
 
-from sympy import Rational, S, Symbol
+from sympy import Rational, Symbol
 
-from verify.former import (
-    EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Claim, Derivation, Experiment, Ordered,
-    Population, Quantity, Route, Step, Var, biased, d, latex, prediction, score_cell, unfold, wrong,
-)  # fmt: skip
-from verify.former.rules import Evaluation, Identity, by_component
+from verify.spec import EXPONENTIAL, GENERAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Chain, Check, Claim
+from verify.spec import Derivation, E, Family, Items, Line, Var, Wrong, algebra, d, earlier, j, k, moments
+from verify.spec import mu_k, mu_q, n, q, score, sigma_k, sigma_q
 
-X = Symbol("X", real=True)
-c = Ordered("c", "b", real=True)
-mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
-ANY = Population({X: (S.One, mu, mu**2 + sigma**2)}, d)
-D = 4
-LABEL = r"$\operatorname{Var}(cX)$"
+c = Symbol("c", real=True)
+X = Family("X", n)[j]
 CASES = (
-    ("normal", NORMAL, S(3), S(4)),
-    ("laplace", LAPLACE, -Rational(1, 2), S(4)),
-    ("rademacher", RADEMACHER, Rational(1, 8), S(4)),
-    ("exponential", EXPONENTIAL, S(2), S(4)),
-    ("uniform", UNIT_INTERVAL, -S(3), Rational(7, 36)),
+    ("normal", NORMAL, 3),
+    ("laplace", LAPLACE, -Rational(1, 2)),
+    ("rademacher", RADEMACHER, Rational(1, 8)),
+    ("exponential", EXPONENTIAL, 2),
+    ("uniform", UNIT_INTERVAL, -3),
 )
-"""A law, a constant, and the variance of X, the score of that law in four dimensions, written out."""
 
 
-def derive() -> Derivation:
-    """Derive the rule for any variable with a finite variance."""
-    check = Evaluation(ANY)
-    unfolded = unfold(Var(c * X))
-    steps = (
-        Step(unfolded, "Definition of the variance", check),
-        Step(by_component(unfolded, ANY), "The constant leaves the expectation: linearity", check),
-        Step(c**2 * unfold(Var(X)), "Collecting the constant", Identity()),
-        Step(c**2 * Var(X), "Definition of the variance, read backwards", check),
+def derive() -> tuple[Chain, Chain]:
+    """Derive the rule for any variable, and what it says of a score."""
+    rule = Chain(
+        Var(c * X),
+        Line(E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra),
+        Line(c**2 * E(X**2) - c**2 * E(X) ** 2, "a constant leaves the mean", algebra),
+        Line(c**2 * Var(X), "definition, read backwards", algebra),
     )
-    return Derivation.of(Route.of("From the definition", Var(c * X), *steps))
+    of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
+    of_score = Chain(
+        Var(c * score),
+        Line(c**2 * Var(score), "the rule", earlier(rule, {X: score})),
+        Line(c**2 * d * of_product, "products of different components are independent", moments(GENERAL)),
+        name="score",
+        title="Of a score",
+    )
+    return rule, of_score
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure Var(cX) where X is a score in four dimensions, for five laws and constants."""
-    checks = []
-    for name, law, constant, of_x in CASES:
-        expected = prediction(derivation.result.subs(Var(X), of_x).subs(c, constant))
-        cell = score_cell(D, law, law, tolerance, scale=constant, prefix=f"{name}-")
-        label = f"{LABEL}, $c = {latex(constant)}$"
-        checks.append(Quantity(f"{name}-multiple", label, cell.cell, cell.variance, expected))
-    _, _, constant, of_x = CASES[0]
-    once = "the constant enters once: the variance is {once}"
-    controls = wrong(checks[0], "linear", once, constant * of_x), biased(checks[0], tolerance)
-    return Experiment(tuple(checks), controls)
+def experiment(derived: Derivation) -> Items:
+    """Measure the variance of multiples of a score in four dimensions, for five laws and constants."""
+    of_score = derived["score"]
+    for name, law, constant in CASES:
+        yield Check(
+            f"{name}-multiple",
+            of_score.start,
+            {c: constant, d: 4},
+            equals=of_score.end,
+            laws={q: law, k: law},
+            control="biased-prediction" if law == NORMAL else "",
+        )
+    yield Wrong(
+        "linear",
+        of_score.start,
+        {c: 3, d: 4},
+        equals=of_score.end / c,
+        says="the constant enters once: the variance is {once}",
+    )
 
 
 CLAIM = Claim(
     title="A factor enters the variance squared",
-    statement="For any variable with a finite variance and any constant, {theorem}.",
+    statement="For any variable with a finite variance and any constant, {main}.",
     meaning="To divide a variance by {d_k}, divide the variable by its square root. This one rule is why the "
     "scale of attention is a root, and it holds for every law, not only for the normal one.",
     symbols={"once": c * Var(X)},

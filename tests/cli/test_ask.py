@@ -1,0 +1,116 @@
+"""``sdpa-verify ask``: an answer on the terminal, a report on request, and one line for each mistake."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.tool import Ended, begin, finish
+
+Tool = Callable[..., Ended]
+FEW = ("--dimensions", "4,16", "--tolerance", "0.05", "--workers", "1")
+
+
+def test_answer_has_formula_chain_table_and_fit(tool: Tool) -> None:
+    """The usual question is answered with its formula, the lines that derive it, a table and a fit."""
+    ended = tool("ask", "Var(q·k)", *FEW)
+    assert ended.status == 0
+    assert ended.err == ""
+    lines = ended.out.splitlines()
+    assert lines[0] == "Var(q·k) for normal components"
+    assert "Derived for every d_k: Var(q·k) = d_k" in lines
+    assert "  = E[(q·k)²] − E[q·k]²" in lines
+    assert [line.split()[:2] for line in lines if line.endswith("✓ confirmed")] == [
+        ["4", "4"],
+        ["16", "16"],
+        ["slope", "1"],
+        ["intercept", "0"],
+        ["exponent", "1"],
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_wrong_formula_ends_with_1_and_measured_only_with_3(tool: Tool) -> None:
+    """The exit status says what became of the question."""
+    wrong = tool("ask", "Var(q·k)", "--against", "2 d_k", *FEW)
+    assert wrong.status == 1
+    assert "✗ refuted" in wrong.out
+    measured = tool("ask", "E(|q·k|)", *FEW)
+    assert measured.status == 3
+    assert "Nothing is derived" in measured.out
+    assert "Measured only." in measured.out
+
+
+MISTAKES = [
+    (["Var(q·k)", "--law", "gauss"], "--law gauss: no such law; there are normal, uniform,"),
+    (["Var(q·k)", "--query-law", "laplac"], "--query-law laplac: no such law; did you mean 'laplace'?"),
+    (["kurtosis(q·k)", "--law", "t(3)"], "t(3) components have no moment of order 3"),
+    (["Var(q·k)", "--dimensions", "0"], "--dimensions 0: give whole numbers from 1 to 10,000,000"),
+    (["Var(q·k)", "--dimensions", "4;16"], "--dimensions 4;16: give whole numbers with commas"),
+    (["Var(q·k)", "--dimensions", ""], "give whole numbers with commas"),
+    (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers with commas"),
+    (["Var(q·k)", "--keys", "4"], "--keys: nothing in Var(q·k) depends on how many keys there are"),
+    (["E(H)", "--dimensions", "9999999", "--keys", "9999999"], "GiB of memory; give smaller --dimensions"),
+    (["Var(q·k)", "--tolerance", "2"], "--tolerance 2: must lie between 0 and 1"),
+    (["Var(q·k)", "--workers", "0"], "--workers 0: at least one is needed"),
+    (["Var(q·k)", "--out", "/dev/null"], "/dev/null"),
+    (["E(exp(q·k))", "--dimensions", "4096"], "what is averaged is not finite in some draw, at d_k = 4096"),
+    ([], "Missing argument 'QUESTION'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "problem"), MISTAKES)
+def test_mistakes_are_a_line_and_status_2(tool: Tool, arguments: list[str], problem: str) -> None:
+    """What cannot be asked is said in one line, with how to correct it, before an answer is printed."""
+    ended = tool("ask", *arguments)
+    assert ended.status == 2
+    assert problem in ended.complaint
+    assert ended.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem", "marked"),
+    [
+        (["Vra(q·k)"], "no function 'Vra'; did you mean 'Var'?", ["  Vra(q·k)", "  ^"]),
+        (["2·Var(q·k"], "this bracket is not closed", ["  2·Var(q·k", "       ^"]),
+        (["q·k + 1"], "q·k is random, and stands outside a mean", ["  q·k + 1", "  ^"]),
+        (["d_k"], "nothing is averaged: write E(…) or Var(…)", ["  d_k", "  ^"]),
+        (["Var(q·k)", "--against", "2*x"], "a formula has d_k and n only, not x", ["  2*x", "    ^"]),
+        (["__import__('os').system('true')"], "_ means nothing here", None),
+    ],
+)
+def test_unreadable_expressions_are_marked(
+    tool: Tool, arguments: list[str], problem: str, marked: list[str] | None
+) -> None:
+    """An expression that cannot be read is shown with a mark below the place."""
+    ended = tool("ask", *arguments)
+    assert ended.status == 2
+    line, *shown = ended.err.splitlines()
+    assert line.startswith(f"sdpa-verify: {problem}")
+    assert len(shown) == 2
+    assert marked in (None, shown)
+
+
+def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) -> None:
+    """A folder with results of other claims is refused before anything is drawn."""
+    (tmp_path / "results.json").write_text(
+        '{"claims": [{"id": "mine", "chapter": "user"}]}', encoding="utf-8"
+    )
+    ended = tool("ask", "Var(q·k)", "--out", tmp_path, *FEW)
+    assert ended.status == 2
+    assert "has results of mine" in ended.complaint
+
+
+@pytest.mark.slow
+def test_answer_is_written_as_an_ordinary_report(tmp_path: Path) -> None:
+    """With --out there are page, PDF and results, also of what is only measured."""
+    for question in ("Var(q·k)", "E(max(p_scaled))"):
+        ended = finish(begin("ask", question, "--out", tmp_path, *FEW))
+        assert ended.status in (0, 3), ended.err
+        results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+        (claim,) = results["claims"]
+        assert claim["id"] == "question"
+        assert claim["verdict"] == "confirmed"
+        assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+        assert "question" in (tmp_path / "report.html").read_text(encoding="utf-8")

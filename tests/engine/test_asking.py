@@ -1,0 +1,300 @@
+"""Questions: what is derived for them, what is measured, and what becomes of mistakes."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sympy import Rational, sqrt
+
+import verify
+from verify import ClaimRecord
+from verify.engine.answers import Answer
+from verify.engine.asking import ask
+from verify.engine.laws import LAWS, assumed, called, law_named, moment_values
+from verify.engine.questions import deduce, multiple, question
+from verify.errors import SettingsError, VerifyError
+from verify.evidence import Proof, Verdict
+from verify.symbolic.grammar import QuestionError, parse
+from verify.symbolic.notation import plain
+from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, d, mu_q, n, sigma_k
+
+SMALL = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
+"""Where the number of draws does not matter."""
+
+
+@pytest.fixture(scope="module")
+def variance() -> Answer:
+    """The answer to the usual question."""
+    return ask("Var(q·k)", **SMALL)
+
+
+@pytest.fixture(scope="module")
+def largest() -> Answer:
+    """The answer to a question of which nothing is derived."""
+    return ask("E(max(p))", keys=(4,), **SMALL)
+
+
+def test_usual_question_is_answered_by_its_claim(variance: Answer) -> None:
+    """The variance of a score is that of the catalogue's claim, and is confirmed at every dimension."""
+    assert variance.claim == "score-variance"
+    assert variance.formula == d
+    assert variance.verdict is Verdict.CONFIRMED
+    assert [row.verdict for row in variance.rows] == [Verdict.CONFIRMED] * 2
+    assert [float(row.predicted or 0) for row in variance.rows] == [4, 16]
+    assert variance.exit_status == 0
+
+
+def test_fit_has_the_coefficients_of_the_formula(variance: Answer) -> None:
+    """Slope, intercept and exponent are measured with intervals around those of the formula, and judged."""
+    fits = {row.at["fit"]: row for row in variance.fits}
+    assert {name: row.predicted for name, row in fits.items()} == {"slope": 1, "intercept": 0, "exponent": 1}
+    for row in fits.values():
+        low, high = row.interval
+        assert low <= float(row.predicted or 0) <= high
+        assert row.verdict is Verdict.CONFIRMED
+
+
+def test_answer_is_text_of_eighty_columns(variance: Answer, largest: Answer) -> None:
+    """Printed, an answer has the formula, the lines of the chain and a table, in 80 columns."""
+    text = str(variance)
+    assert "Derived for every d_k: Var(q·k) = d_k" in text
+    assert "  = E[(q·k)²] − E[q·k]²" in text
+    assert "By the claim score-variance" in text
+    assert max(map(len, text.splitlines() + str(largest).splitlines())) <= 80
+    assert "Nothing is derived" in str(largest)
+
+
+def test_answer_shows_itself_in_a_notebook(variance: Answer, largest: Answer) -> None:
+    """A notebook gets formulas and tables, a frame the columns, and a figure the points on their curve."""
+    page = variance._repr_html_()
+    assert page.count("<table>") == 2
+    assert r"$\operatorname{Var}(q\cdot k) = d_k$" in page
+    frame = variance.to_frame()
+    assert frame["d_k"] == [4, 16]
+    assert frame["verdict"] == ["confirmed", "confirmed"]
+    assert largest.to_frame()["predicted"] == [None, None]
+    axes = variance.plot()
+    assert axes.get_legend_handles_labels()[1] == ["measured", "$d_k$"]
+    assert largest.plot(axes) is axes
+
+
+def test_record_is_that_of_an_ordinary_run(variance: Answer) -> None:
+    """Behind an answer is the record of a run, with derivation, controls and a figure."""
+    (claim,) = variance.record.claims
+    assert isinstance(claim, ClaimRecord)
+    assert claim.derivation.status is Proof.DERIVED
+    assert {check.origin for check in claim.checks if check.method == "monte-carlo"} == {"derived"}
+    assert {control.verdict for control in claim.controls} == {Verdict.REFUTED}
+    assert len(claim.series) == 1
+
+
+def test_measured_only_is_not_judged(largest: Answer) -> None:
+    """Where nothing is derived there is an estimate to the tolerance, no verdict, and status 3."""
+    assert largest.formula is None
+    assert largest.verdict is None
+    assert largest.exit_status == 3
+    for row in largest.rows:
+        low, high = row.interval
+        assert high - low <= 2.5 * 0.05 * row.estimate
+        assert row.predicted is None
+
+
+def test_measured_only_is_measured_again_for_a_report(largest: Answer) -> None:
+    """The record of what is only measured compares a second sample with the first."""
+    (claim,) = largest.record.claims
+    assert claim.derivation.status is Proof.MEASURED
+    assert claim.verdict is Verdict.CONFIRMED
+    for check, row in zip(claim.checks, largest.rows, strict=True):
+        assert check.prediction == row.estimate
+        assert check.estimate != row.estimate
+
+
+NUMPY = {
+    "E(|q·k|)": lambda of: np.abs(of["scores"]).mean(),
+    "P(q·k > 3)": lambda of: (of["scores"] > 3).mean(),
+    "median(|q·k|)": lambda of: np.median(np.abs(of["scores"])),
+    "E(sum(p^2))": lambda of: (of["weights"] ** 2).sum(axis=1).mean(),
+    "E(H)": lambda of: -(of["weights"] * np.log(of["weights"])).sum(axis=1).mean(),
+    "E(max(p))": lambda of: of["weights"].max(axis=1).mean(),
+    "E(log(sum(exp(q·k))))": lambda of: np.log(np.exp(of["scores"]).sum(axis=1)).mean(),
+}
+
+
+@pytest.mark.parametrize("text", NUMPY)
+def test_measured_values_are_those_of_plain_numpy(text: str) -> None:
+    """What is only measured is what ten lines of NumPy give."""
+    answer = ask(text, dimensions=(4,), tolerance=0.02, workers=1)
+    generator = np.random.default_rng(5)
+    queries = generator.standard_normal((40000, 1, 4))
+    keys = generator.standard_normal((40000, 16, 4))
+    scores = (queries * keys).sum(axis=2)
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    (row,) = answer.rows
+    assert row.estimate == pytest.approx(NUMPY[text]({"scores": scores, "weights": weights}), rel=0.03)
+
+
+def test_several_numbers_of_keys_have_fits_of_their_own() -> None:
+    """With several numbers of keys there is a row for each pair, and a fit over d_k for each of them."""
+    answer = ask("E(sum((q·k)^2))", keys=(2, 8), **SMALL)
+    assert answer.formula == d * n
+    assert [(row.at["d_k"], row.at["n"]) for row in answer.rows] == [(4, 2), (16, 2), (4, 8), (16, 8)]
+    slopes = {row.at["fit"]: row for row in answer.fits if "slope" in row.at["fit"]}
+    assert {name: row.predicted for name, row in slopes.items()} == {"n2-slope": 2, "n8-slope": 8}
+    assert answer.verdict is Verdict.CONFIRMED
+
+
+def test_over_keys_where_there_is_one_dimension() -> None:
+    """With a single dimension the fit is over the number of keys."""
+    answer = ask("E(sum((q·k)^2))", keys=(2, 8), dimensions=(4,), tolerance=0.05, workers=1)
+    (slope, *_) = answer.fits
+    assert slope.predicted == 4
+    assert answer.plot().get_xlabel().startswith("keys")
+
+
+def test_what_vanishes_is_confirmed_within_a_deviation() -> None:
+    """A mean of 0 is confirmed, with a tolerance of the standard deviation instead of itself."""
+    answer = ask("E(q·k)", **SMALL)
+    assert answer.formula == 0
+    assert answer.verdict is Verdict.CONFIRMED
+    assert not answer.fits
+
+
+def test_formula_of_the_asker_is_decided() -> None:
+    """A wrong formula is refuted though another is derived; a right one for the underived is confirmed."""
+    wrong = ask("Var(q·k)", against="d_k^2/4", **SMALL)
+    assert wrong.formula == d
+    assert wrong.verdict is Verdict.REFUTED
+    assert [row.verdict for row in wrong.rows] == [Verdict.CONFIRMED, Verdict.REFUTED]
+    assert wrong.exit_status == 1
+    assert "Your formula: Var(q·k) = d_k²/4" in str(wrong)
+    right = ask("P(q·k > 0)", against="1/2", **SMALL)
+    assert right.verdict is Verdict.CONFIRMED
+    assert right.formula is None
+
+
+def test_results_do_not_depend_on_workers() -> None:
+    """One processor gives what two give, to the last digit."""
+    answers = [ask("E(|q·k|)", dimensions=(4,), tolerance=0.05, workers=count) for count in (1, 2)]
+    assert answers[0].rows == answers[1].rows
+    assert ask("E(|q·k|)", dimensions=(4,), tolerance=0.05, seed=1, workers=1).rows != answers[0].rows
+
+
+DERIVED = [
+    ("Var(q·k)", "laplace", d),
+    ("Var(q·k)", "uniform(0, 1)", 7 * d / 144),
+    ("Var(q·k)", "exponential(1, 1)", 3 * d),
+    ("kurtosis(q·k)", "normal", 3 + 6 / d),
+    ("kurtosis(q·k)", "laplace", 3 + 33 / d),
+    ("kurtosis(q·k)", "rademacher", 3 - 2 / d),
+    ("skewness(q·k)", "exponential", 4 / sqrt(d)),
+    ("E((q·k)^6)", "normal", 15 * d * (d + 2) * (d + 4)),
+    ("Cov(q·k_j^2, q·k_l^2)", "normal", 2 * d),
+    ("sqrt(Var(q·k))", "normal", sqrt(d)),
+    ("E(|k|^2)", "t(9)", d),
+]
+
+
+@pytest.mark.parametrize(("text", "law", "formula"), DERIVED)
+def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: object) -> None:
+    """Moments give a formula for every dimension, from as few of them as it takes, and no line is refuted."""
+    deduction = deduce(question(text, law=law))
+    assert (deduction.formula - formula).simplify() == 0
+    assert deduction.derivation.problem == ""
+
+
+def test_multiple_of_a_claim_is_answered_by_it() -> None:
+    """The variance of c q·k, and 3 Var(q·k)/d, are multiples of the claim on Var(q·k), which is named."""
+    for text, formula in (("Var(d^(-1/3) q·k)", d ** Rational(1, 3)), ("3 Var(q·k)/d_k", 3)):
+        deduction = deduce(question(text))
+        assert deduction.claim is not None
+        assert deduction.claim.id == "score-variance"
+        assert deduction.formula == formula
+        assert deduction.derivation.problem == ""
+
+
+def test_claim_answers_only_under_its_laws() -> None:
+    """A claim on components of mean 0 and variance 1 does not answer for others."""
+    assert deduce(question("Var(q·k)", law="uniform(0, 1)")).claim is None
+    assert deduce(question("Var(q·k)", query_law="laplace")).claim is not None
+    mixed = deduce(question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher"))
+    assert mixed.formula == 4 * d
+
+
+def test_multiples_are_of_the_same_means() -> None:
+    """Only a factor in which nothing is random makes a multiple."""
+    assert multiple(parse("Var(2 q·k)"), parse("Var(q·k)")) == 4
+    assert multiple(parse("Var(q·k)/d_k"), parse("Var(q·k)")) == 1 / d
+    assert multiple(parse("E(q·k^2)"), parse("Var(q·k)")) is None
+    assert multiple(parse("Var(q·k)^2"), parse("Var(q·k)")) is None
+
+
+@given(st.sampled_from([name for name in LAWS if name != "cauchy"]), st.sampled_from([2, 4, 8]))
+@settings(max_examples=20)
+def test_assumed_moments_are_those_that_are_drawn(name: str, order: int) -> None:
+    """What a derivation assumes of a law is what NumPy draws from it."""
+    law = law_named(name)
+    raw = assumed(law, order).raw
+    drawn = law.draw(np.random.default_rng(3), (200_000,))
+    assert len(raw) == order + 1
+    for power in (1, 2):
+        error = 6 * np.std(drawn**power) / math.sqrt(drawn.size)
+        assert abs(np.mean(drawn**power) - float(raw[power])) <= error
+
+
+def test_laws_are_read_as_they_are_called() -> None:
+    """Every law is read by the name that it is printed with."""
+    for name in (*LAWS, "laplace(1, 3)", "uniform(-1, 1/2)", "t(5)", "exponential(1, 1)", "normal(0.5, 2)"):
+        assert law_named(called(law_named(name))) == law_named(name)
+    assert assumed(law_named("laplace"), 2) is UNIT
+    assert assumed(law_named("normal"), 16) is NORMAL_LAW
+    values = moment_values(law_named("uniform(0, 1)"), law_named("normal(0, 2)"))
+    assert (values[mu_q], values[sigma_k]) == (Rational(1, 2), 2)
+
+
+BAD = [
+    ({"text": "Var(q·k)", "law": "gauss"}, "law='gauss'|no such law"),
+    ({"text": "Var(q·k)", "law": "normel"}, "did you mean 'normal'"),
+    ({"text": "Var(q·k)", "law": "t(2)"}, "degrees of freedom, from 3 on"),
+    ({"text": "Var(q·k)", "law": "t"}, "degrees of freedom, from 3 on"),
+    ({"text": "Var(q·k)", "law": "normal(0, x)"}, "x is no number"),
+    ({"text": "Var(q·k)", "law": "normal(0, 0)"}, "deviation is not above 0"),
+    ({"text": "Var(q·k)", "law": "uniform(1, 0)"}, "ends are in the wrong order"),
+    ({"text": "Var(q·k)", "law": "laplace(1)"}, "mean and deviation"),
+    ({"text": "kurtosis(q·k)", "law": "t(4)"}, "have no moment of order 4"),
+    ({"text": "E(q·k)", "key_law": "cauchy"}, "have no moment of order 1"),
+    ({"text": "Var(q·k)", "dimensions": (4, 0)}, "whole numbers from 1"),
+    ({"text": "Var(q·k)", "dimensions": ()}, "at least one number"),
+    ({"text": "Var(q·k)", "dimensions": tuple(range(1, 99))}, "more than 64 combinations"),
+    ({"text": "Var(q·k)", "keys": (4,)}, "depends on how many keys"),
+    ({"text": "E(max(p))", "dimensions": (10**7,), "keys": (10**7,)}, "GiB of memory"),
+    ({"text": "Var(q·k)", "against": "x*d"}, "a formula has d_k and n only, not x"),
+    ({"text": "Var(q·k)", "tolerance": 2.0}, "between 0 and 1"),
+    ({"text": "q·k"}, "stands outside a mean"),
+    ({"text": "E(exp(q·k))", "dimensions": (4096,)}, "not finite in some draw"),
+    ({"text": "E(sqrt(q·k))", "against": "d_k", "dimensions": (4,)}, "not finite in some draw"),
+]
+
+
+@pytest.mark.parametrize(("given_", "problem"), BAD)
+def test_mistakes_are_said_in_a_line(given_: dict[str, object], problem: str) -> None:
+    """What cannot be asked is refused before anything is drawn, in one line that says how to correct it."""
+    with warnings.catch_warnings(), pytest.raises(VerifyError, match=problem) as caught:
+        ask(**given_)  # type: ignore[arg-type]
+    line, *marked = str(caught.value).split("\n")
+    assert bool(marked) is isinstance(caught.value, QuestionError)
+    assert line
+
+
+def test_messages_name_arguments_in_python() -> None:
+    """In Python a message names the argument, not the option of the command line."""
+    with pytest.raises(SettingsError, match=r"^query_law=gauss"):
+        verify.ask("Var(q·k)", query_law="gauss")
+
+
+def test_printed_question_names_what_it_was_asked_as() -> None:
+    """A long expression is called by what the asker wrote."""
+    deduction = deduce(question("kurtosis(q·k)"))
+    assert plain(deduction.formula) == "3 + 6/d_k"

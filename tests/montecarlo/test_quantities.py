@@ -1,0 +1,378 @@
+"""Quantities measured: against exact values, against the former results, and with derived block variances."""
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tests.montecarlo.samples import draw
+from verify.errors import ClaimError
+from verify.montecarlo.blocks import Cell, Outputs, Sample
+from verify.montecarlo.compiling import Column
+from verify.montecarlo.devices import find_device, moved
+from verify.montecarlo.distributions import (
+    CAUCHY, LAPLACE, NORMAL, RADEMACHER, STANDARD_DISTRIBUTIONS, UNIFORM, UNIT_INTERVAL, Array,
+)  # fmt: skip
+from verify.montecarlo.estimands import Estimand, Goal, Measured, complex_step
+from verify.montecarlo.experiment import Experiment, Prediction, Quantity
+from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
+from verify.symbolic.calculus import expected
+from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS, Cov, Dot, E, Entropy, Family, Indicator, Largest, Quantile, Softmax, Var, a, b, d, i,
+    j, k, l, m, n, over_keys, q, s, score, score_of, sigma, squares,
+)  # fmt: skip
+
+LEVEL = 1e-9
+"""How often an interval may miss by chance."""
+
+NORMAL_SCORES = {q: NORMAL, k: NORMAL}
+UNIT_SCORES = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
+x = Family("x", m, d)
+SCALED = score / sp.sqrt(d)
+RAW = s[a, j]
+HALF = sp.Rational(1, 2)
+ORACLE = json.loads((Path(__file__).parents[1] / "frozen" / "oracle.json").read_text(encoding="utf-8"))[
+    "claims"
+]
+
+
+def sampled(cell: Cell, blocks: int) -> Sample:
+    """Return a sample of at least so many blocks."""
+    return draw(cell, "quantities", 1, blocks, None, map).sample(cell)
+
+
+def measured(quantity: Any, laws: Any, at: Any, blocks: int = 600, **more: Any) -> Measured:
+    """Return what a quantity comes to in a few blocks."""
+    cell, estimands = measurement("cell", {"it": quantity}, laws, at, tolerance=0.01, **more)
+    return estimands["it"].measure(sampled(cell, blocks), LEVEL)
+
+
+KURTOSIS = E(score**4) / Var(score) ** 2
+PAIRS = E(Dot(x, a, x, b) ** 2) - E(
+    (sp.Sum(sp.Sum(x[a, i], (a, 1, m)) ** 2 - sp.Sum(x[a, i] ** 2, (a, 1, m)), (i, 1, d)) / (m * (m - 1)))
+    ** 2
+)
+LOSS = sp.log(n) - E(Entropy(SCALED, j))
+POINT = Quantile(score, sp.Rational(95, 100)) - E(score)
+TOP = E(Largest(Softmax(score, j), j))
+MANY = E(Largest(Softmax(SCALED, j), j))
+SMALLER = 1 - E(Largest(Softmax(sigma * RAW, j), j))
+FORMER: list[tuple[str, Any, Any, Any]] = [
+    ("score-variance/variance-d1", Var(score), NORMAL_SCORES, {d: 1}),
+    ("score-variance/variance-d64", Var(score), NORMAL_SCORES, {d: 64}),
+    ("score-variance/variance-d1024", Var(score), NORMAL_SCORES, {d: 1024}),
+    ("score-variance-any-law/uniform-kurtosis", KURTOSIS, {q: UNIFORM, k: UNIFORM}, {d: 8}),
+    ("score-variance-any-law/rademacher-kurtosis", KURTOSIS, {q: RADEMACHER, k: RADEMACHER}, {d: 8}),
+    ("softmax-saturation/raw-two-keys-d64", TOP, NORMAL_SCORES, {d: 64, n: 2}),
+    ("softmax-saturation/scaled-many-keys-d64", MANY, NORMAL_SCORES, {d: 64, n: 16}),
+    ("softmax-saturation/bound-sigma-4", SMALLER, {s: NORMAL}, {n: 2, sigma: 4}),
+    ("attention-entropy/value-n64-d64", LOSS, NORMAL_SCORES, {d: 64, n: 64}),
+    ("attention-concentration/bound-n16-s4", 1 - E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 4}),
+    ("attention-concentration/raw-n256-d64", E(squares(score)), NORMAL_SCORES, {d: 64, n: 256}),
+    ("effective-keys/squares-n64", n * E(squares(RAW)), {s: NORMAL}, {n: 64}),
+    ("score-spread/normal-point-d2", POINT, NORMAL_SCORES, {d: 2}),
+    ("score-spread/uniform-point-d1000", POINT, UNIT_SCORES, {d: 1000}),
+    ("pairwise-estimator/expected-d8", PAIRS, {x: UNIT_INTERVAL}, {d: 8, m: 100}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("check", "quantity", "laws", "at"), FORMER, ids=[check for check, *_ in FORMER])
+def test_quantities_agree_with_former_results(check: str, quantity: Any, laws: Any, at: Any) -> None:
+    """What the hand-written statistics of the former version measured, expressions measure."""
+    claim, name = check.split("/")
+    former = ORACLE[claim]["checks"][name]
+    now = measured(quantity, laws, at)
+    apart = abs(now.value - former["estimate"]) / math.hypot(now.error, former["standard_error"])
+    assert apart < -stats.norm.ppf(LEVEL / 2)
+
+
+EXACT: list[tuple[Any, Any]] = [
+    (Var(score), {d: 8}),
+    (E(score), {d: 8}),
+    (KURTOSIS, {d: 8}),
+    (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2) / Var(score**2), {d: 8}),
+    (Cov(score_of(a, j), score_of(a, l)), {d: 8}),
+    (E(over_keys(score**2)) / n, {d: 8, n: 4}),
+    (sp.sqrt(E(score_of(a, j) ** 2 * score_of(a, l) ** 2)), {d: 4}),
+]
+
+
+@pytest.mark.parametrize(("quantity", "at"), EXACT)
+def test_intervals_hold_what_is_derived(quantity: Any, at: Any) -> None:
+    """The value from the moment calculus lies in the interval, at a level that chance never misses."""
+    low, high = measured(quantity, NORMAL_SCORES, at).interval
+    value = float(expected(quantity, NORMAL_COMPONENTS).subs(at))
+    assert low <= value <= high
+    assert high - low < max(1, value)
+
+
+def enumerated(dimension: int, side: int, power: int) -> float:
+    """Return the exact variance of the mean of S^power over a block of scores of random signs."""
+    signs = np.array(list(itertools.product((-1, 1), repeat=side * dimension))).reshape(-1, side, dimension)
+    means = [((one @ signs.swapaxes(1, 2)) ** power).mean((1, 2)) for one in signs]
+    return float(np.var(means))
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+def test_a_derived_block_variance_is_that_of_all_blocks_of_signs(power: int) -> None:
+    """For mean powers of scores it equals the variance over every block there is."""
+    mean = sp.Symbol("mean")
+    signs = {q: RADEMACHER, k: RADEMACHER}
+    derived = block_variance(mean, {mean: score**power}, signs, {d: 3})
+    assert derived is not None
+    assert derived.of(3, 3) == pytest.approx(enumerated(3, 3, power), rel=1e-12, abs=1e-12)
+
+
+@given(
+    st.sampled_from([NORMAL, LAPLACE.moved(Fraction(1, 2), 3), UNIT_INTERVAL]),
+    st.sampled_from([UNIFORM, NORMAL.moved(-1, Fraction(1, 3))]),
+    st.integers(1, 12),
+    st.integers(1, 9),
+    st.integers(1, 9),
+)
+def test_a_derived_block_variance_of_a_mean_is_the_textbooks(
+    query: Any, key: Any, dimension: int, queries: int, keys: int
+) -> None:
+    """Of the mean score it is the law of total variance over queries and keys."""
+    mean = sp.Symbol("mean")
+    derived = block_variance(mean, {mean: score}, {q: query, k: key}, {d: dimension})
+    assert derived is not None
+    of_query, of_key = query.variance * key.mean**2, key.variance * query.mean**2
+    both = query.variance * key.variance
+    exact = dimension * (of_query / queries + of_key / keys + both / (queries * keys))
+    assert derived.of(queries, keys) == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_blocks_vary_as_derived() -> None:
+    """The standard error that is derived is the one that the blocks show, for a kurtosis too."""
+    for quantity in (Var(score), KURTOSIS, E(score**2) - 3 * E(score)):
+        estimate = measured(quantity, {q: NORMAL, k: UNIFORM}, {d: 6}, blocks=4000)
+        assert estimate.model_error == pytest.approx(estimate.error, rel=0.15)
+
+
+def test_without_moments_no_block_variance_is_derived() -> None:
+    """A law without an eighth moment leaves the kurtosis to its studentised interval."""
+    assert measured(E(sp.Abs(score)), NORMAL_SCORES, {d: 4}).model_error is None
+    cell, estimands = measurement("cell", {"it": E(score**2)}, {q: CAUCHY, k: NORMAL}, {d: 2}, tolerance=0.01)
+    assert getattr(estimands["it"], "block_variance", 0) is None
+    assert cell.sampler.coordinates > 0
+
+
+def test_gradients_are_those_of_complex_steps() -> None:
+    """SymPy's derivatives of a variance over a mean are the numerical ones."""
+    quantity = Var(score) / sp.exp(E(score))
+    _, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
+    estimand: Any = estimands["it"]
+    for mean, square in ((-3.0, 9.5), (0.0, 1.0), (0.5, 7.0)):
+        at = Outputs({str(score): mean, str(score**2): square})
+        numeric = complex_step(lambda x: (x[..., 1] - x[..., 0] ** 2) / np.exp(x[..., 0]), at.vector)
+        np.testing.assert_allclose(estimand.gradient(at), numeric, rtol=1e-9, atol=1e-12)
+        assert estimand.value(at) == pytest.approx((square - mean**2) / math.exp(mean))
+
+
+def test_quantities_of_a_setting_share_its_draws() -> None:
+    """One cell has an output for every mean that its quantities need, each once."""
+    quantities = {
+        "variance": Var(score),
+        "kurtosis": KURTOSIS,
+        "covariance": Cov(score_of(a, j) ** 2, score_of(b, j) ** 2),
+    }
+    cell, estimands = measurement("cell", quantities, NORMAL_SCORES, {d: 4}, tolerance=0.01)
+    assert len(cell.sampler.names) == 4
+    assert list(estimands) == list(quantities)
+
+
+SETTINGS: list[tuple[Any, Any, Any, Any]] = [
+    (Var(score), UNIT_SCORES, {d: 64}, {"d_k": 64, "query": "U(0,1)", "key": "U(0,1)", "block": "32×32"}),
+    (E(squares(score)), NORMAL_SCORES, {n: 16, d: 4},
+     {"d_k": 4, "query": "normal", "key": "normal", "n": 16, "block": "12 queries, 16 keys"}),
+    (E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 0.5},
+     {"n": 16, "sigma": 0.5, "scores": "independent normal", "rows": "each also with the other sign"}),
+    (E(x[a, 1]), {x: LAPLACE}, {d: 2, sp.Symbol("c"): 1 / sp.sqrt(2)},
+     {"d_k": 2, "x": "Laplace", "c": r"$\frac{\sqrt{2}}{2}$"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("quantity", "laws", "at", "settings"), SETTINGS)
+def test_a_cell_records_its_setting(quantity: Any, laws: Any, at: Any, settings: Mapping[str, Any]) -> None:
+    """Dimension, laws, other values and the block's shape, and what the author adds."""
+    cell, _ = measurement("cell", {"it": quantity}, laws, at, tolerance=0.01, settings=(("more", 1),))
+    recorded = dict(cell.settings)
+    assert recorded.pop("more") == 1
+    assert recorded.keys() == settings.keys()
+    assert {**recorded, "block": 0} == {**settings, "block": 0}
+    assert cell.settings == cell.sampler.settings
+
+
+def test_a_shape_may_differ_from_its_symbol() -> None:
+    """A size that is a value and the length of an axis are two things; no block variance is derived then."""
+    estimate = measured(E(score**2) / d, NORMAL_SCORES, {d: 1024}, shape={d: 16, m: 8, n: 8})
+    low, high = estimate.interval
+    assert low < 16 / 1024 < high
+    assert estimate.model_error is None
+
+
+def test_what_cancels_may_be_measured_in_double_precision() -> None:
+    """What the largest of sharp weights lacks is lost in single precision, not in double."""
+    lacking = 1 - Largest(Softmax(sigma * RAW, j), j)
+    rows = np.array([[[1.0, 0.0]]], np.float32)
+    samplers: list[Any] = [
+        measurement("cell", {"it": E(lacking**2)}, {s: NORMAL}, {n: 2, sigma: 25}, tolerance=0.1, precise=of)[
+            0
+        ]
+        for of in (False, True)
+    )
+    assert single.sampler.draws(np.random.default_rng(1), 1)["s"].dtype == np.float32
+    assert precise.sampler.draws(np.random.default_rng(1), 1)["s"].dtype == np.float64
+    run = precise.sampler.compiled.run
+    assert run({"s": rows}, np.random.default_rng(1))[0, 0] == 0
+    exact = math.exp(-50)
+    assert run({"s": rows.astype(float)}, np.random.default_rng(1))[0, 0] == pytest.approx(exact, rel=1e-4)
+
+
+def test_a_share_of_no_event_has_an_interval() -> None:
+    """That no event was seen does not mean that there are none."""
+    cell, estimands = measurement(
+        "cell", {"it": E(Indicator(score - 40))}, NORMAL_SCORES, {d: 2}, tolerance=0.01
+    )
+    sample = sampled(cell, 200)
+    share = estimands["it"].measure(sample, 1e-3)
+    assert share.value == 0
+    assert 0 < share.interval[1] < 0.1
+    assert share.reliable
+    goal = Goal(1e-3, 0.05, prediction=0.001, width=0.001)
+    needed = estimands["it"].blocks_needed(goal, sample)
+    assert needed is not None
+    assert needed > 1000
+
+
+def test_a_quantile_is_where_its_share_lies() -> None:
+    """Of independent normal numbers, and of a quotient of two quantiles."""
+    point = measured(Quantile(RAW, sp.Rational(95, 100)), {s: NORMAL}, {})
+    assert point.interval[0] < stats.norm.ppf(0.95) < point.interval[1]
+    assert point.error < 0.002
+    ratio = sp.sqrt(Quantile(RAW**2, HALF) / Quantile(RAW**4, HALF))
+    both = measured(ratio, {s: NORMAL}, {})
+    assert both.interval[0] < 1 / math.sqrt(stats.chi2.ppf(0.5, 1)) < both.interval[1]
+
+
+@pytest.mark.slow
+def test_intervals_of_quantiles_miss_no_more_than_they_say() -> None:
+    """Over many seeds the interval of a quantile misses at most at its level, within chance."""
+    cell, estimands = measurement(
+        "cell", {"it": Quantile(score, HALF / 5)}, NORMAL_SCORES, {d: 2}, tolerance=0.1
+    )
+    exact = math.log(0.2)  # q·k of two dimensions is Laplace: P(S < x) = e^x / 2
+    missed = 0
+    for seed in range(400):
+        low, high = (
+            estimands["it"].measure(draw(cell, "quantile", seed, 200, None, map).sample(cell), 0.05).interval
+        )
+        missed += not low <= exact <= high
+    assert missed <= stats.binom.isf(LEVEL, 400, 0.05)
+
+
+def test_a_device_measures_expressions_by_the_same_code() -> None:
+    """PyTorch draws and reduces the cells of expressions; programs stay with NumPy."""
+    pytest.importorskip("torch")
+    device = find_device("cpu")
+    quantities = {"variance": Var(score), "entropy": E(Entropy(SCALED, j)), "top": E(sp.Max(score, 0))}
+    cell, estimands = measurement("cell", quantities, NORMAL_SCORES, {d: 8, n: 16}, tolerance=0.01)
+    check = Quantity("variance", "", cell, estimands["variance"], Prediction(8.0, "8"))
+    there: Any = moved(Experiment((check,), ()), device).checks[0]
+    assert there.cell.settings[-1] == ("generator", device.generator)
+    here, far = sampled(cell, 500), sampled(there.cell, 500)
+    for estimand in estimands.values():
+        one, other = (estimand.measure(sample, LEVEL).interval for sample in (here, far))
+        assert max(one[0], other[0]) < min(one[1], other[1])
+
+
+VISIBLE: list[tuple[Any, bool]] = [
+    (Var(score), True),
+    (E(score), False),
+    (E(score**2) / Var(score), True),
+    (sp.sqrt(E(sp.Abs(score))), True),
+    (E(squares(RAW)), True),
+    (1 - E(Largest(Softmax(RAW, j), j)), True),
+    (2 - E(squares(RAW)), False),
+    (sp.log(n) - E(Entropy(RAW, j)), True),
+    (E(Indicator(score)) + E(RAW**2), True),
+    (E(score) ** 2 - E(score**2), False),
+    (Quantile(score**2, HALF), True),
+    (E(Largest(RAW, j)), False),
+]
+
+
+@pytest.mark.parametrize(("quantity", "visible"), VISIBLE)
+def test_intervals_are_relative_where_a_quantity_is_visibly_positive(quantity: Any, visible: bool) -> None:
+    """The sign is read off the expression; where it cannot be, the interval is absolute."""
+    assert is_nonnegative(quantity) == visible
+
+
+WRONG: list[tuple[Any, Any, Any, str]] = [
+    (Var(score), NORMAL_SCORES, {}, "give d_k a value"),
+    (E(squares(score)), NORMAL_SCORES, {d: 4}, "give n a value"),
+    (sigma * E(score), NORMAL_SCORES, {d: 4}, "no value is given for sigma"),
+    (E(score * E(score)), NORMAL_SCORES, {d: 4}, "a mean inside of a mean"),
+    (Quantile(Indicator(score - 40), HALF), NORMAL_SCORES, {d: 4}, "has no density at its quantile"),
+]
+
+
+@pytest.mark.parametrize(("quantity", "laws", "at", "problem"), WRONG, ids=[text for *_, text in WRONG])
+def test_a_mistake_is_one_line(quantity: Any, laws: Any, at: Any, problem: str) -> None:
+    """What is missing is said, with how to give it."""
+    with pytest.raises(ClaimError, match=problem) as caught:
+        measurement("cell", {"it": quantity}, laws, at, tolerance=0.01)
+    assert "\n" not in str(caught.value)
+
+
+def halves(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:  # noqa: ARG001
+    """Return the first components of all queries and of all keys."""
+    return {name: draws[name][..., 0] for name in "qk"}
+
+
+def test_a_program_s_columns_are_estimated_like_any_mean() -> None:
+    """A ratio of means of a program's columns has the delta method's interval."""
+    first, second = (Column(halves, name) for name in "qk")
+    quantity = E(first**2) / E(second**2)
+    estimate = measured(quantity, {q: NORMAL, k: UNIFORM}, {d: 2}, shape={m: 8, n: 8})
+    assert estimate.interval[0] < 1 < estimate.interval[1]
+
+
+def test_estimands_know_how_many_blocks_they_need() -> None:
+    """With a derived block variance no pilot is needed; more blocks for a narrower goal."""
+    _, estimands = measurement("cell", {"it": Var(score)}, NORMAL_SCORES, {d: 8}, tolerance=0.01)
+    estimand: Estimand = estimands["it"]
+    wide, narrow = (
+        estimand.blocks_needed(Goal(1e-3, 0.05, prediction=8.0, width=width), None) for width in (0.08, 0.008)
+    )
+    assert wide is not None
+    assert narrow is not None
+    assert narrow > 50 * wide or wide == 128
+
+
+HIGH = {
+    "normal": (15, 105),
+    "uniform": (Fraction(27, 7), 9),
+    "Rademacher": (1, 1),
+    "Laplace": (90, 2520),
+    "t(9)": (49, 2401),
+    "centred exponential": (265, 14833),
+}
+
+
+@pytest.mark.parametrize("law", STANDARD_DISTRIBUTIONS, ids=lambda law: law.name)
+def test_laws_have_exact_moments_as_far_as_they_exist(law: Any) -> None:
+    """The sixth and the eighth moment are those of tables; Student's end below its degrees of freedom."""
+    assert (law.base_moments[6], law.base_moments[8]) == HIGH[law.name]
+    assert len(law.base_moments) == (9 if law.name == "t(9)" else 17)
