@@ -33,7 +33,8 @@ Derivation           several chains; or why nothing is derived: ``Derivation((),
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
 at_most, at_least    by a surplus that is visibly not negative
-integral, limit      by integration, in the limit; ``leading`` for the first term
+integral, limit      by integration, in the limit; ``leading`` for the first term; ``derivative``
+numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table
 Law, normal          assumed moments of a family, or all of a normal law
@@ -95,7 +96,7 @@ from verify.spec.claim import (
     assume,
     cite,
 )
-from verify.symbolic.analysis import equivalent, integral, leading, limit
+from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.chains import Chain, Derivation, Line
 from verify.symbolic.checks import algebra, moments, substitute

@@ -28,7 +28,6 @@ from sympy import (
     S,
     Subs,
     Sum,
-    oo,
     sympify,
 )
 
@@ -39,11 +38,13 @@ from verify.symbolic.notation import in_line
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import (
     BINDERS,
+    E,
     Index,
     Largest,
     Laws,
     LogSumExp,
     Softmax,
+    families_of,
     free_indices,
     range_of,
 )
@@ -145,7 +146,8 @@ class _Earlier(LineCheck):
         require_holding(self.chain)
         values = {symbol: sympify(value) for symbol, value in self.at.items()}
         self._require(values)
-        old, new, kind = put_in(self.chain.start, values), put_in(self.chain.end, values), self.chain.relation
+        start, end = self._averaged(values)
+        old, new, kind = put_in(start, values), put_in(end, values), self.chain.relation
         pairs: list[tuple[Any, Any]] = [(before, after)]
         if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
             # An equation put into a side of another: the two say the same.
@@ -166,6 +168,28 @@ class _Earlier(LineCheck):
         there = (put_in(condition, values) for condition in self.chain.given)
         return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
 
+    def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
+        """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
+
+        What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
+        """
+        drawn = set().union(*map(families_of, values.values()))
+        if not drawn:
+            return self.chain.start, self.chain.end
+        averaged = []
+        for side in (self.chain.start, self.chain.end):
+            holes = {mean: Dummy() for mean in side.atoms(E)}
+            opened = side.xreplace(holes)
+            slopes = [opened.diff(hole) for hole in holes.values()]
+            if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
+                raise StepError(
+                    f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
+                )
+            if drawn & families_of(side):
+                raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
+            averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
+        return averaged[0], averaged[1]
+
     def _require(self, values: Mapping[Any, Any]) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
@@ -173,7 +197,7 @@ class _Earlier(LineCheck):
             demands = {
                 "positive": not symbol.is_positive or signs.positive(value),
                 "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
-                "real": not symbol.is_real or signs.real(value),
+                "real": not symbol.is_real or signs.real(value) or signs.positive(value),
                 "a whole number": not symbol.is_integer or bool(value.is_integer),
             }
             for word, holds in demands.items():
@@ -246,7 +270,8 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
 
     Args:
         chain: The chain, whose lines hold.
-        at: Values of the chain's symbols, where it is put in at these.
+        at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
+            length of a query, apart from what the chain is about: then both sides are averaged over it.
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
