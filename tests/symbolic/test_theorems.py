@@ -11,10 +11,9 @@ from verify.errors import ClaimError, StepError
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,
-    n, normal, over_keys, q, s, score, sigma, squares,
-)  # fmt: skip
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest
+from verify.symbolic.vocabulary import LogSumExp, Softmax, a, d, i, j, k, n, normal, over_keys, q, s, score
+from verify.symbolic.vocabulary import sigma, squares
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)

@@ -123,6 +123,6 @@ CLAIM = Claim(
     meaning="Scaling never decides which key wins, only by how much. Nor does it make all scores small: at "
     "{scores-beyond-one:d_k} dimensions of normal components {scores-beyond-one:prediction.2%} of the scaled "
     "scores are still larger than 1 in size. Its purpose is one spread in every dimension.",
-    assumptions=assume(normal="For the share of scores beyond 1: components are standard normal."),
+    assumptions=assume(normal_share="For the share of scores beyond 1: components are standard normal."),
     symbols={"c": c},
 )
