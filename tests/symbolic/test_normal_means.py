@@ -7,9 +7,9 @@ from sympy import Derivative, I, Integral, Rational, Subs, Sum, Symbol, cos, exp
 
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.quantities import measurement
+from verify.errors import StepError
 from verify.symbolic.analysis import by_density
 from verify.symbolic.calculus import expected
-from verify.symbolic.chains import StepError
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.notation import latex, plain
 from verify.symbolic.refutation import Counterexample, refute

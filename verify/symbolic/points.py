@@ -37,8 +37,7 @@ from sympy import (
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import StepError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.vocabulary import (
     E,
     Indicator,
