@@ -75,7 +75,7 @@ class MomentCalculus(LineCheck):
         """
         _only_equality(relation, self.words)
         try:
-            values = expected(before, self.given), expected(after, self.given)
+            values = [expected(side, self.given, short=False) for side in (before, after)]
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:
