@@ -21,6 +21,10 @@ from verify.spec.settings import normalised
 from verify.symbolic import vocabulary
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import LargestGap
+
+LAW_POINTS = 4
+"""At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
 def predicted(given: Compared) -> Prediction:
@@ -108,6 +112,9 @@ def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
+    if isinstance(check.quantity, LargestGap):
+        at = {symbol: _exact(number) for symbol, number in check.at.items()}
+        return check.relation == "=" and value == 0 and _is_law_of(check.quantity, chain, at)
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
     end = _end_for(check, chain) if weak == check.relation else None
     return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
@@ -123,6 +130,17 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         return value_of(sympify(chain.end).subs({**_moments(given), **at}))
     except TypeError:  # symbols are left, or it is a proposition
         return None
+
+
+def _is_law_of(gap: LargestGap, chain: Chain, at: dict[Symbol, Any]) -> bool:
+    """Return whether a chain's end is the law that a share is held against: at some of its points."""
+    share, x, points, values = gap.args
+    if chain.relation != "=" or normalised(share) != normalised(chain.start):
+        return False
+    step = max(1, len(points) // LAW_POINTS)
+    pairs = list(zip(points, values, strict=True))[step // 2 :: step]
+    ends = (value_of(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
+    return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
 
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:

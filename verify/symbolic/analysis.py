@@ -478,7 +478,7 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         at = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
         try:
             with mpmath.workdps(digits + 10):
-                left, right = (_number(side.xreplace(point)) for side in (before, after))
+                left, right = (number_of(side.xreplace(point)) for side in (before, after))
                 near = mpmath.mpf(10) ** -digits * (abs(left) + abs(right))
                 if not abs(left - right) <= near:
                     shown = [mpmath.nstr(value, 12) for value in (left, right)]
@@ -490,8 +490,11 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         raise StepError("no point was found at which all that is given holds")
 
 
-def _number(x: Any) -> Any:
-    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated."""
+def number_of(x: Any) -> Any:
+    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated.
+
+    It has as many digits as mpmath works with, less about ten.
+    """
     parts = {part: Dummy(f"h{place}") for place, part in enumerate(outermost(x, (Integral, Limit)))}
     values = [_quadrature(part) if isinstance(part, Integral) else _extrapolated(part) for part in parts]
     return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
@@ -502,14 +505,14 @@ def _function(x: Any, variable: Any) -> Callable[[Any], Any]:
     if not x.has(Integral, Limit):
         quick: Callable[[Any], Any] = lambdify([variable], x, "mpmath")
         return quick
-    return lambda place: _number(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
+    return lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
 
 
 def _quadrature(integral: Any) -> Any:
     """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
     *inner, (variable, low, high) = integral.limits
     function = _function(Integral(integral.function, *inner) if inner else integral.function, variable)
-    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or _number(end) for end in (low, high)]
+    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
     middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
@@ -520,4 +523,4 @@ def _quadrature(integral: Any) -> Any:
 
 def _extrapolated(part: Any) -> Any:
     x, variable, to, _ = part.args
-    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else _number(to))
+    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else number_of(to))

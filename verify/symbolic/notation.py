@@ -169,12 +169,25 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
         return self._named(name, (x,), exp)
 
+    def _print_LargestGap(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        share, x, *_ = expr.args
+        text = (
+            rf"\max_{{{self._print(x)}}} \left|{self._print(share)} - F\left({self._print(x)}\right)\right|"
+        )
+        return _raised(text, exp, in_brackets=True)
+
     def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
-        """Return x > y for the indicator of x - y."""
+        """Return x > y for the indicator of x - y; what is random stands on the left."""
         terms = Add.make_args(indicator.args[0])
+        fixed = [term for term in terms if not of.families_of(term)]
+        if 0 < len(fixed) < len(terms):
+            random, rest = Add(*(term for term in terms if term not in fixed)), Add(*fixed)
+            if all(term.could_extract_minus_sign() for term in Add.make_args(random)):
+                return f"{self._print(-random)} < {self._print(rest)}"
+            return f"{self._print(random)} > {self._print(-rest)}"
         below = [term for term in terms if term.could_extract_minus_sign()]
         above = [term for term in terms if term not in below]
         return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
@@ -271,6 +284,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
         )
         return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
+
+    def _print_erf(self, expr: Any, exp: str = "") -> str:
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_erfinv = _print_erf
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.

@@ -61,7 +61,7 @@ class Point:
     fixed: frozenset[Family] = frozenset()
     seed: int = 1
     exact: bool = True
-    coarse: bool = False
+    coarse: int = 0
     drawn: bool = False
     long: bool = False
     work: float = math.inf

@@ -130,6 +130,17 @@ class Quantile(Function):  # type: ignore[misc]  # SymPy has no types
     is_extended_real = True
 
 
+class LargestGap(Function):  # type: ignore[misc]  # SymPy has no types
+    """``LargestGap(P, x, points, values)``: how far a share P of independent scores is from a law, at most.
+
+    P is the mean of an event that depends on x, as in ``E(Indicator(x - score))``; the law has the ``values``
+    at the ``points``, which are tuples of numbers.
+    """
+
+    nargs = 4
+    is_nonnegative = True
+
+
 class Dot(Function):  # type: ignore[misc]  # SymPy has no types
     """``Dot(q, a, k, j)``: the dot product of vector a of one family and vector j of another."""
 
