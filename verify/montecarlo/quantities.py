@@ -65,8 +65,8 @@ class Simulation:
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
     ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
-    ``double``, what is drawn is reduced in double precision. It is compiled in each process that draws, once.
-    Of ``order`` 1, means alone are kept.
+    ``double``, what is drawn is reduced in double precision. Of ``order`` 1, means alone are kept. It is
+    compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]

@@ -279,16 +279,16 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         is_simple = (x.is_Symbol or x.is_Integer) and not exp
         return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
 
-    def _print_erf(self, expr: Any, exp: str = "") -> str:
-        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
-
-    _print_erfinv = _print_erf
-
     def _print_Subs(self, expr: Any) -> str:  # noqa: N802
         at = ", ".join(
             f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
         )
         return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
+
+    def _print_erf(self, expr: Any, exp: str = "") -> str:
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_erfinv = _print_erf
 
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.

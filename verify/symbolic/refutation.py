@@ -361,16 +361,26 @@ class _Trial:
         coarse = self._values(point) if fine and point.coarse else fine
         if coarse is None or fine is None or np.all(np.isinf(fine)):
             return False
-        if self.relation != "=" and np.iscomplexobj([*coarse, *fine]):
+        is_complex = self.relation != "=" and np.iscomplexobj([*coarse, *fine])
+        # A jump between nodes is seen by neither rule.
+        jumps = point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign))
+        if is_complex or jumps:
             return False
-        if point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign)):
-            return False  # a jump between nodes is seen by neither rule
         left, right = fine
         if np.isinf(left) != np.isinf(right):
             return self._is_so(point, left, right, 0.0)
         for x, y in zip(fine, coarse, strict=True):
             if abs(x - y) > 0.02 * max(abs(x), point.magnitude):
                 return False  # two rules that miss the same are near each other by chance alone
+        return self._beyond_rules(point, fine, coarse)
+
+    def _beyond_rules(self, point: Point, fine: Any, coarse: Any) -> bool:
+        """Return whether the sides stand as they should by more than the rules differ.
+
+        Raises:
+            Counterexample: they stand otherwise by more than that, and than a third rule differs.
+        """
+        left, right = fine
         scale = max(abs(left), abs(right))
         error = 10 * abs(left - right - coarse[0] + coarse[1]) + 1e-11 * scale + 1e-12 * point.magnitude
         try:
