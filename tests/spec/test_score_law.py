@@ -64,7 +64,7 @@ def test_the_law_of_a_chain_is_derived_and_another_is_not() -> None:
     """A check against the chain's end is derived; against the law of one dimension more it is not."""
     checks = (Check("right", gap(3), {d: 3}, equals=0), Check("wrong", gap(4), {d: 3}, equals=0))
     right, wrong = experiment_of(checks, Derivation.of(distribution()), 0.01).checks
-    assert [right.prediction.origin, wrong.prediction.origin] == ["derived", "computed"]  # type: ignore[union-attr]
+    assert [right.prediction.origin, wrong.prediction.origin] == ["derived", "computed"]
 
 
 def test_a_mean_that_two_rules_miss_alike_is_not_refuted() -> None:
