@@ -340,7 +340,7 @@ def deriving(claim: Claim, chain: Chain) -> Claim:
 def test_a_failed_derivation_ends_its_claim() -> None:
     """Nothing is drawn for what is not derived: undecided for the reader, failed for a script."""
     claim = CATALOGUE["score-variance"]
-    right = claim.derive()
+    right, *_ = claim.derive()
     foreign = Chain(Var(2 * score), *right.lines)
     # What ``variance(Sum(q*k))`` gives, by using one and the same product d times.
     squared = Chain(right.start, *right.lines[:-1], replace(right.lines[-1], expression=d**2))

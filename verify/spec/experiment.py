@@ -166,7 +166,9 @@ class Plan:
                 where = {
                     name: int(value) if value.is_Integer else float(value) for name, value in values.items()
                 }
-                subject = f"the value at {cell_text(where)}" if where else "the value"
+                # Of several quantities it is said which is meant.
+                value = "the value" if len(groups) == 1 else self.checks[item.id].label
+                subject = f"{value} at {cell_text(where)}" if where else value
                 yield self._off(self.checks[item.id], name, subject)
 
     def sharper(self) -> Iterator[Control]:

@@ -114,7 +114,7 @@ def experiment(derived: Derivation) -> Items:
     laws = {x: UNIT_INTERVAL}
     why = "a matrix gives but one value of it, so a sharper one takes many more draws"
     for size in (1, 8, 32):
-        at, wide = {d: size, **UNIFORM}, Within(10.0, because=why)
+        at, wide = {d: size, **UNIFORM}, Within(10.0, because=why, fixed=True)
         yield Check(f"bias-d{size}", bias.start, at, equals=bias.end, laws=laws, tolerance=wide)
         name, value = f"scatter-d{size}", scatter.end.subs(at)
         yield Check(name, scatter.start, at, equals=scatter.end, laws=laws, tolerance=wide)
@@ -126,7 +126,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(name, derived.start, at, equals=derived.end, laws=laws, tolerance=within, control=control)
     yield Fit("expected-d*", over=d, law=law)
     of_bias, what = bias.end.subs({d: 32, **UNIFORM}), "the estimator is unbiased"
-    wide = Within(10.0, of_bias, "the derived bias", why)
+    wide = Within(10.0, of_bias, "the derived bias", why, fixed=True)
     yield Wrong("unbiased", bias.start, {d: 32, **UNIFORM}, equals=0, laws=laws, tolerance=wide, says=what)
 
     what = "undefined names in the experiment, once they are mended"
