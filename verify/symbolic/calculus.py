@@ -17,43 +17,16 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from sympy import (
-    Dummy,
-    Expr,
-    Indexed,
-    Integer,
-    KroneckerDelta,
-    Poly,
-    PolynomialError,
-    S,
-    Sum,
-    collect,
-    expand,
-    factor,
-    fraction,
-    sympify,
-    together,
-)
+from sympy import Dummy, Expr, Indexed, Integer, KroneckerDelta, Poly, PolynomialError, S, Sum, collect
+from sympy import expand, factor, fraction, sympify, together
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as words
 from verify.symbolic.chains import Chain, Line
-from verify.symbolic.vocabulary import (
-    Cov,
-    Dot,
-    E,
-    Family,
-    Index,
-    Law,
-    Laws,
-    Quantile,
-    Var,
-    families_of,
-    free_indices,
-    unnamed,
-)
+from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Law, Laws, Quantile, Var, families_of
+from verify.symbolic.vocabulary import free_indices, unnamed
 
 Entry = tuple[Family, tuple[Any, ...]]
 """A component: its family and its places, each an index or a number."""

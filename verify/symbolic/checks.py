@@ -6,20 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import (
-    Derivative,
-    Dummy,
-    Eq,
-    Function,
-    Indexed,
-    IndexedBase,
-    Integral,
-    S,
-    Sum,
-    Symbol,
-    factor,
-    sympify,
-)
+from sympy import Derivative, Dummy, Eq, Function, Indexed, IndexedBase, Integral, S, Sum, Symbol, factor
+from sympy import sympify
 
 from verify.errors import StepError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
