@@ -458,7 +458,7 @@ def of_pairs(
     for key, gap in gaps.items():
         share, x, points, values = gap.args
         places: dict[Any, Any] = dict.fromkeys(free_indices(share), Index("a"))
-        event = share.args[0].xreplace(own | places)
+        event = share.args[0].xreplace({**own, **places})
         events = [event.xreplace({x: point}) for point in points]
         outputs |= {str(each): each for each in events}
         estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(str, events)))
