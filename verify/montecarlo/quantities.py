@@ -449,7 +449,7 @@ def of_pairs(
 
     Each query has a key of its own, for the interval of a distance to a law is one for independent values.
     """
-    own = {
+    own: dict[Any, Any] = {
         family: Family(family.label, *(m if extent == n else extent for extent in family.ranges))
         for family in laws
     }

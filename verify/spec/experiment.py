@@ -141,7 +141,8 @@ class Plan:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
         if item.computed is not None:
-            changes["computed"] = item.computed
+            settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
+            changes |= {"computed": item.computed, "settings": tuple(settings.items())}
         else:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))

@@ -372,6 +372,15 @@ class _Trial:
         for x, y in zip(fine, coarse, strict=True):
             if abs(x - y) > 0.02 * max(abs(x), point.magnitude):
                 return False  # two rules that miss the same are near each other by chance alone
+        return self._beyond_rules(point, fine, coarse)
+
+    def _beyond_rules(self, point: Point, fine: Any, coarse: Any) -> bool:
+        """Return whether the sides stand as they should by more than the rules differ.
+
+        Raises:
+            Counterexample: they stand otherwise by more than that, and than a third rule differs.
+        """
+        left, right = fine
         scale = max(abs(left), abs(right))
         error = 10 * abs(left - right - coarse[0] + coarse[1]) + 1e-11 * scale + 1e-12 * point.magnitude
         try:
@@ -380,7 +389,7 @@ class _Trial:
             # Two rules may err alike, where something is flat but not analytic.
             point.coarse = 2
             third = self._values(point) if not self.is_exact(point) else fine
-            if third is None or abs(left - right) <= 10 * abs(left - right - third[0] + third[1]):
+            if third is None or abs(left - right) < 10 * abs(left - right - third[0] + third[1]):
                 return False
             raise
 
