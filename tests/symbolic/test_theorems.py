@@ -117,7 +117,7 @@ def test_what_is_cited_is_known_to_the_derivation() -> None:
     assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
     assert earlier(chain).cites == (own, THEOREMS["fubini"])
     assert check.assumes == ("the weather is fine",)
-    assert check.words == "mine"
+    assert check.words == "cited: mine"
     with pytest.raises(ClaimError, match="stein"):
         cited("steim")
     assert THEOREMS["stein"].url == "https://doi.org/10.1214/aos/1176345632"

@@ -40,11 +40,12 @@ class MomentMissing(NotDerived):
     """A moment is not assumed, or does not exist."""
 
 
-def expected(expression: Any, laws: Laws) -> Expr:
+def expected(expression: Any, laws: Laws, *, short: bool = True) -> Expr:
     """Return the value of an expression in means of polynomials of components and scores, for every size.
 
     What stands outside of means, such as ratios and roots, stays. Different free indices of one range are
-    different places.
+    different places. A long value takes a while to be written in its shortest form; it is left where not
+    ``short``.
 
     Raises:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
@@ -54,7 +55,8 @@ def expected(expression: Any, laws: Laws) -> Expr:
     for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    return _shortest(_value(_apart(opened, []), given))
+    value = _value(_apart(opened, []), given)
+    return _shortest(value) if short else value
 
 
 def _shortest(value: Expr) -> Expr:

@@ -44,7 +44,7 @@ class MomentCalculus(LineCheck):
         """Return where both sides have one value under the laws; else as ``decide``."""
         laws = self.laws or {}
         try:
-            values = expected(before, laws), expected(after, laws)
+            values = [expected(side, laws, short=False) for side in (before, after)]
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:

@@ -180,10 +180,11 @@ class _Cited(LineCheck):
         return self.stated
 
     def compare(self, before: Any, after: Any, relation: Relation) -> None:
+        (theorem,) = self.cites
         if self.short in _NORMAL:
-            _of_normals(self.words, families_of(before) | families_of(after), self.laws or {})
+            _of_normals(theorem.name, families_of(before) | families_of(after), self.laws or {})
         if self.short in _FORMS:
-            _FORMS[self.short](self.words, before, after, relation)
+            _FORMS[self.short](theorem.name, before, after, relation)
 
 
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
@@ -200,12 +201,13 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
     Example:
         >>> Line(E(over_keys(p * s[a, j])) / sigma**2, "by parts", cited("stein", laws=NORMAL_ROWS))
     """
-    if isinstance(theorem, Theorem):
-        return _Cited("", assumes, words=theorem.name, relations="=≤<≥>~⇔", laws=laws, cites=(theorem,))
-    if theorem not in THEOREMS:
-        raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
-    known, relations = THEOREMS[theorem], _ALLOWED.get(theorem, "=⇔")
-    return _Cited(theorem, assumes, words=known.name, relations=relations, laws=laws, cites=(known,))
+    short, relations = "", "=≤<≥>~⇔"
+    if isinstance(theorem, str):
+        if theorem not in THEOREMS:
+            raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
+        short, relations, theorem = theorem, _ALLOWED.get(theorem, "=⇔"), THEOREMS[theorem]
+    words = f"cited: {theorem.name}"
+    return _Cited(short, assumes, words=words, relations=relations, laws=laws, cites=(theorem,))
 
 
 def is_normal(law: Law) -> bool:
