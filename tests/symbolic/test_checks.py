@@ -303,7 +303,7 @@ def test_why_a_line_is_refused_is_said(check: LineCheck, before: Any, after: Any
 def test_bounds_and_leading_terms_are_left_to_other_checks(check: LineCheck) -> None:
     """An equality is what these three decide, and neither bounds nor leading terms."""
     for relation in ("≤", "<", "≥", ">", "~", "⇔"):
-        with pytest.raises(StepError, match=f'decides "=", and this line says "{relation}"'):
+        with pytest.raises(StepError, match=f"related by {relation}, but this check, .*, is for ="):
             check.decide(d, d, relation)
 
 

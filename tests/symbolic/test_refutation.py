@@ -403,13 +403,6 @@ def test_a_name_may_stand_for_an_integral() -> None:
 class Believed(LineCheck):
     """A check that takes any line."""
 
-    given: tuple[Any, ...] = ()
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        """What it is told."""
-        return self.given
-
     def decide(self, before: Any, after: Any, relation: Any) -> None:
         """Return."""
 

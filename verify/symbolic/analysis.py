@@ -18,7 +18,7 @@ from sympy import exp, expand, expand_log, gamma, lambdify, log, oo, pi, simplif
 from sympy import limit as sympy_limit
 
 from verify.errors import StepError
-from verify.symbolic.bounds import equal, require_holding, said, slope
+from verify.symbolic.bounds import equal, require_holding, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
@@ -33,37 +33,12 @@ CONDITION_POINTS = 40
 
 
 @dataclass(frozen=True)
-class _Given(LineCheck):
-    """A check of lines that are equal where the ``given`` inequalities hold."""
-
-    given: tuple[Any, ...] = ()
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return said(self.given)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "=":
-            raise StepError(f"the line is related by {relation}, but this check is for =")
-        self.compare(before, after)
-
-    def compare(self, before: Any, after: Any) -> None:
-        """Return where the two are equal, and raise StepError elsewhere."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class _Integral(_Given):
+class _Integral(LineCheck):
     """Integrals, by a primitive or by SymPy's own rules."""
 
     primitive: Any = None
-    words = "integration"
 
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         integrals = list(outermost(before, Integral))
         if self.primitive is not None:
             if len(integrals) != 1 or len(integrals[0].limits) != 1:
@@ -120,36 +95,31 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     Example:
         >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
     """
-    return _Integral(given, primitive)
+    return _Integral(primitive, words="integration", given=given)
 
 
 @dataclass(frozen=True)
-class _Numerically(_Given):
+class _Numerically(LineCheck):
     """Closed forms of integrals and limits, compared as numbers."""
 
-    digits: int = 30
+    digits: int
 
-    @property
-    def words(self) -> str:
-        return f"equal to {self.digits} digits at {POINTS} points"
-
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         _agree(before, after, self.given, self.digits)
 
 
 def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the lines are the same numbers at several points; for integrals and limits."""
-    return _Numerically(given, digits)
+    return _Numerically(digits, words=f"equal to {digits} digits at {POINTS} points", given=given)
 
 
 @dataclass(frozen=True)
-class _CarriedOut(_Given):
+class _CarriedOut(LineCheck):
     """Limits, or derivatives, carried out by SymPy."""
 
-    kinds: tuple[Any, ...] = ()
-    words: str = ""
+    kinds: tuple[Any, ...]
 
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not before.has(*self.kinds) and not after.has(*self.kinds):
             raise StepError(f"there is no {self.kinds[0].__name__.lower()} in either line; use algebra")
         sides = [_without(side, self.kinds) for side in (before, after)]
@@ -161,7 +131,7 @@ class _CarriedOut(_Given):
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the lines are equal once each ``Limit`` in them is carried out by SymPy."""
-    return _CarriedOut(given, (Limit,), "limit")
+    return _CarriedOut((Limit,), words="limit", given=given)
 
 
 def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -171,7 +141,7 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
         >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
         >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
     """
-    return _CarriedOut(given, (Derivative, Subs), "differentiation")
+    return _CarriedOut((Derivative, Subs), words="differentiation", given=given)
 
 
 @dataclass(frozen=True)
@@ -179,16 +149,8 @@ class _ByDensity(LineCheck):
     """Means of functions of normal components, written as integrals over their densities."""
 
     variables: Mapping[Any, Any] = field(hash=False)
-    given: Laws = field(hash=False)
-    words = "the normal density put in"
 
-    @property
-    def laws(self) -> Laws:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "=":
-            raise StepError(f"the line is related by {relation}, but this check is for =")
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         written = definition(before).replace(lambda part: isinstance(part, E), self._integral)
         if not equal(written, after):
             raise StepError(f"with the densities put in it is {written}, which is not this line")
@@ -198,7 +160,7 @@ class _ByDensity(LineCheck):
         if left := families_of(x):
             raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
         for component, variable in self.variables.items():
-            law = self.given.get(component.base)
+            law = (self.laws or {}).get(component.base)
             if law is None or not is_normal(law):
                 raise StepError(f"{component.base} is not normal; say so in the laws")
             if x.has(variable):
@@ -219,7 +181,7 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
         >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
         >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
     """
-    return _ByDensity(variables, laws)
+    return _ByDensity(variables, laws=laws, words="the normal density put in")
 
 
 @dataclass(frozen=True)
@@ -228,11 +190,8 @@ class _Leading(LineCheck):
 
     variable: Any
     to: Any
-    words = "the quotient tends to 1"
 
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "~":
-            raise StepError(f"a leading term is related by ~, not by {relation}")
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if before == 0 or after == 0:
             raise StepError("0 has no leading term")
         try:
@@ -246,23 +205,21 @@ class _Leading(LineCheck):
 
 def leading(variable: Any, to: Any = oo) -> LineCheck:
     """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
-    return _Leading(variable, to)
+    return _Leading(variable, to, words="the quotient tends to 1", relations="~")
 
 
 @dataclass(frozen=True)
-class _Between(_Given):
+class _Between(LineCheck):
     """A limit between two bounds that tend to one value."""
 
-    lower: Chain | None = field(default=None, hash=False)
-    upper: Chain | None = field(default=None, hash=False)
-    words = "it lies between two bounds that tend there"
+    lower: Chain = field(hash=False)
+    upper: Chain = field(hash=False)
 
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Limit):
             raise StepError("the line before has to be a Limit, of what lies between the bounds")
         quantity, variable, to, _ = before.args
         for chain, relations, side in ((self.lower, "≥>", "below"), (self.upper, "≤<", "above")):
-            assert chain is not None  # noqa: S101 - the door gives both
             require_holding(chain)
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
             start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
@@ -282,27 +239,17 @@ class _Between(_Given):
 
 def between(lower: Chain, upper: Chain) -> LineCheck:
     """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
-    return _Between((), lower, upper)
+    return _Between(lower, upper, words="it lies between two bounds that tend there")
 
 
 @dataclass(frozen=True)
 class _Equivalent(LineCheck):
     """That two equations say the same."""
 
-    by: Any = None
-    given: tuple[Any, ...] = ()
-    words = "equivalent equations"
+    by: Any
 
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return said(self.given)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        if not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
         signs = Signs(self.given)
         if self.by is None:
@@ -360,7 +307,7 @@ def equivalent(by: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
             gap between the sides is a visibly positive or negative multiple of the other.
         given: Inequalities that it needs, such as ``(n > 1,)``.
     """
-    return _Equivalent(by, given)
+    return _Equivalent(by, words="equivalent equations", relations="⇔", given=given)
 
 
 # ---- what they share -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ other scores name them, as in softmax(q·k/√d_k)_j and H(q·k/√d_k).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -399,6 +399,11 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
+def said(conditions: Iterable[Any]) -> tuple[str, ...]:
+    """Return conditions as sentences, in which the formula stands between dollars."""
+    return tuple(f"${in_line(condition)}$." for condition in conditions)
+
+
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
 _FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
@@ -418,7 +423,7 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
     if not laws and any(expression.has(E) for expression in expressions):
         sentences.append("Any law for which the means exist.")
     sentences += [sentence for line in chain.lines for sentence in line.check.assumes]
-    sentences += [f"${in_line(condition)}$." for condition in chain.given]
+    sentences += said(chain.given)
     sentences += _domains(set().union(*(expression.free_symbols for expression in expressions)))
     return tuple(dict.fromkeys(sentences))
 

@@ -357,38 +357,28 @@ class _Trial:
         """
         point.exact = False
         fine = self._values(point)
-        point.coarse = int(not self.is_exact(point))
-        coarse = self._values(point) if fine and point.coarse else fine
-        if coarse is None or fine is None or np.all(np.isinf(fine)):
+        if fine is None or np.all(np.isinf(fine)):
             return False
-        is_complex = self.relation != "=" and np.iscomplexobj([*coarse, *fine])
+        (left, right), scale = fine, max(map(abs, fine))
+        rounding = 0.0 if np.isinf(scale) else 1e-11 * scale + 1e-12 * point.magnitude
+        if self.is_exact(point) or np.isinf(scale):
+            return self._is_so(point, left, right, rounding)
         # A jump between nodes is seen by neither rule.
-        jumps = point.coarse and (self.before.has(Indicator, sign) or self.after.has(Indicator, sign))
-        if is_complex or jumps:
+        jumps = any(side.has(Indicator, sign) for side in self.sides)
+        point.coarse = 1
+        coarse = None if jumps else self._values(point)
+        if coarse is None:
             return False
-        left, right = fine
-        if np.isinf(left) != np.isinf(right):
-            return self._is_so(point, left, right, 0.0)
         for x, y in zip(fine, coarse, strict=True):
             if abs(x - y) > 0.02 * max(abs(x), point.magnitude):
                 return False  # two rules that miss the same are near each other by chance alone
-        return self._beyond_rules(point, fine, coarse)
-
-    def _beyond_rules(self, point: Point, fine: Any, coarse: Any) -> bool:
-        """Return whether the sides stand as they should by more than the rules differ.
-
-        Raises:
-            Counterexample: they stand otherwise by more than that, and than a third rule differs.
-        """
-        left, right = fine
-        scale = max(abs(left), abs(right))
-        error = 10 * abs(left - right - coarse[0] + coarse[1]) + 1e-11 * scale + 1e-12 * point.magnitude
+        error = 10 * abs(left - right - coarse[0] + coarse[1]) + rounding
         try:
             return self._is_so(point, left, right, error) and bool(error <= max(1e-4 * scale, 1e-6))
         except Counterexample:
             # Two rules may err alike, where something is flat but not analytic.
             point.coarse = 2
-            third = self._values(point) if not self.is_exact(point) else fine
+            third = self._values(point)
             if third is None or abs(left - right) < 10 * abs(left - right - third[0] + third[1]):
                 return False
             raise
