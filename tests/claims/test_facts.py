@@ -75,7 +75,7 @@ DRAWN = "length-scaling"
 def test_each_fact_is_what_arithmetic_says(name: str) -> None:
     """Every fact of these chapters is here, and has this value."""
     claim = CATALOGUE[name]
-    found = {one.id: one.value for one in claim.exact_values(claim.derive())}
+    found = {one.id: one.value for one in claim.exact_values(claim.derived())}
     if name != DRAWN:
         assert found == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
 
@@ -84,7 +84,7 @@ def test_each_fact_is_what_arithmetic_says(name: str) -> None:
 def test_what_growing_scores_keep_is_what_drawn_rows_keep(keys: int) -> None:
     """Means of plainly drawn rows, within five standard errors."""
     claim = CATALOGUE[DRAWN]
-    facts = {one.id: one.value for one in claim.exact_values(claim.derive())}
+    facts = {one.id: one.value for one in claim.exact_values(claim.derived())}
     assert set(facts) == {"kept-by-n4", "kept-by-n1024", "kept-by-n1000000"}
     rows = max(20, min(4000, 2 * 10**7 // keys))
     scores = np.random.default_rng(7).standard_normal((rows, keys)) * 2 * math.sqrt(2 * math.log(keys))

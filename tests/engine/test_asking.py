@@ -2,26 +2,44 @@
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Rational, sqrt
+from sympy import Expr, Rational, sqrt
 
 import verify
 from verify import ClaimRecord
+from verify.engine import questions
 from verify.engine.answers import Answer
 from verify.engine.asking import ask
 from verify.engine.laws import LAWS, assumed, called, law_named, moment_values
 from verify.engine.questions import deduce, multiple, question
 from verify.errors import SettingsError, VerifyError
 from verify.evidence import Proof, Verdict
+from verify.spec.claim import Claim
+from verify.symbolic.bounds import at_least
+from verify.symbolic.chains import Chain, Line
 from verify.symbolic.grammar import QuestionError, parse
 from verify.symbolic.notation import plain
-from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, d, mu_q, n, sigma_k
+from verify.symbolic.vocabulary import (
+    NORMAL_LAW,
+    UNIT,
+    E,
+    Softmax,
+    d,
+    j,
+    mu_q,
+    n,
+    over_keys,
+    score,
+    sigma_k,
+    squares,
+)
 
-SMALL = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
+SMALL: dict[str, Any] = {"dimensions": (4, 16), "tolerance": 0.05, "workers": 1}
 """Where the number of draws does not matter."""
 
 
@@ -112,7 +130,7 @@ def test_measured_only_is_measured_again_for_a_report(largest: Answer) -> None:
         assert check.estimate != row.estimate
 
 
-NUMPY = {
+NUMPY: dict[str, Any] = {
     "E(|q·k|)": lambda of: np.abs(of["scores"]).mean(),
     "P(q·k > 3)": lambda of: (of["scores"] > 3).mean(),
     "median(|q·k|)": lambda of: np.median(np.abs(of["scores"])),
@@ -198,7 +216,7 @@ DERIVED = [
 
 
 @pytest.mark.parametrize(("text", "law", "formula"), DERIVED)
-def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: object) -> None:
+def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: Expr) -> None:
     """Moments give a formula for every dimension, from as few of them as it takes, and no line is refuted."""
     deduction = deduce(question(text, law=law))
     assert (deduction.formula - formula).simplify() == 0
@@ -215,9 +233,32 @@ def test_multiple_of_a_claim_is_answered_by_it() -> None:
         assert deduction.derivation.problem == ""
 
 
+def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim that bounds the quantity answers where no equation does; its multiple is bounded alike."""
+    weight = Softmax(score, j)
+    excess = E(over_keys((weight - 1 / n) ** 2))
+    line = Line(1 / n, "no sum of squares is less", at_least(excess), "≥")
+    bound = Claim(
+        id="squares-at-least",
+        title="The squared weights add up to at least one n-th",
+        statement="{main}.",
+        meaning="So it is.",
+        derive=lambda: Chain(E(squares(score)), line),
+    )
+    monkeypatch.setattr(questions, "_claims", lambda: iter([bound]))
+    answer = ask("2 E(sum(p^2))", keys=(4,), **SMALL)
+    assert answer.claim == "squares-at-least"
+    assert answer.deduction.relation == "≥"
+    assert answer.formula == 2 / n
+    assert answer.verdict is Verdict.CONFIRMED
+    assert "Derived for every n: 2 E[Σ_j p_j²] ≥ 2/n" in str(answer)
+
+
 def test_claim_answers_only_under_its_laws() -> None:
     """A claim on components of mean 0 and variance 1 does not answer for others."""
-    assert deduce(question("Var(q·k)", law="uniform(0, 1)")).claim is None
+    general = deduce(question("Var(q·k)", law="uniform(0, 1)"))
+    assert general.claim is None or general.claim.id == "score-variance-general"
+    assert general.formula == 7 * d / 144
     assert deduce(question("Var(q·k)", query_law="laplace")).claim is not None
     mixed = deduce(question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher"))
     assert mixed.formula == 4 * d
@@ -254,7 +295,7 @@ def test_laws_are_read_as_they_are_called() -> None:
     assert (values[mu_q], values[sigma_k]) == (Rational(1, 2), 2)
 
 
-BAD = [
+BAD: list[tuple[dict[str, Any], str]] = [
     ({"text": "Var(q·k)", "law": "gauss"}, "law='gauss'|no such law"),
     ({"text": "Var(q·k)", "law": "normel"}, "did you mean 'normal'"),
     ({"text": "Var(q·k)", "law": "t(2)"}, "degrees of freedom, from 3 on"),
@@ -279,10 +320,10 @@ BAD = [
 
 
 @pytest.mark.parametrize(("given_", "problem"), BAD)
-def test_mistakes_are_said_in_a_line(given_: dict[str, object], problem: str) -> None:
+def test_mistakes_are_said_in_a_line(given_: dict[str, Any], problem: str) -> None:
     """What cannot be asked is refused before anything is drawn, in one line that says how to correct it."""
     with warnings.catch_warnings(), pytest.raises(VerifyError, match=problem) as caught:
-        ask(**given_)  # type: ignore[arg-type]
+        ask(**given_)
     line, *marked = str(caught.value).split("\n")
     assert bool(marked) is isinstance(caught.value, QuestionError)
     assert line

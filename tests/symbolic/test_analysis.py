@@ -27,8 +27,9 @@ from sympy import (
     symbols,
 )
 
+from verify.errors import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import NORMAL_ROWS, E, d, n, s, sigma, squares, a, j
 

@@ -11,6 +11,7 @@ from sympy import (
     Derivative,
     Eq,
     Ge,
+    Gt,
     Integer,
     Integral,
     Le,
@@ -28,15 +29,18 @@ from sympy import (
     tanh,
 )
 
+from verify.errors import StepError
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
-from verify.symbolic.chains import Chain, Line, LineCheck, StepError, Theorem
+from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import (
+    GENERAL,
     NORMAL_COMPONENTS,
     STANDARD,
+    Dot,
     E,
     Entropy,
     Family,
@@ -51,6 +55,8 @@ from verify.symbolic.vocabulary import (
     j,
     k,
     l,
+    mu_k,
+    mu_q,
     n,
     over_keys,
     q,
@@ -58,6 +64,8 @@ from verify.symbolic.vocabulary import (
     score,
     score_of,
     sigma,
+    sigma_k,
+    sigma_q,
     squares,
 )
 
@@ -372,6 +380,37 @@ def test_conditions_of_a_chain_are_those_at_the_values() -> None:
     odd = Chain(1 / y, Line(y / y**2, "widened", algebra), given=(Ne(y, 0),))
     earlier(odd).decide(1 / y + x, y / y**2 + x, "=")
     assert "holds for" in refused(earlier(odd, at={y: t - u}), 1 / (t - u), 1 / (t - u), "=")
+
+
+def test_a_bound_at_a_drawn_value_is_averaged() -> None:
+    """What holds at any deviation holds on average over the length of a query, apart from the scores."""
+    weight, squares = Softmax(sigma * s[a, j], j), Dot(q, a, q, a)
+    length = sqrt(squares)
+    bound = Chain(1 - E(weight) / sigma, Line(S.One, "a mean", at_most(E(weight) / sigma), "≤"))
+    at, sure = {sigma: length}, (Gt(squares, 0),)
+    before = E(1 - weight.xreplace({sigma: length}) / length)
+    earlier(bound, at=at, given=sure).decide(before, E(S.One), "≤")
+    assert "written" in refused(earlier(bound, at=at, given=sure), 1 - E(weight) / length, S.One, "≤")
+    own = Chain(E(score**2 / sigma), Line(d / sigma, "moments", moments(STANDARD)))
+    assert "drawn of" in refused(earlier(own, at=at, given=sure), E(score**2 / length), E(d / length), "=")
+    squared = Chain(E(weight) ** 2, Line(E(weight) ** 2 + 1, "more", at_most(1), "≤"))
+    assert "not linear" in refused(earlier(squared, at=at, given=sure), E(weight**2), E(weight**2) + 1, "≤")
+
+
+def test_laws_of_a_chain_are_handed_over() -> None:
+    """What rests on a chain is tried under its laws, those of what it cites too, and at values put in."""
+    spreads = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
+    variance = Chain(Var(score), Line(d * spreads, "independent components", moments(GENERAL)))
+    at = {mu_q: 0, mu_k: 0, sigma_q: 1, sigma_k: 1}
+    scaled = Chain(Var(score) / d, Line(S.One, "put in", earlier(variance, at=at)))
+    assert [line.problem for line in scaled.checked] == [""]
+    assert earlier(scaled).laws == GENERAL
+    assert earlier(scaled).conditions == earlier(variance, at=at).conditions
+    kurtosis = Chain(E(score**4), Line(3 * d**2 + 6 * d, "known", cited("rotation", laws=NORMAL_COMPONENTS)))
+    ratio = Chain(E(score**4) / d, Line(3 * d + 6, "put in", earlier(kurtosis)))
+    assert ratio.checked[0].holds
+    assert ratio.checked[0].tried
+    assert earlier(ratio).laws == NORMAL_COMPONENTS
 
 
 def test_different_places_are_not_summed_over_as_equal_ones() -> None:

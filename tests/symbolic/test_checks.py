@@ -8,6 +8,7 @@ from sympy import (
     Abs,
     Add,
     Derivative,
+    Eq,
     Integral,
     KroneckerDelta,
     I,
@@ -35,7 +36,8 @@ from sympy import (
     tanh,
 )
 
-from verify.symbolic.chains import LineCheck, StepError
+from verify.errors import ClaimError, StepError
+from verify.symbolic.chains import LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import (
     CENTRED,
@@ -68,6 +70,7 @@ from verify.symbolic.vocabulary import (
     n,
     over_keys,
     q,
+    range_of,
     s,
     score,
     score_of,
@@ -129,6 +132,9 @@ ALGEBRA: list[tuple[Any, Any]] = [
     (Abs(c) * sign(c), c),
     (Max(c, t) + Min(c, t), c + t),
     (Max(c, t) * Min(c, t), c * t),
+    (sign(x) * sign(c), sign(x * c)),
+    (sqrt(x**2 + 2 * x * c + c**2), Abs(x + c)),
+    (sqrt(alpha**2 + 2 * alpha * sigma + sigma**2), alpha + sigma),
     (gamma(d / 2 + 1), d * gamma(d / 2) / 2),
     (gamma((d + 1) / 2) * gamma(d / 2), 2 ** (1 - d) * sqrt(pi) * gamma(d)),
     (factorial(n), n * factorial(n - 1)),
@@ -320,6 +326,14 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
         (algebra, E(score_of(a, j)), E(score_of(b, j)), "the two sides differ"),
         (algebra, sqrt(c**2 + 2 * c + 1), c + 1, "the two sides differ"),
         (algebra, Max(c, t, sigma), Max(c, t), "algebra could not decide it: Max of more than two"),
+        (algebra, sign(x - c), sign(x + c), "differ"),
+        (algebra, sqrt(x**2 + 2 * x * c + c**2), x + c, "differ"),
+        (algebra, sqrt((Symbol("z") + c) ** 2), Symbol("z") + c, "differ"),
+        (algebra, Indicator(x) * Indicator(c) * Indicator(x + c), 0, "differ"),
+        (algebra, Sum(Indicator(s[a, j] - c), (j, 1, n)), Sum(Indicator(c - s[a, j]), (j, 1, n)), "differ"),
+        (algebra, E(Abs(score)), E(Abs(score - c)), "differ"),
+        (algebra, Max(x, c) * Max(x, t), Max(x, c) ** 2, "differ"),
+        (algebra, sum(Abs(x + place) for place in range(6)), 6 * x + 15, "more than 5 different signs"),
         (algebra, Sum(x, (j, 1, 200)), over_keys(x), "algebra could not decide it: a sum of 200 terms"),
         (algebra, Sum(x, (j, 1, n / 2)), Sum(2 * x, (j, 1, n / 2)) / 2, "n/2 is no whole number"),
         (
@@ -387,9 +401,20 @@ def test_what_is_assumed_is_said() -> None:
     """A check of moments names its laws, and values that are put in are printed with the line."""
     assert moments(STANDARD).laws == STANDARD
     assert algebra.laws is None
-    assert substitute({d: 2, sigma: 1}).assumes == ("d_k = 2", "sigma = 1")
+    assert substitute({d: 2, sigma: 1}).assumes == ("$d_k = 2$.", r"$\sigma = 1$.")
+    assert substitute({j: 1}).assumes == ()
+    assert substitute({d: 2}).conditions == (Eq(d, 2),)
     assert [check.words for check in (algebra, moments(STANDARD), substitute(TWO))] == [
         "algebra",
         "moment calculus",
         "values put in",
     ]
+
+
+def test_what_a_weight_stands_for() -> None:
+    """A numbered key is the place of a key alone; what is no family has no range, and that is said."""
+    assert Softmax(s[1, 1] + 1, 1).definition == exp(s[1, 1] + 1) / Sum(exp(s[1, l] + 1), (l, 1, n))
+    assert Softmax(score_of(a, 2), 2).definition == exp(score_of(a, 2)) / Sum(exp(score_of(a, l)), (l, 1, n))
+    assert Softmax(y[2, 1], 2).definition == exp(y[2, 1]) / Sum(exp(y[l, 1]), (l, 1, N))
+    with pytest.raises(ClaimError, match="no family has the index j"):
+        range_of(IndexedBase("w")[j], j)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.mathtext import MathTextParser
-from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, exp, gamma, log, oo, pi, sqrt
+from sympy import Abs, Ge, Integral, Le, Rational, S, Symbol, erfc, exp, gamma, log, oo, pi, sqrt
 
 from verify.evidence.plots import readable
 from verify.report.formulas import typeset
@@ -90,6 +90,7 @@ PLAIN = [
     (Dot(q, a, q, a), "|q|²"),
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
     ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
+    (erfc(sqrt(d / 2)), "erfc(√(d_k/2))"),
     (Var(score) * d ** (-2 * sigma_q), "Var(q·k)/d_k^(2 σ_q)"),
 ]
 
@@ -165,6 +166,14 @@ def test_order_of_factors_does_not_depend_on_the_author(factors: list[Any]) -> N
     for factor in factors:
         product *= factor
     assert notation.plain(product) == "2 d_k n² σ_q σ_k √(μ_q² + 1)/3"
+
+
+def test_queries_stand_before_keys() -> None:
+    """In sums and products of sums what belongs to a query comes first."""
+    both = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2)
+    assert notation.plain(d * both) == "d_k (μ_q² + σ_q²) (μ_k² + σ_k²)"
+    assert notation.plain(mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2) == "μ_q² σ_k² + μ_k² σ_q²"
+    assert notation.plain(E(q[a, i] ** 2) - E(k[j, i] ** 2)) == "E[q_i²] − E[k_i²]"
 
 
 def test_statement_has_its_sign_between_its_sides() -> None:

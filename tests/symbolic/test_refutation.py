@@ -11,7 +11,9 @@ from sympy import (
     Derivative,
     Eq,
     Expr,
+    I,
     Integral,
+    Le,
     Limit,
     Max,
     Min,
@@ -29,12 +31,14 @@ from sympy import (
     oo,
     pi,
     sech,
+    sin,
     sqrt,
     symbols,
     tanh,
 )
 
 from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.checks import substitute
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import (
     CENTRED,
@@ -49,6 +53,7 @@ from verify.symbolic.vocabulary import (
     Entropy,
     Family,
     Indicator,
+    Largest,
     Law,
     LogSumExp,
     Quantile,
@@ -64,6 +69,7 @@ from verify.symbolic.vocabulary import (
     mu_k,
     mu_q,
     n,
+    over_components,
     over_keys,
     q,
     s,
@@ -165,6 +171,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(squares(s[a, j]), "<", 1),
         line(squares(s[a, j]), "<", 1, None, n >= 2),
     ),
+    "the first weight": (
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j] + 1))),
+        line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j]))),
+    ),
     "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
     "entropy nearly full": (
         line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),
@@ -186,6 +196,14 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
             NORMAL_ROWS,
         ),
         line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 * E(1 - squares(spread)) / 2, NORMAL_ROWS),
+    ),
+    "saturation of many keys": (
+        line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
+        line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
+    ),
+    "largest of very many": (
+        line(E(Largest(spread, j)), "≤", Rational(98, 100) * sigma * sqrt(2 * log(n)), NORMAL_ROWS),
+        line(E(Largest(spread, j)), "≤", sigma * sqrt(2 * log(n)), NORMAL_ROWS),
     ),
     "Stein without σ²": (
         line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)), NORMAL_ROWS),
@@ -278,6 +296,16 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Eq(r**2 - r, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
         line(Eq(2 * r - 2, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
     ),
+    "one root of two": (
+        line(Eq(x**2 * d, 1, evaluate=False), "⇔", Eq(x - 1 / sqrt(d), 0, evaluate=False)),
+        line(
+            Eq(x**2 * d, 1, evaluate=False), "⇔", Eq((x - 1 / sqrt(d)) * (x + 1 / sqrt(d)), 0, evaluate=False)
+        ),
+    ),
+    "roots of a variance": (
+        line(Eq(Var(x * score), 1, evaluate=False), "⇔", Eq(x**2 * d**2, 1, evaluate=False), STANDARD),
+        line(Eq(Var(x * score), 1, evaluate=False), "⇔", Eq(x**2 * d, 1, evaluate=False), STANDARD),
+    ),
     "freezing": (
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
@@ -309,6 +337,22 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "characteristic function": (
         line(E(cos(r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
         line(E(cos(r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
+    ),
+    "a complex mean": (
+        line(E(exp(I * r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
+        line(E(exp(I * r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
+    ),
+    "an imaginary part": (
+        line(E(exp(I * r * y[1])), "=", E(cos(r * y[1])) - I * E(sin(r * y[1])), {y: UNIT}),
+        line(E(exp(I * r * y[1])), "=", E(cos(r * y[1])) + I * E(sin(r * y[1])), {y: UNIT}),
+    ),
+    "more than one dimension": (
+        line(E(score**2) * (d - 2), ">", 0, STANDARD, d > 1),
+        line(E(score**2) * (d - 1), ">", 0, STANDARD, d > 1),
+    ),
+    "of one component": (
+        line(over_components(y[i] ** 2), "≤", d * t**2 / 2, None, Le(Abs(y[j]), t)),
+        line(over_components(y[i] ** 2), "≤", d * t**2, None, Le(Abs(y[j]), t)),
     ),
     "slope of the hyperbolic tangent": (
         line(sech(r) ** 2, "=", 1 + tanh(r) ** 2),
@@ -386,8 +430,15 @@ def test_values_put_in_are_conditions() -> None:
     assert refute(s[a, j] + 1, "=", t + 1, None, (Eq(s[a, j], t),))
     assert refute(s[a, j], "=", s[a, 2], None, (Eq(j, 2), n >= 2))
     assert refute(E(over_keys(p)) + c, "=", n - 1, NORMAL_ROWS, (Eq(c, 1), Eq(n, 3)))
+    assert refute(s[a, j] + s[a, l], "=", s[a, 2] + s[a, l], None, (Eq(j, 2), n >= 2))
+    assert not refute(r, "=", r + 1, None, substitute({r: r + 1}).conditions)
     with pytest.raises(Counterexample):
         refute(n * exp(-(sigma**2)), "=", n / exp(2), None, (Eq(sigma, 1),))
+    chain = Chain(n * exp(-(sigma**2)), Line(n / exp(1), "σ is 1", substitute({sigma: 1})))
+    assert [line.problem for line in chain.checked] == [""]
+    assert chain.checked[0].tried
+    wrong = Chain(r, Line(S(2), "r is 2", Believed(given=(Eq(r, 3),))))
+    assert "false" in wrong.checked[0].problem
 
 
 def test_what_a_rule_does_not_see_refutes_nothing() -> None:
@@ -415,6 +466,13 @@ def test_a_name_may_stand_for_an_integral() -> None:
 @dataclass(frozen=True)
 class Believed(LineCheck):
     """A check that takes any line."""
+
+    given: tuple[Any, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """What it is told."""
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Any) -> None:
         """Return."""

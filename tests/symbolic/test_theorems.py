@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
 
-from verify.errors import ClaimError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.bounds import earlier
-from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, StepError, Theorem
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
 from verify.symbolic.vocabulary import (
     NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,

@@ -13,13 +13,13 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import beside, fitted
 from verify.engine import derivations
+from verify.engine.answers import chain_text
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.evidence.words import ON_COMPONENTS
 from verify.former.words import assumed
 from verify.spec.words import has_slot
-from verify.symbolic import notation
 from verify.symbolic.chains import Chain
 from verify.symbolic.chains import Derivation as Chains
 from verify.symbolic.printing import latex, unicode_art
@@ -142,16 +142,7 @@ def _chain(chain: Chain, columns: int | None) -> str:
     lines = [f"Derivation: {plain(chain.title)}" if chain.title else "Derivation"]
     if chain.defines:
         lines.append(beside("  Definition: ", plain(chain.defines), columns))
-    lines += ["", beside("    ", notation.plain(chain.start), columns, " " * 6)]
-    for checked in chain.checked:
-        line = checked.line
-        lines.append(beside(f"  {line.relation} ", notation.plain(line.expression), columns, " " * 6))
-        cited = ", ".join(theorem.name for theorem in line.check.cites)
-        decided = f"cited: {cited}" if cited else line.check.words
-        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
-        ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
-        lines.append(beside("      ", f"{plain(line.because)} ({ending})", columns, " " * 6))
-    return "\n".join(lines)
+    return "\n".join([*lines, "", chain_text(chain, columns)])
 
 
 def _exact_values(facts: tuple[Fact, ...], columns: int | None) -> Iterator[str]:

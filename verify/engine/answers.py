@@ -156,7 +156,8 @@ class Answer:
 
     def _chains(self, width: int) -> Iterator[str]:
         for chain in self.deduction.derivation.chains:
-            yield chain_text(chain, width)
+            title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
+            yield title + chain_text(chain, width)
 
     def _table(self, rows: Sequence[Row], predicted: str) -> list[list[str]]:
         """Return the head and the rows of a table of texts."""
@@ -232,20 +233,30 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def chain_text(chain: Chain, width: int = WIDTH) -> str:
-    """Return a chain as text: its start, and each line behind its sign, with its reason below."""
+def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
+    """Return a chain as text: its start, and each line behind its sign, with its reason below.
+
+    Without a ``width``, lines are not broken.
+    """
 
     def beside(head: str, text: str) -> str:
+        if width is None:
+            return head + text
         return textwrap.fill(
-            text, width, initial_indent=head, subsequent_indent=" " * 6, break_long_words=False
+            text,
+            width,
+            initial_indent=head,
+            subsequent_indent=" " * 6,
+            break_long_words=False,
+            break_on_hyphens=False,
         )
 
-    lines = [f"{chain.title.capitalize()}:"] if chain.title else []
-    lines.append(beside("    ", plain(chain.start)))
+    lines = [beside("    ", plain(chain.start))]
     for checked in chain.checked:
         line = checked.line
-        decided = f"cited: {line.check.cites.name}" if line.check.cites else line.check.words
-        tried = f"tried at {checked.tried}" if checked.tried else "tried at no point"
+        cited = ", ".join(theorem.name for theorem in line.check.cites)
+        decided = f"cited: {cited}" if cited else line.check.words
+        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
         ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
         lines.append(beside(f"  {line.relation} ", plain(line.expression)))
         lines.append(beside("      ", f"{unformatted(line.because)} ({ending})"))

@@ -200,6 +200,8 @@ class _Answering:
                 within = Within()
             more: dict[str, Any] = {side: self.compared}
             yield Check(_id_of(at), asked.quantity, at, laws=laws, tolerance=within, **more)
+        if self.relation != "=":
+            yield self._broken_bound
         vanishes = any(self.compared.subs(at).is_zero for at in asked.places)
         if self.relation == "=" and len(asked.dimensions) > 1 and not vanishes:
             for keys in asked.keys or (None,):
@@ -207,6 +209,21 @@ class _Answering:
                     prefix = f"n{keys}-" if len(asked.keys) > 1 else ""
                     pattern = f"d*-n{keys}" if keys else "d*"
                     yield Fit(pattern, d, prefix=prefix, **coefficients)
+
+    @cached_property
+    def _broken_bound(self) -> Wrong:
+        """A bound that a first, small sample shows to be false, which must come out refuted."""
+        at = self.asked.places[-1]
+        with one_blas_thread():
+            first = self._measure(at, map, coarse=True)
+        off = max(abs(first.value) / 2, 10 * first.error)
+        beyond: dict[str, dict[str, Any]] = {
+            "≤": {"at_most": Threshold(first.value - off)},
+            "≥": {"at_least": Threshold(first.value + off)},
+        }
+        says = "it keeps a bound that lies beyond what a first sample has"
+        side = beyond[self.relation]
+        return Wrong("broken-bound", self.asked.quantity, at, laws=self.asked.laws, says=says, **side)
 
     def _figure(self, findings: Any) -> Figure:
         """Return the figure of what is measured, on the curve of the formula."""

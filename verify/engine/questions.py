@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,17 @@ from sympy import Dummy, Expr, Rational, S, cancel, sympify
 import verify.claims
 from verify.engine.catalogue import built_in
 from verify.engine.laws import ORDERS, assumed, called, law_named, moment_values
-from verify.errors import SettingsError
+from verify.errors import SettingsError, StepError
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
 from verify.symbolic.bounds import earlier
 from verify.symbolic.calculus import NotDerived, derive
-from verify.symbolic.chains import Chain, Derivation, Line, StepError
+from verify.symbolic.chains import Chain, Derivation, Line
 from verify.symbolic.checks import algebra, substitute
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Family, Quantile, d, families_of, k, n, q
+from verify.symbolic.vocabulary import BINDERS, Dot, E, Family, Quantile, Var, d, families_of, k, n, q
 
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
 """Where a question is measured if nothing else is said."""
@@ -141,14 +142,14 @@ def deduce(asked: Question) -> Deduction:
     Raises:
         SettingsError: it would be derived of laws with more moments than the question's have.
     """
-    claims = list(_by_claims(asked))
-    equations = [by_claim for by_claim in claims if by_claim.relation == "="]
-    if equations:
-        return equations[0]
+    candidates = sorted(_candidates(asked), key=lambda one: one.is_multiple)
+    by_equation = _first(asked, [one for one in candidates if one.chain.relation == "="])
+    if by_equation is not None:
+        return by_equation
     by_moments = _by_moments(asked)
-    if by_moments.formula is None and claims:
-        return claims[0]
-    return by_moments
+    if by_moments.formula is not None:
+        return by_moments
+    return _first(asked, [one for one in candidates if one.chain.relation != "="]) or by_moments
 
 
 def _by_moments(asked: Question) -> Deduction:
@@ -174,8 +175,21 @@ def _by_moments(asked: Question) -> Deduction:
     )
 
 
-def _by_claims(asked: Question) -> Iterator[Deduction]:
-    """Yield what claims of the catalogue derive for the question, those for any moments last."""
+@dataclass(frozen=True)
+class _Candidate:
+    """A claim whose main chain is about a question's quantity, or about what that is a multiple of."""
+
+    claim: Claim
+    chain: Chain
+    factor: Any
+
+    @property
+    def is_multiple(self) -> bool:
+        return bool(self.factor != 1)
+
+
+def _candidates(asked: Question) -> Iterator[_Candidate]:
+    """Yield the claims of the catalogue that speak of the question's quantity, under the question's laws."""
     values = moment_values(asked.query, asked.key)
     for claim in _claims():
         chain = claim.derived().main
@@ -184,10 +198,19 @@ def _by_claims(asked: Question) -> Iterator[Deduction]:
         factor = multiple(asked.quantity, chain.start)
         if factor is None or (chain.relation != "=" and not factor.is_positive):
             continue
-        try:
-            yield Deduction(_for_question(asked, claim, chain, factor, values), claim)
-        except StepError:
-            continue
+        # What it comes to is a formula of sizes alone.
+        end = (factor * chain.end).subs(values)
+        if not end.free_symbols - {d, n} and not end.has(E, Var, Quantile):
+            yield _Candidate(claim, chain, factor)
+
+
+def _first(asked: Question, candidates: Sequence[_Candidate]) -> Deduction | None:
+    """Return what the first of several claims derives, whose lines lead to the question's quantity."""
+    values = moment_values(asked.query, asked.key)
+    for one in candidates:
+        with suppress(StepError):
+            return Deduction(_for_question(asked, one, values), one.claim)
+    return None
 
 
 def _claims() -> Iterator[Claim]:
@@ -226,19 +249,18 @@ def multiple(quantity: Expr, start: Expr) -> Any:
     return None if factor.free_symbols & set(names.values()) or factor.has(Dot) else factor
 
 
-def _for_question(
-    asked: Question, claim: Claim, chain: Chain, factor: Any, values: Mapping[Any, Any]
-) -> Derivation:
+def _for_question(asked: Question, found: _Candidate, values: Mapping[Any, Any]) -> Derivation:
     """Return a claim's derivation for a question: the same chain, or lines that lead to it and on from it.
 
     Raises:
         StepError: a line does not follow.
     """
+    chain, factor, name = found.chain, found.factor, found.claim.id
     used = {symbol: value for symbol, value in values.items() if chain.end.has(symbol)}
-    if factor == 1 and not used and chain.start == asked.quantity:
+    if not used and chain.start == asked.quantity:
         return Derivation((chain,))
-    named = Chain(chain.start, *chain.lines, name=claim.id, title=f"the claim {claim.id}", given=chain.given)
-    lines = [Line(factor * chain.end, f"by the claim {claim.id}", earlier(named), chain.relation)]
+    named = Chain(chain.start, *chain.lines, name=name, title=f"the claim {name}", given=chain.given)
+    lines = [Line(factor * chain.end, f"by the claim {name}", earlier(named), chain.relation)]
     if factor * chain.start != asked.quantity:
         lines.insert(0, Line(factor * chain.start, "what is not random stands before the mean", algebra))
     if used:

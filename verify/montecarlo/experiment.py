@@ -23,8 +23,8 @@ Relation = Literal["=", "≤", "≥"]
 class Prediction:
     """What a quantity is compared with, and the LaTeX of the exact expression that it came from.
 
-    It is derived of just this quantity, computed from what is derived, or a threshold that is set where only a
-    direction or an order of size is claimed.
+    It is derived of just this quantity, computed from what is derived, or a threshold that is set where only
+    a direction or an order of size is claimed.
     """
 
     value: float

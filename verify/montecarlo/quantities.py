@@ -8,6 +8,7 @@ variance of a block's estimate is derived.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -21,9 +22,9 @@ import sympy as sp
 
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
-from verify.montecarlo.compiling import Column, Compiled, Compiler, Node
+from verify.montecarlo.compiling import Column, Compiled, Compiler, Node, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
-from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
+from verify.montecarlo.estimands import ALL_AGREE, Bounded, DistanceToLaw, Estimand, Goal, Measured, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
 from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, is_mirrored
 from verify.symbolic.calculus import NotDerived, expected
@@ -37,6 +38,7 @@ from verify.symbolic.vocabulary import (
     Index,
     Indicator,
     Largest,
+    LargestGap,
     Law,
     Named,
     Quantile,
@@ -63,7 +65,8 @@ class Simulation:
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
     ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
-    ``double``, what is drawn is reduced in double precision. It is compiled in each process that draws, once.
+    ``double``, what is drawn is reduced in double precision. Of ``order`` 1, means alone are kept. It is
+    compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
@@ -73,8 +76,8 @@ class Simulation:
     settings: Settings
     mirrored: bool = False
     double: bool = False
+    order: int = 3
 
-    order: ClassVar[int] = 3
     univariate: ClassVar[int] = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -417,7 +420,9 @@ def measurement(
         share = str(means[quantity]) if is_share else ""
         estimands[key] = Expressed(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
-    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *settings)
+    programs = {column.program: None for x in arguments for column in x.atoms(Column)}
+    connected = tuple(("program", _sentence_of(program)) for program in programs)
+    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *connected, *settings)
     if by_half:
         sizes[m] //= 2
     simulation = replace(
@@ -426,6 +431,49 @@ def measurement(
         sizes=tuple(sizes.items()),
         settings=recorded,
         mirrored=by_half,
+    )
+    return Cell(name, recorded, simulation), estimands
+
+
+PAIRS = 64
+"""Independent scores of a block in which shares are held against a law."""
+
+
+def of_pairs(
+    name: str,
+    gaps: Mapping[str, LargestGap],
+    laws: Mapping[Family, Distribution],
+    at: Mapping[Any, Any],
+) -> tuple[Cell, dict[str, Estimand]]:
+    """Return the cell in which shares of independent scores are counted, and what estimates each gap from it.
+
+    Each query has a key of its own, for the interval of a distance to a law is one for independent values.
+    """
+    own = {
+        family: Family(family.label, *(m if extent == n else extent for extent in family.ranges))
+        for family in laws
+    }
+    outputs: dict[str, sp.Expr] = {}
+    estimands: dict[str, Estimand] = {}
+    for key, gap in gaps.items():
+        share, x, points, values = gap.args
+        event = share.args[0].xreplace({**own, **dict.fromkeys(free_indices(share), Index("a"))})
+        events = [event.xreplace({x: point}) for point in points]
+        outputs |= {str(each): each for each in events}
+        estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(str, events)))
+    sizes = {
+        extent: PAIRS if extent == m else int(extent.subs(at))
+        for family in own.values()
+        for extent in family.ranges
+    }
+    recorded = (*_settings(laws, at, {}, (), by_half=False), ("block", f"{PAIRS} pairs"))
+    simulation = Simulation(
+        tuple(outputs.items()),
+        tuple((own[family], law) for family, law in laws.items()),
+        tuple(sizes.items()),
+        tuple({**sizes, **at}.items()),
+        recorded,
+        order=1,
     )
     return Cell(name, recorded, simulation), estimands
 
@@ -506,6 +554,19 @@ def _settings(
     elif {m, n} <= set(sizes):
         recorded["block"] = f"{sizes[m]} queries, {sizes[n]} keys"
     return tuple(recorded.items())
+
+
+def _sentence_of(program: Program) -> str:
+    """Return the first sentence of a program's docstring, which connects it to what is derived.
+
+    Raises:
+        ClaimError: it has none.
+    """
+    text = " ".join((inspect.getdoc(program) or "").partition("\n\n")[0].split())
+    if not text:
+        name = getattr(program, "__name__", "program")
+        raise ClaimError(f"{name} has no docstring; say in a sentence what connects it to the derivation")
+    return text
 
 
 def _plain(value: Any) -> int | float | str:

@@ -43,7 +43,7 @@ from verify.text.speech import prose_in_words
 _DERIVED = frozenset(
     [Proof.DERIVED, Proof.CITING, Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART]
 )
-"""What has a derivation that stands; only what is proved is called derived."""
+"""What has a derivation that stands."""
 _REACHES: dict[Reach, str] = {
     "all-values": "proved for all values",
     "these-values": "at these values",

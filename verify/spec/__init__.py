@@ -12,7 +12,7 @@ latex                the LaTeX of an expression
 
 Expressions
 E, Var, Cov          mean, variance, covariance over everything drawn
-Quantile             the value below which a share lies
+Quantile             the value below which a share lies; ``LargestGap`` the distance from a law
 score, score_of      q·k of any query and key, or of given ones
 Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
@@ -35,6 +35,7 @@ substitute, earlier  values put in; an established chain put in
 at_most, at_least    by a surplus that is visibly not negative
 integral, limit      by integration, in the limit; ``leading`` for the first term; ``derivative``
 numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
+by_density           means of functions of normal components as integrals over their densities
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table
 Law, normal          assumed moments of a family, or all of a normal law
@@ -96,9 +97,18 @@ from verify.spec.claim import (
     assume,
     cite,
 )
-from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
+from verify.symbolic.analysis import (
+    between,
+    by_density,
+    derivative,
+    equivalent,
+    integral,
+    leading,
+    limit,
+    numerically,
+)
 from verify.symbolic.bounds import at_least, at_most, earlier
-from verify.symbolic.chains import Chain, Derivation, Line
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
 from verify.symbolic.theorems import THEOREMS, cited
@@ -116,6 +126,7 @@ from verify.symbolic.vocabulary import (
     Index,
     Indicator,
     Largest,
+    LargestGap,
     Law,
     LogSumExp,
     Named,

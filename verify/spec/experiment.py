@@ -18,13 +18,14 @@ from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.experiment import Fit as FittedCoefficient
-from verify.montecarlo.quantities import measurement
+from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
 from verify.spec.fits import coefficients, has_misfit, members_of
 from verify.spec.predictions import origin, predicted, truth_of
 from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import LargestGap
 
 
 def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> Experiment:
@@ -89,8 +90,11 @@ class Plan:
         names: set[str] = set()
         for setting, quantities in together.items():
             name, shape = cell_name(setting, names), dict(setting.shape) or None
-            self.cells[setting], estimands = measurement(
-                name, quantities, dict(setting.laws), dict(setting.at), tolerance=self.run, shape=shape
+            laws, at = dict(setting.laws), dict(setting.at)
+            self.cells[setting], estimands = (
+                of_pairs(name, quantities, laws, at)
+                if setting.pairs
+                else measurement(name, quantities, laws, at, tolerance=self.run, shape=shape)
             )
             self.estimands |= estimands
             names.add(name)
@@ -151,7 +155,10 @@ class Plan:
         groups: dict[Any, list[Check]] = {}
         for item in self.items:
             if isinstance(item, Check) and not item.uncontrolled and _is_known(self.checks[item.id]):
-                groups.setdefault(normalised(item.quantity), []).append(item)
+                quantity = normalised(item.quantity)
+                # Gaps from laws at several settings are of one kind, though each has its own points.
+                kind = quantity.args[0] if isinstance(quantity, LargestGap) else quantity
+                groups.setdefault(kind, []).append(item)
         for group in groups.values():
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
                 name = item.control or ("biased-prediction" if len(groups) == 1 else f"biased-{item.id}")

@@ -8,7 +8,7 @@ form, the author's is taken by its derivative (``integral(primitive)``) or compa
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,14 +35,17 @@ from sympy import (
     oo,
     pi,
     simplify,
+    sqrt,
 )
 from sympy import limit as sympy_limit
 
+from verify.errors import StepError
 from verify.symbolic.bounds import equal, require_holding, said, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import families_of
+from verify.symbolic.theorems import is_normal
+from verify.symbolic.vocabulary import E, Laws, definition, families_of
 
 POINTS = 3
 """At how many points of their parameters numbers are compared."""
@@ -60,6 +63,10 @@ class _Given(LineCheck):
     @property
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "=":
@@ -190,6 +197,54 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
 
 
 @dataclass(frozen=True)
+class _ByDensity(LineCheck):
+    """Means of functions of normal components, written as integrals over their densities."""
+
+    variables: Mapping[Any, Any] = field(hash=False)
+    given: Laws = field(hash=False)
+    words = "the normal density put in"
+
+    @property
+    def laws(self) -> Laws:
+        return self.given
+
+    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+        if relation != "=":
+            raise StepError(f"the line is related by {relation}, but this check is for =")
+        written = definition(before).replace(lambda part: isinstance(part, E), self._integral)
+        if not equal(written, after):
+            raise StepError(f"with the densities put in it is {written}, which is not this line")
+
+    def _integral(self, mean: Any) -> Any:
+        x = mean.args[0].xreplace(dict(self.variables))
+        if left := families_of(x):
+            raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
+        for component, variable in self.variables.items():
+            law = self.given.get(component.base)
+            if law is None or not is_normal(law):
+                raise StepError(f"{component.base} is not normal; say so in the laws")
+            if x.has(variable):
+                centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
+                density = exp(-((variable - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
+                x = Integral(x * density, (variable, -oo, oo))
+        return x
+
+
+def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
+    """Decide that means of functions of normal components are integrals over their densities.
+
+    Args:
+        variables: The variable of integration for each component, the innermost first.
+        laws: The laws of their families, which are normal.
+
+    Example:
+        >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
+        >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
+    """
+    return _ByDensity(variables, laws)
+
+
+@dataclass(frozen=True)
 class _Leading(LineCheck):
     """That this line is the leading term of the one before."""
 
@@ -263,6 +318,10 @@ class _Equivalent(LineCheck):
     @property
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):
@@ -419,7 +478,7 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         at = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
         try:
             with mpmath.workdps(digits + 10):
-                left, right = (_number(side.xreplace(point)) for side in (before, after))
+                left, right = (number_of(side.xreplace(point)) for side in (before, after))
                 near = mpmath.mpf(10) ** -digits * (abs(left) + abs(right))
                 if not abs(left - right) <= near:
                     shown = [mpmath.nstr(value, 12) for value in (left, right)]
@@ -431,8 +490,11 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         raise StepError("no point was found at which all that is given holds")
 
 
-def _number(x: Any) -> Any:
-    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated."""
+def number_of(x: Any) -> Any:
+    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated.
+
+    It has as many digits as mpmath works with, less about ten.
+    """
     parts = {part: Dummy(f"h{place}") for place, part in enumerate(outermost(x, (Integral, Limit)))}
     values = [_quadrature(part) if isinstance(part, Integral) else _extrapolated(part) for part in parts]
     return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
@@ -443,14 +505,14 @@ def _function(x: Any, variable: Any) -> Callable[[Any], Any]:
     if not x.has(Integral, Limit):
         quick: Callable[[Any], Any] = lambdify([variable], x, "mpmath")
         return quick
-    return lambda place: _number(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
+    return lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
 
 
 def _quadrature(integral: Any) -> Any:
     """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
     *inner, (variable, low, high) = integral.limits
     function = _function(Integral(integral.function, *inner) if inner else integral.function, variable)
-    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or _number(end) for end in (low, high)]
+    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
     middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
@@ -461,4 +523,4 @@ def _quadrature(integral: Any) -> Any:
 
 def _extrapolated(part: Any) -> Any:
     x, variable, to, _ = part.args
-    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else _number(to))
+    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else number_of(to))

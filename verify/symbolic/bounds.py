@@ -28,11 +28,12 @@ from sympy import (
     S,
     Subs,
     Sum,
+    Tuple,
     sympify,
 )
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import Chain, LineCheck, Relation, StepError, Theorem
+from verify.errors import ClaimError, StepError
+from verify.symbolic.chains import Chain, LineCheck, Relation, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import in_line
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
@@ -74,6 +75,10 @@ class _Excess(LineCheck):
     @property
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation not in self.relations:
@@ -125,6 +130,15 @@ class _Earlier(LineCheck):
         return f"by {self.chain.title or self.chain.name or 'an earlier chain'}"
 
     @property
+    def conditions(self) -> tuple[Any, ...]:
+        """What is given, what the chain's lines need there, and values of symbols that its laws speak of."""
+        values = {symbol: sympify(value) for symbol, value in self.at.items()}
+        needed = (put_in(each, values) for line in self.chain.lines for each in line.check.conditions)
+        moments = Tuple(*(moment for law in (self.laws or {}).values() for moment in law.raw))
+        known = (Eq(symbol, value, evaluate=False) for symbol, value in values.items() if moments.has(symbol))
+        return tuple(dict.fromkeys((*self.given, *(each for each in needed if each != True), *known)))  # noqa: E712
+
+    @property
     def laws(self) -> Laws | None:
         laws = [line.check.laws for line in self.chain.lines if line.check.laws is not None]
         return {family: law for each in laws for family, law in each.items()} if laws else None
@@ -134,13 +148,9 @@ class _Earlier(LineCheck):
         return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
 
     @property
-    def equations(self) -> tuple[Any, ...]:
-        return tuple(equation for line in self.chain.lines for equation in line.check.equations)
-
-    @property
     def assumes(self) -> tuple[str, ...]:
         inherited = (words for line in self.chain.lines for words in line.check.assumes)
-        return tuple(dict.fromkeys((*said(self.given), *said(self.chain.given), *inherited)))
+        return tuple(dict.fromkeys((*said(self.conditions), *said(self.chain.given), *inherited)))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         require_holding(self.chain)
@@ -174,7 +184,8 @@ class _Earlier(LineCheck):
         What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
         """
         drawn = set().union(*map(families_of, values.values()))
-        if not drawn:
+        # A chain without means speaks of values, whatever they are drawn of.
+        if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
             return self.chain.start, self.chain.end
         averaged = []
         for side in (self.chain.start, self.chain.end):

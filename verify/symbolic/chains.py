@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
-from verify.errors import ClaimError, unknown
-from verify.symbolic.vocabulary import Laws
+from verify.errors import ClaimError, StepError, unknown
+from verify.symbolic.notation import assumptions_of
+from verify.symbolic.refutation import Counterexample, refute
+
+if TYPE_CHECKING:
+    from verify.symbolic.vocabulary import Laws
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
-"""How a line stands to the one before it; "~" says that it is its leading term, "⇔" that each implies the other."""
-
-
-class StepError(Exception):
-    """A line does not follow from the one before; its text says why, in one line."""
+"""How a line stands to the one before it; "~": it is its leading term, "⇔": each implies the other."""
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A published theorem that a line may rest on: its name, what it says, its conditions, and where it stands.
+    """A published theorem that a line may rest on: its name, what it says, its conditions and its source.
 
     ``source`` is the bibliographic text, ``url`` its address.
     """
@@ -67,8 +67,8 @@ class LineCheck:
         return ()
 
     @property
-    def equations(self) -> tuple[Any, ...]:
-        """Equations of SymPy under which alone both sides are equal, such as values that are put in."""
+    def conditions(self) -> tuple[Any, ...]:
+        """Relations of SymPy under which alone the line holds: what is given, and values that are put in."""
         return ()
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
@@ -82,7 +82,7 @@ class LineCheck:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chain: what it says, why in a few words, how that is checked, and how it stands to the last."""
+    """One line of a chain: what it says, why, how that is checked, and how it stands to the line before."""
 
     expression: Any
     because: str
@@ -199,21 +199,17 @@ class Chain:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """All that its lines assume, in words, each once."""
-        from verify.symbolic.notation import assumptions_of
-
         return assumptions_of(self)
 
     @cached_property
     def checked(self) -> tuple[CheckedLine, ...]:
-        """Its lines, decided by their checks and tried by the second net; after one that fails none is tried."""
-        from verify.symbolic.refutation import Counterexample, refute
-
+        """Its lines, decided by their checks and tried by the second net, as far as the first that fails."""
         checked, before = list[CheckedLine](), self.start
         for line in self.lines:
             problem, tried = "", ""
             try:
                 line.check.decide(before, sympify(line.expression), line.relation)
-                conditions = (*self.given, *line.check.equations)
+                conditions = (*self.given, *line.check.conditions)
                 tried = refute(before, line.relation, sympify(line.expression), line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)

@@ -14,14 +14,16 @@ from sympy import (
     Indexed,
     IndexedBase,
     Integral,
+    S,
     Sum,
     Symbol,
     factor,
     sympify,
 )
 
+from verify.errors import StepError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
-from verify.symbolic.chains import LineCheck, Relation, StepError
+from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import in_line
 from verify.symbolic.points import Undecided, derived
@@ -148,15 +150,19 @@ class Substitution(LineCheck):
         return "values put in"
 
     @property
-    def equations(self) -> tuple[Any, ...]:
-        """The values, as equations of SymPy."""
-        return tuple(Eq(symbol, value, evaluate=False) for symbol, value in self.values.items())
-
-    @property
     def assumes(self) -> tuple[str, ...]:
         """The values of sizes and symbols, as sentences; which places are meant is no assumption."""
-        symbols = [equation for equation in self.equations if isinstance(equation.lhs, Symbol)]
+        equations = (Eq(symbol, value, evaluate=False) for symbol, value in self.values.items())
+        symbols = [equation for equation in equations if isinstance(equation.lhs, Symbol)]
         return tuple(f"${in_line(x)}$." for x in symbols if not isinstance(x.lhs, Index))
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """The values, as equations of SymPy; nothing is one where d + 1 is put in for d."""
+        values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
+        if any(value.has(*values) for value in values.values()):
+            return (S.false,)
+        return tuple(Eq(symbol, value, evaluate=False) for symbol, value in values.items())
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line is the one before with the values put in.

@@ -1,8 +1,9 @@
 """Exact equality: both sides are evaluated at random points, modulo two primes.
 
 An equation that is wrong holds at a random point modulo a prime P with a probability of about degree/P, that
-is never. Sums are written out, at several sizes: all different, and more of them than the degree. What cannot
-be evaluated, or at one size only, is *not decided*, which is no equality. ``points`` evaluates.
+is never; of signs, which are a draw of two, it is tried as often as that takes. Sums are written out, at
+several sizes: all different, and more of them than the degree. What cannot be evaluated, or at one size
+only, is *not decided*, which is no equality. ``points`` evaluates.
 """
 
 from __future__ import annotations
@@ -10,19 +11,38 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
-from sympy import Add, Derivative, Indexed, Integral, Pow, Sum, binomial, factorial, fraction, gamma, sympify
+from sympy import (
+    Abs,
+    Add,
+    Derivative,
+    Indexed,
+    Integral,
+    Max,
+    Min,
+    Mul,
+    Pow,
+    Sum,
+    binomial,
+    factor,
+    factorial,
+    fraction,
+    gamma,
+    sign,
+    sympify,
+)
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived
-from verify.symbolic.vocabulary import Family, Index, Largest, Law, Laws, definition, range_of
+from verify.errors import ClaimError, StepError
+from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
+from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, definition, range_of
 
 LEAST_SIZE = 3
 LEAST_ASSIGNMENTS = 3
 MOST_STEPS = 300_000
 ATTEMPTS = 40
+MOST_SIGNS = 5
 MOMENTS = (5, 4, 3, 2)
 """How many moments, E 1 among them, a drawn law has in common with the law that is assumed."""
 
@@ -76,29 +96,51 @@ def _error(
 
 
 def _opened(x: Any) -> Any:
-    """Return an expression with definitions put in and derivatives taken."""
+    """Return an expression with definitions put in, derivatives taken, and squares taken out of roots."""
     for part in x.atoms(Indexed):
         if not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
-    return definition(x).replace(lambda part: isinstance(part, Derivative), derived)
+    opened = definition(put_at(x)).replace(lambda part: isinstance(part, Derivative), derived)
+    return opened.replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
+
+
+def _is_root(x: Any) -> bool:
+    return isinstance(x, Pow) and x.exp.is_Rational and x.exp.q % 2 == 0 and not x.base.is_Atom
 
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
     """Evaluate both sides at a point for each assignment of sizes."""
-    budget = [MOST_STEPS]
+    budget, seeds, points = [MOST_STEPS], count(), _points(*sides)
     for number, sizes in enumerate(_assignments(*sides, fixed)):
-        for attempt in range(ATTEMPTS):
-            point = Point(1000 * number + attempt, sizes, laws, budget)
-            places = point.places_of(*sides)
-            try:
-                before, after = (point.value(side, P, places) for side in sides)
-            except Redraw:
-                continue
-            if before != after:
-                raise Unequal(f"the two sides differ{_at(sizes)}")
-            break
-        else:
-            raise Undecided("no point was found at which all roots and quotients exist")
+        for _ in range(1 if number else points):
+            for _ in range(ATTEMPTS):
+                point = Point(next(seeds), sizes, laws, budget)
+                places = point.places_of(*sides)
+                try:
+                    before, after = (point.value(side, P, places) for side in sides)
+                except Redraw:
+                    continue
+                if before != after:
+                    raise Unequal(f"the two sides differ{_at(sizes)}")
+                break
+            else:
+                raise Undecided("no point was found at which all roots and quotients exist")
+
+
+def _points(*sides: Any) -> int:
+    """Return how many points it takes until a false line passes all of them with 1e-12 at most.
+
+    It passes each with a probability of at most 1 - 2^-signs.
+
+    Raises:
+        Undecided: there are too many signs, each of which one draw decides.
+    """
+    signs = {part.args for side in sides for part in side.atoms(Abs, sign, Indicator, Max, Min)}
+    roots = {part for side in sides for part in side.atoms(Pow) if _is_root(part)}
+    signs |= {(of,) for root in roots for of in Mul.make_args(root.base) if of.is_Pow and of.exp.is_even}
+    if len(signs) > MOST_SIGNS:
+        raise Undecided(f"it has more than {MOST_SIGNS} different signs, too many to try them all")
+    return 28 * 2 ** len(signs) if signs else 1
 
 
 def _at(sizes: Mapping[Any, int]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy
 from sympy import Add, Indexed, Mul, Number, Pow, Rational, S, Symbol, sqrt, sympify
@@ -20,9 +20,6 @@ from verify.symbolic import vocabulary as of
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
 from verify.text.speech import in_words
-
-if TYPE_CHECKING:
-    from verify.symbolic.chains import Chain, Statement
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
@@ -67,7 +64,7 @@ def spoken(expression: Any) -> str:
     return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
-def proposition_latex(statement: Statement) -> str:
+def proposition_latex(statement: Any) -> str:
     """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
     return latex(statement.proposition)
 
@@ -172,12 +169,25 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
         return self._named(name, (x,), exp)
 
+    def _print_LargestGap(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        share, x, *_ = expr.args
+        text = (
+            rf"\max_{{{self._print(x)}}} \left|{self._print(share)} - F\left({self._print(x)}\right)\right|"
+        )
+        return _raised(text, exp, in_brackets=True)
+
     def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
-        """Return x > y for the indicator of x - y."""
+        """Return x > y for the indicator of x - y; what is random stands on the left."""
         terms = Add.make_args(indicator.args[0])
+        fixed = [term for term in terms if not of.families_of(term)]
+        if 0 < len(fixed) < len(terms):
+            random, rest = Add(*(term for term in terms if term not in fixed)), Add(*fixed)
+            if all(term.could_extract_minus_sign() for term in Add.make_args(random)):
+                return f"{self._print(-random)} < {self._print(rest)}"
+            return f"{self._print(random)} > {self._print(-rest)}"
         below = [term for term in terms if term.could_extract_minus_sign()]
         above = [term for term in terms if term not in below]
         return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
@@ -202,7 +212,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return text + self._in_brackets_if(expr.function.is_Add, expr.function)
 
     def _print_Add(self, expr: Any, order: Any = None) -> str:  # noqa: N802
-        terms = self._as_ordered_terms(expr, order=order)
+        named = {term.xreplace(_renamed(expr)): term for term in expr.args}
+        terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
+        terms = [named[term] for term in terms]
         if terms[0].could_extract_minus_sign():
             terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
         first, *rest = terms
@@ -267,9 +279,23 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         is_simple = (x.is_Symbol or x.is_Integer) and not exp
         return rf"\ln {self._print(x)}" if is_simple else self._named(r"\ln", (x,), exp)
 
+    def _print_Subs(self, expr: Any) -> str:  # noqa: N802
+        at = ", ".join(
+            f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
+        )
+        return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
+
+    def _print_erf(self, expr: Any, exp: str = "") -> str:
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_erfinv = _print_erf
+
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
+
+    def _print_Function(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        return self._named(self._hprint_Function(expr.func.__name__), expr.args, exp)
 
     def _named(self, name: str, args: tuple[Any, ...], exp: str) -> str:
         return _raised(rf"{name}\left({', '.join(map(self._print, args))}\right)", exp)
@@ -350,6 +376,14 @@ _SIZES = {of.d: 0, of.d_v: 1, of.n: 2, of.m: 3}
 _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 
 
+def _renamed(expression: Any) -> dict[Any, Any]:
+    """Return names for what belongs to keys by which it stands behind what belongs to queries."""
+    of_keys = (symbol for symbol in expression.free_symbols if symbol.is_Symbol and symbol.name[-2:] == "_k")
+    names = {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
+    families = of.families_of(expression)
+    return {**names, of.k: Family("q~", *of.k.ranges)} if {of.q, of.k} <= families else names
+
+
 def _rank(factor: Any) -> tuple[Any, ...]:
     """Return where a factor stands in a product: numbers, symbols, sums, what is random, large signs."""
     base = factor.base if factor.is_Pow else factor
@@ -362,7 +396,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
         return 7 + isinstance(base, _LARGE), 0, str(factor)
     families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
     kind = 4 + base.is_Add if families else 3 - base.is_Add
-    return kind, min(families, default=0), str(factor)
+    return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
@@ -370,7 +404,7 @@ _FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
 
 
-def assumptions_of(chain: Chain) -> tuple[str, ...]:
+def assumptions_of(chain: Any) -> tuple[str, ...]:
     """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
     expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
     families = set().union(*map(of.families_of, expressions))

@@ -24,6 +24,7 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
+from verify.symbolic.long_rows import mean_of_row
 from verify.symbolic.vocabulary import Family, Index
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class Point:
     those ``fixed`` are numbers made from ``seed``, those of others have an arbitrary joint law. ``exact``
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
-    each part of them. ``work`` is how many nodes may still be evaluated.
+    each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
+    may still be evaluated.
     """
 
     values: dict[Any, Any]
@@ -59,8 +61,9 @@ class Point:
     fixed: frozenset[Family] = frozenset()
     seed: int = 1
     exact: bool = True
-    coarse: bool = False
+    coarse: int = 0
     drawn: bool = False
+    long: bool = False
     work: float = math.inf
     depth: int = 0
     length: int = 1
@@ -152,10 +155,11 @@ class Point:
         function = getattr(mp, name)
         if self.exact:
             return function(*arguments)
-        if name in _FLOATS and not any(map(np.iscomplexobj, arguments)):
+        if name in _FLOATS:
             return _FLOATS[name](*arguments)
+        number = complex if any(map(np.iscomplexobj, arguments)) else float
         with mp.workdps(15):
-            return np.vectorize(lambda *each: self.number(function(*map(float, each))))(*arguments)
+            return np.vectorize(lambda *each: self.number(function(*map(number, each))))(*arguments)
 
     def mean(self, x: Any) -> Any:
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
@@ -163,6 +167,8 @@ class Point:
             raise NotEvaluated("a mean, here")
         if self.drawn:
             return self._mean_of_draws(x)
+        if self.long:
+            return mean_of_row(x, self)
         outcomes, weights = self._outcomes(self._touched(x))
         with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
             terms = self.value(x)
@@ -403,12 +409,13 @@ def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
-    same = bool(abs(left - right) <= within * max(abs(left), abs(right), 1e-9))
+    tiny = min(mp.mpf(10) ** (-mp.dps // 2), 1e-13) if point.exact else 1e-13
+    same = bool(abs(left - right) <= tiny * max(abs(left), abs(right), 1e-9 if point.exact else 1))
     if isinstance(condition, sympy.Eq | sympy.Ne):
         return same == isinstance(condition, sympy.Eq)
-    return (condition.rel_op in ("<=", ">=") and same) or (
-        not same and bool((left < right) == ("<" in condition.rel_op))
-    )
+    if same:
+        return condition.rel_op in {"<=", ">="}
+    return bool((left < right) == ("<" in condition.rel_op))
 
 
 _FLOATS: dict[str, Callable[..., Any]] = {
@@ -458,7 +465,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     vocabulary.Quantile: None,
     vocabulary.Dot: _dot,
     vocabulary.Softmax: lambda point, node: point.call(
-        "exp", point.value(node.args[0]) - point.row(*node.args)[1]
+        "exp", point.value(node.args[0]) - point.row(*(node.args if node.args[1].is_Symbol else node.row))[1]
     ),
     vocabulary.Entropy: _entropy,
     vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],

@@ -19,10 +19,25 @@ from math import gcd, prod
 from typing import Any
 
 import sympy
-from sympy import Abs, Add, Dummy, Indexed, Integer, Mul, Pow, S, Sum, Symbol, exp, log, sympify
+from sympy import (
+    Abs,
+    Add,
+    Derivative,
+    Dummy,
+    Indexed,
+    Integer,
+    Mul,
+    Pow,
+    S,
+    Subs,
+    Sum,
+    Symbol,
+    exp,
+    log,
+    sympify,
+)
 
-from verify.errors import ClaimError
-from verify.symbolic.chains import StepError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.vocabulary import (
     E,
     Indicator,
@@ -372,6 +387,16 @@ def derived(x: Any) -> Any:
         return part.func(*map(apart, part.args)) if part.has(Sum) else part
 
     return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
+
+
+def put_at(x: Any) -> Any:
+    """Return an expression with the values of derivatives at a point, ``Subs``, put in."""
+
+    def value(part: Any) -> Any:
+        carried_out = part.expr.replace(lambda inner: isinstance(inner, Derivative), derived)
+        return carried_out.xreplace(dict(zip(part.variables, part.point, strict=True)))
+
+    return sympify(x).replace(lambda part: isinstance(part, Subs), value)
 
 
 class _Mean(E):

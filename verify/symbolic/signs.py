@@ -48,7 +48,7 @@ from sympy import (
     together,
 )
 
-from verify.symbolic.chains import StepError
+from verify.errors import StepError
 from verify.symbolic.vocabulary import (
     Cov,
     Dot,

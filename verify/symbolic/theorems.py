@@ -13,9 +13,9 @@ from typing import Any
 
 from sympy import Dummy, Limit, sqrt
 
-from verify.errors import ClaimError, unknown
+from verify.errors import ClaimError, StepError, unknown
 from verify.symbolic.bounds import equal, slope
-from verify.symbolic.chains import LineCheck, Relation, StepError, Theorem
+from verify.symbolic.chains import LineCheck, Relation, Theorem
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import E, Family, Largest, Law, Laws, families_of, normal
 

@@ -130,6 +130,17 @@ class Quantile(Function):  # type: ignore[misc]  # SymPy has no types
     is_extended_real = True
 
 
+class LargestGap(Function):  # type: ignore[misc]  # SymPy has no types
+    """``LargestGap(P, x, points, values)``: how far a share P of independent scores is from a law, at most.
+
+    P is the mean of an event that depends on x, as in ``E(Indicator(x - score))``; the law has the ``values``
+    at the ``points``, which are tuples of numbers.
+    """
+
+    nargs = 4
+    is_nonnegative = True
+
+
 class Dot(Function):  # type: ignore[misc]  # SymPy has no types
     """``Dot(q, a, k, j)``: the dot product of vector a of one family and vector j of another."""
 
@@ -166,9 +177,19 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
     @property
     def definition(self) -> Expr:
         """What it stands for; j stays the key that is meant, another index runs over all of them."""
+        x, other = self.row
+        return exp(self.args[0]) / Sum(exp(x), (other, 1, range_of(x, other)))
+
+    @property
+    def row(self) -> tuple[Expr, Index]:
+        """The scores of all keys, and the index that runs over them, which is another than the key's."""
         x, key = self.args
         other = _unused(self)
-        return exp(x) / Sum(exp(x.xreplace({key: other})), (other, 1, range_of(x, key)))
+        if isinstance(key, Index):
+            return x.xreplace({key: other}), other
+        # A number may stand elsewhere in x, too: what is meant is the place of a key.
+        moved = {part: _moved(part, key, other) for part in x.atoms(Indexed, Dot)}
+        return x.xreplace(moved), other
 
 
 class Entropy(Function):  # type: ignore[misc]  # SymPy has no types
@@ -267,7 +288,7 @@ def range_of(expression: Any, index: Index) -> Expr:
         ClaimError: no family of the expression has the index.
     """
     for part in expression.atoms(Indexed):
-        for size, place in zip(part.base.ranges, part.indices, strict=True):
+        for size, place in zip(getattr(part.base, "ranges", ()), part.indices, strict=False):
             if place == index:
                 return size
     for part in expression.atoms(Dot):
@@ -307,6 +328,17 @@ def families_of(expression: Any) -> set[Family]:
     """Return the families that an expression is made of."""
     dots = {base for part in expression.atoms(Dot) for base in (part.args[0], part.args[2])}
     return dots | {part.base for part in expression.atoms(Indexed)}
+
+
+def _moved(part: Any, number: Any, index: Index) -> Any:
+    """Return a component or score with an index for the number of its key."""
+    if isinstance(part, Dot):
+        sizes = {1: part.args[0].ranges[0], 3: part.args[2].ranges[0]}
+    else:
+        sizes = dict(enumerate(getattr(part.base, "ranges", ()), 1))
+    places = {at: size for at, size in sizes.items() if part.args[at] == number}
+    keys = [at for at, size in places.items() if size == n] or list(places)[:1]
+    return part.func(*(index if at in keys else arg for at, arg in enumerate(part.args)))
 
 
 def _unused(expression: Any) -> Index:

@@ -1,9 +1,12 @@
 """Var(q·k) = d_k for independent, centred, unit-variance components."""
 
-from sympy import Rational, sqrt
+from typing import Any
 
-from verify.spec import STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Family, Fit, Items, Line, Plot
-from verify.spec import Var, Wrong, a, algebra, d, fact, i, j, k, m, moments, n, over_components, q, score
+from sympy import Derivative, I, Integral, Rational, Subs, Symbol, exp, oo, pi, sqrt, symbols
+
+from verify.spec import NORMAL_COMPONENTS, STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Family, Fit
+from verify.spec import Items, Line, Plot, Var, Wrong, a, algebra, by_density, d, derivative, earlier, fact, i
+from verify.spec import integral, j, k, m, moments, n, over_components, q, score
 
 PRODUCT = q[a, i] * k[j, i]
 DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
@@ -16,9 +19,9 @@ CORRELATED = over_components(
 """A score whose components share a part: those of one vector have this correlation with each other."""
 
 
-def derive() -> Chain:
-    """Derive the variance from the first two moments of the components."""
-    return Chain(
+def derive() -> tuple[Chain, ...]:
+    """Derive the variance from two moments of the components, and again for normal components."""
+    by_moments = Chain(
         Var(score),
         Line(E(score**2) - E(score) ** 2, "definition", algebra),
         Line(E(score**2), "every product of components has mean 0", moments(STANDARD)),
@@ -30,6 +33,51 @@ def derive() -> Chain:
         ),
         Line(d, "every square has mean 1", moments(STANDARD)),
     )
+    return by_moments, *by_transform()
+
+
+def by_transform() -> tuple[Chain, ...]:
+    """Derive the variance of a score of normal components again, from its characteristic function."""
+    t, v, x, y = symbols("t v x y", real=True)
+    c = Symbol("c", positive=True)
+    of_key = Chain(
+        Integral(exp(I * v * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo)),
+        Line(exp(-(v**2) / 2), "integrated", integral()),
+        name="of-key",
+        title="A mean over a normal component of a key",
+    )
+    of_query = Chain(
+        Integral(exp(-c * x**2 / 2) / sqrt(2 * pi), (x, -oo, oo)),
+        Line(1 / sqrt(c), "integrated", integral()),
+        name="of-query",
+        title="A mean over a normal component of a query",
+    )
+    inner = exp(I * t * x * y) * exp(-(y**2) / 2) / sqrt(2 * pi)
+    both = Integral(Integral(inner, (y, -oo, oo)) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
+    first, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: y, q[a, 1]: x}, NORMAL_COMPONENTS)
+    transform = Chain(
+        E(exp(I * t * score)),
+        Line(E(exp(I * t * first)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        Line(both**d, "both components are normal", densities),
+        Line(of_query.start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={v: t * x})),
+        Line((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2})),
+        name="transform",
+        title="The characteristic function of a score of normal components",
+    )
+
+    def second(function: Any) -> Any:
+        return -Subs(Derivative(function, (t, 2)), t, 0)
+
+    again = Chain(
+        Var(score),
+        Line(E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS)),
+        Line(second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra),
+        Line(second(transform.end), "the characteristic function", earlier(transform)),
+        Line(d, "differentiated", derivative()),
+        name="by-transform",
+        title="The variance again, by the characteristic function",
+    )
+    return of_key, of_query, transform, again
 
 
 def experiment(derived: Derivation) -> Items:
@@ -49,7 +97,7 @@ def experiment(derived: Derivation) -> Items:
         Var(CORRELATED),
         {d: 8},
         equals=d,
-        says="the variance is {main:end} even when components have a correlation of {value}",
+        says="the variance is {main:end} even when components have a correlation of {correlation}",
     )
     yield fact("product-variance", "variance of one product $q_i k_i$", derived.end.subs(d, 1))
     for size in (1, 2, 8, 64, 512):
@@ -73,5 +121,6 @@ CLAIM = Claim(
     meaning="Every dimension adds one product, and every product its own variance of {product-variance}. "
     "Doubling the dimension doubles the variance, so a typical raw score grows like {root_d}. Nothing here "
     "needs the normal law: only these means and variances.",
+    symbols={"correlation": CORRELATION},
     references=VASWANI,
 )

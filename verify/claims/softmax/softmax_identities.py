@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 from sympy import Symbol, exp
 
-from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Line, Softmax, Wrong, a, algebra
-from verify.spec import j, l, over_keys, s
+from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Line, Softmax, Wrong, a, algebra, j, l
+from verify.spec import over_keys, s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
 ROWS, KEYS = 64, 50

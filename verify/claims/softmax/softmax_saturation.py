@@ -5,36 +5,9 @@ from collections.abc import Callable
 from sympy import Expr, Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
 
 from verify.claims.softmax.shared import for_raw_scores, inverse_square
-from verify.spec import (
-    NORMAL_ROWS,
-    Chain,
-    Check,
-    Claim,
-    Derivation,
-    E,
-    Figure,
-    Findings,
-    Items,
-    Largest,
-    Line,
-)
-from verify.spec import (
-    Softmax,
-    Threshold,
-    Within,
-    Wrong,
-    a,
-    at_most,
-    cited,
-    d,
-    earlier,
-    fact,
-    integral,
-    j,
-    l,
-    n,
-)
-from verify.spec import figures as draw, numerically, s, score, sigma, substitute
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
+from verify.spec import Line, Softmax, Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact
+from verify.spec import integral, j, l, n, numerically, s, score, sigma, substitute, figures as draw
 from verify.spec.integrals import integrated
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
@@ -131,9 +104,9 @@ def figures(findings: Findings) -> Figure:
 
     return draw.figure(
         "largest-weight",
-        "Unscaled, the largest of two weights goes to one; scaled, it settles",
+        "Unscaled, the largest of two weights goes to 1; scaled, it settles",
         "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
-        "two thirds towards one, scaled it settles below three quarters.",
+        "2/3 towards 1, scaled it settles below 3/4.",
         draw.curve("unscaled", two_keys(score), span, many=25),
         draw.curve("over {root_d}", two_keys(score / sqrt(d)), span, many=25),
         draw.measured(findings.matching("raw-two-keys-d*"), d),
@@ -148,11 +121,11 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
     headline="raw-many-keys-d256",
-    statement="For two keys whose independent normal scores have standard deviation {sigma}, the smaller "
-    "weight tends to 0, and so the larger one to 1, as they spread: {main}. For raw scores of one query with "
-    "standard normal keys, {sigma} is the length of the query; on average over standard normal queries of "
-    "three dimensions or more, the smaller weight is at most {raw:end}, which tends to 0 as the dimension "
-    "grows.",
+    statement="For two keys whose independent normal scores have standard deviation {sigma}, {main}: "
+    "as they spread the smaller weight tends to 0 on average, and the larger one to 1. For raw scores of one "
+    "query with standard normal keys, {sigma} is the length of the query; on average over standard normal "
+    "queries of 3 dimensions or more, the smaller weight is at most {raw:end}, which tends to 0 as the "
+    "dimension grows.",
     meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. The "
     "deviation of scaled scores settles at 1 instead, and the mean of the larger of two weights goes from "
     "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With 16 keys "

@@ -2,34 +2,9 @@
 
 from sympy import Float, Integral, Symbol, exp, oo, pi, sqrt
 
-from verify.spec import (
-    NORMAL_ROWS,
-    Chain,
-    Check,
-    Claim,
-    Derivation,
-    E,
-    Figure,
-    Findings,
-    Items,
-    Line,
-    Softmax,
-)
-from verify.spec import (
-    Within,
-    Wrong,
-    a,
-    algebra,
-    at_most,
-    cited,
-    earlier,
-    fact,
-    figures as draw,
-    integral,
-    j,
-    n,
-)
-from verify.spec import s, sigma, substitute
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Line
+from verify.spec import Softmax, Within, Wrong, a, algebra, at_most, cited, earlier, fact, integral, j, n, s
+from verify.spec import sigma, substitute, figures as draw
 from verify.spec.integrals import integrated
 
 DEVIATIONS = (1, 2, 8, 32)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from sympy import Expr, Rational, exp, sqrt
 
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Line, Softmax, Threshold, Wrong
-from verify.spec import a, algebra, d, fact, latex, n, s, substitute
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Line, Softmax, Threshold
+from verify.spec import Wrong, a, algebra, d, fact, latex, n, s, substitute
 from verify.spec.arrays import Array, in_single_precision, largest_difference, softmax
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
