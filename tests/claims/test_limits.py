@@ -15,10 +15,7 @@ from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper
 from verify.claims.limits.shared.even_dimensions import b, m, tail, value
 from verify.claims.raw_scores.score_normal_limit import _largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, _normal_point, _uniform_point
-from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
-from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.statistics import AllPairs, Reduced
 from verify.symbolic.law import below
 from verify.symbolic.printing import function
 
@@ -117,16 +114,6 @@ def test_rounded_words_are_right() -> None:
     assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
     assert _largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
     assert max(_tail(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
-
-
-@pytest.mark.parametrize(("dimension", "scatter"), [(1, 0.14), (8, 0.125)])
-def test_a_single_run_of_the_popular_experiment_scatters(dimension: int, scatter: float) -> None:
-    """By 12 to 14%, of which 4950 independent pairs would leave far less."""
-    blocks = Reduced(SharedVectors(UNIT_INTERVAL, 100, dimension), AllPairs()).sample(
-        np.random.default_rng(1), 4000
-    )
-    found = blocks[:, 0] - blocks[:, 1]
-    assert found.std() / found.mean() == pytest.approx(scatter, abs=0.01)
 
 
 BOUNDS = {

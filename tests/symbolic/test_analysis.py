@@ -5,27 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Integral,
-    Limit,
-    Rational,
-    S,
-    Subs,
-    Symbol,
-    besselk,
-    erf,
-    erfinv,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
-)
+from sympy import Abs, Derivative, Eq, Integral, Limit, Rational, S, Subs, Symbol, besselk, erf, erfinv, exp
+from sympy import gamma, log, oo, pi, sqrt, symbols
 
 from verify.errors import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically

@@ -13,45 +13,10 @@ from verify.evidence.plots import readable
 from verify.report.formulas import typeset
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Line, LineCheck
-from verify.symbolic.vocabulary import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    NORMAL_LAW,
-    NORMAL_ROWS,
-    STANDARD,
-    UNIT,
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Indicator,
-    Largest,
-    Law,
-    LogSumExp,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    normal,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-)
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_LAW, NORMAL_ROWS, STANDARD
+from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Indicator, Largest, Law, LogSumExp
+from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, q
+from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x = Symbol("x", real=True)
 scaled = score / sqrt(d)

@@ -6,80 +6,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Expr,
-    I,
-    Integral,
-    Le,
-    Limit,
-    Max,
-    Min,
-    Rational,
-    S,
-    Sum,
-    Symbol,
-    besselk,
-    cbrt,
-    cos,
-    erf,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sech,
-    sin,
-    sqrt,
-    symbols,
-    tanh,
-)
+from sympy import Abs, Derivative, Eq, Expr, I, Integral, Le, Limit, Max, Min, Rational, S, Sum, Symbol
+from sympy import besselk, cbrt, cos, erf, exp, gamma, log, oo, pi, sech, sin, sqrt, symbols, tanh
 
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import substitute
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    NORMAL_ROWS,
-    STANDARD,
-    UNIT,
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Family,
-    Indicator,
-    Largest,
-    Law,
-    LogSumExp,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    d,
-    i,
-    j,
-    k,
-    l,
-    m,
-    mu_k,
-    mu_q,
-    n,
-    over_components,
-    over_keys,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-)
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov
+from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Indicator, Largest, Law, LogSumExp, Quantile
+from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, mu_k, mu_q, n, over_components
+from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 r, x = symbols("r x", real=True)
 t, c, w = symbols("t c w", positive=True)

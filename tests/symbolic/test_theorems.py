@@ -11,10 +11,9 @@ from verify.errors import ClaimError, StepError
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,
-    n, normal, over_keys, q, s, score, sigma, squares,
-)  # fmt: skip
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest
+from verify.symbolic.vocabulary import LogSumExp, Softmax, a, d, i, j, k, n, normal, over_keys, q, s, score
+from verify.symbolic.vocabulary import sigma, squares
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)
@@ -118,7 +117,7 @@ def test_what_is_cited_is_known_to_the_derivation() -> None:
     assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
     assert earlier(chain).cites == (own, THEOREMS["fubini"])
     assert check.assumes == ("the weather is fine",)
-    assert check.words == "mine"
+    assert check.words == "cited: mine"
     with pytest.raises(ClaimError, match="stein"):
         cited("steim")
     assert THEOREMS["stein"].url == "https://doi.org/10.1214/aos/1176345632"

@@ -13,30 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import (
-    Derivative,
-    Dummy,
-    Eq,
-    Float,
-    Integral,
-    Limit,
-    Piecewise,
-    Rational,
-    S,
-    Subs,
-    Symbol,
-    cancel,
-    exp,
-    expand,
-    expand_log,
-    gamma,
-    lambdify,
-    log,
-    oo,
-    pi,
-    simplify,
-    sqrt,
-)
+from sympy import Derivative, Dummy, Eq, Float, Integral, Limit, Piecewise, Rational, S, Subs, Symbol, cancel
+from sympy import exp, expand, expand_log, gamma, lambdify, log, oo, pi, simplify, sqrt
 from sympy import limit as sympy_limit
 
 from verify.errors import StepError

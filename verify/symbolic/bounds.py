@@ -13,42 +13,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import (
-    Add,
-    Derivative,
-    Dummy,
-    Eq,
-    IndexedBase,
-    Integral,
-    Limit,
-    Max,
-    Min,
-    Mul,
-    Pow,
-    S,
-    Subs,
-    Sum,
-    Tuple,
-    sympify,
-)
+from sympy import Add, Derivative, Dummy, Eq, IndexedBase, Integral, Limit, Max, Min, Mul, Pow, S, Subs, Sum
+from sympy import Tuple, sympify
 
 from verify.errors import ClaimError, StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import in_line
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import (
-    BINDERS,
-    E,
-    Index,
-    Largest,
-    Laws,
-    LogSumExp,
-    Softmax,
-    families_of,
-    free_indices,
-    range_of,
-)
+from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, families_of
+from verify.symbolic.vocabulary import free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 

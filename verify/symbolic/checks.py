@@ -6,20 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import (
-    Derivative,
-    Dummy,
-    Eq,
-    Function,
-    Indexed,
-    IndexedBase,
-    Integral,
-    S,
-    Sum,
-    Symbol,
-    factor,
-    sympify,
-)
+from sympy import Derivative, Dummy, Eq, Function, Indexed, IndexedBase, Integral, S, Sum, Symbol, factor
+from sympy import sympify
 
 from verify.errors import StepError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
@@ -87,7 +75,7 @@ class MomentCalculus(LineCheck):
         """
         _only_equality(relation, self.words)
         try:
-            values = expected(before, self.given), expected(after, self.given)
+            values = [expected(side, self.given, short=False) for side in (before, after)]
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:

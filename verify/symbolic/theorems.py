@@ -178,7 +178,7 @@ class _Cited(LineCheck):
 
     @property
     def words(self) -> str:
-        return self.theorem.name
+        return f"cited: {self.theorem.name}"
 
     @property
     def laws(self) -> Laws | None:
@@ -199,11 +199,11 @@ class _Cited(LineCheck):
         allowed = _ALLOWED.get(short, "=⇔")
         if relation not in allowed:
             kind = {"≤<≥>": "an inequality", "~": "about a leading term, ~"}.get(allowed, "an equation")
-            raise StepError(f"{self.words} is {kind}, and the line is related by {relation}")
+            raise StepError(f"{self.theorem.name} is {kind}, and the line is related by {relation}")
         if short in _NORMAL:
-            _of_normals(self.words, families_of(before) | families_of(after), self.assumed or {})
+            _of_normals(self.theorem.name, families_of(before) | families_of(after), self.assumed or {})
         if short in _FORMS:
-            _FORMS[short](self.words, before, after, relation)
+            _FORMS[short](self.theorem.name, before, after, relation)
 
 
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:

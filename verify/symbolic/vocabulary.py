@@ -12,21 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import (
-    Expr,
-    Function,
-    Indexed,
-    IndexedBase,
-    S,
-    Sum,
-    Symbol,
-    binomial,
-    exp,
-    factorial2,
-    log,
-    symbols,
-    sympify,
-)
+from sympy import Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
+from sympy import symbols, sympify
 
 from verify.errors import ClaimError
 
