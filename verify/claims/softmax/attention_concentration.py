@@ -46,21 +46,17 @@ def derive() -> tuple[Chain, ...]:
         Line(first.end, "the bound by the largest score", earlier(first), "≤"),
         Line(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤"),
     )
-    freezing = Chain(
+    solved = equivalent(t, given=(n > 1,))
+    force = Chain(
         Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False),
-        Line(
-            Eq(t, 2 * log(n), evaluate=False),
-            "it falls as the scores spread",
-            equivalent(t, given=(n > 1,)),
-            "⇔",
-        ),
+        Line(Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", solved, "⇔"),
         name="in-force",
         title="Where the bound is 1",
         defines="that the bound is 1 for scores of variance $t$",
         given=(n > 1,),
     )
     inverse = inverse_square()
-    return first, exact, bound, freezing, inverse, for_raw_scores(bound, inverse)
+    return first, exact, bound, force, inverse, for_raw_scores(bound, inverse)
 
 
 def largest(keys: int) -> float:
@@ -100,7 +96,7 @@ def experiment(derived: Derivation) -> Items:
         Rational(3, 2),
     )
     yield Wrong("largest-too-small", of=f"largest-n{many}", at_most=sqrt(small * log(many)), says=says)
-    says = "attention freezes only when there are more dimensions than keys: {cell:n} keys, {cell:d_k} dimensions"
+    says = "attention freezes only beyond as many dimensions as keys: {cell:n} keys, {cell:d_k} dimensions"
     yield Wrong("freezes-at-d-equal-n", of="raw-n256-d64", equals=Threshold(Rational(1, 5)), says=says)
     says = "all weight is on one key as soon as {d_k} reaches {freezing}"
     yield Wrong("freezes-at-once", of="raw-n256-d11", equals=Threshold(1), says=says)
