@@ -139,6 +139,8 @@ class Plan:
         check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
         if item.computed is not None:
             changes["computed"] = item.computed
+            if item.at:
+                changes["settings"] = tuple((str(symbol), value) for symbol, value in item.at.items())
         else:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))

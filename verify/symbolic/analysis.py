@@ -19,7 +19,7 @@ from sympy import limit as sympy_limit
 
 from verify.errors import StepError
 from verify.symbolic.bounds import equal, require_holding, said, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation
+from verify.symbolic.chains import Chain, Line, LineCheck, Relation, Theorem
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
@@ -256,6 +256,23 @@ class _Between(_Given):
     lower: Chain | None = field(default=None, hash=False)
     upper: Chain | None = field(default=None, hash=False)
     words = "it lies between two bounds that tend there"
+
+    @property
+    def laws(self) -> Laws | None:
+        laws = {family: law for line in self._lines for family, law in (line.check.laws or {}).items()}
+        return laws or None
+
+    @property
+    def cites(self) -> tuple[Theorem, ...]:
+        return tuple(dict.fromkeys(theorem for line in self._lines for theorem in line.check.cites))
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(words for line in self._lines for words in line.check.assumes))
+
+    @property
+    def _lines(self) -> tuple[Line, ...]:
+        return tuple(line for chain in (self.lower, self.upper) if chain for line in chain.lines)
 
     def compare(self, before: Any, after: Any) -> None:
         if not isinstance(before, Limit):
