@@ -268,7 +268,12 @@ class _Between(_Given):
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(words for line in self._lines for words in line.check.assumes))
+        inherited = dict.fromkeys(words for line in self._lines for words in line.check.assumes)
+        # In the end these hold, as ``compare`` sees to.
+        before_the_end = said(
+            tuple(each for chain in (self.lower, self.upper) if chain for each in chain.given)
+        )
+        return tuple(words for words in inherited if words not in before_the_end)
 
     @property
     def _lines(self) -> tuple[Line, ...]:
