@@ -142,6 +142,19 @@ def test_a_limit_between_two_bounds() -> None:
     assert "in the end" in refused(between(lower, few), Limit(quantity, n, oo), exp(sigma**2))
 
 
+def test_a_limit_between_two_bounds_assumes_and_cites_what_they_do() -> None:
+    """All but what holds in the end anyway."""
+    shifted, few = cited("change of measure", laws=NORMAL_ROWS), integral(given=(sigma < 2, n > 3))
+    lower, upper = (
+        Chain(1, Line(n, "lower", few, "≤"), given=(n > 3,)),
+        Chain(n, Line(1, "upper", shifted, "≤")),
+    )
+    check = between(lower, upper)
+    assert check.laws == NORMAL_ROWS
+    assert check.cites == shifted.cites
+    assert check.assumes == few.assumes[:1]
+
+
 def test_equations_that_are_multiples() -> None:
     """Both roots of c²d = 1; a factor that may vanish, and a lost root, are refused."""
     c = Symbol("c", real=True)

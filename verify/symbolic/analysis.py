@@ -19,7 +19,8 @@ from sympy import limit as sympy_limit
 
 from verify.errors import StepError
 from verify.symbolic.bounds import equal, require_holding, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation
+from verify.symbolic.chains import Chain, Line, LineCheck, Relation
+from verify.symbolic.notation import said
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
@@ -215,6 +216,15 @@ class _Between(LineCheck):
     lower: Chain = field(hash=False)
     upper: Chain = field(hash=False)
 
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        inherited = dict.fromkeys(
+            words for line in _lines_of(self.lower, self.upper) for words in line.check.assumes
+        )
+        # What is given holds in the end, as ``compare`` sees to.
+        before_the_end = said((*self.lower.given, *self.upper.given))
+        return tuple(words for words in inherited if words not in before_the_end)
+
     def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Limit):
             raise StepError("the line before has to be a Limit, of what lies between the bounds")
@@ -239,7 +249,18 @@ class _Between(LineCheck):
 
 def between(lower: Chain, upper: Chain) -> LineCheck:
     """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
-    return _Between(lower, upper, words="it lies between two bounds that tend there")
+    lines = _lines_of(lower, upper)
+    return _Between(
+        lower,
+        upper,
+        words="it lies between two bounds that tend there",
+        laws={family: law for line in lines for family, law in (line.check.laws or {}).items()} or None,
+        cites=tuple(dict.fromkeys(theorem for line in lines for theorem in line.check.cites)),
+    )
+
+
+def _lines_of(*chains: Chain) -> tuple[Line, ...]:
+    return tuple(line for chain in chains for line in chain.lines)
 
 
 @dataclass(frozen=True)

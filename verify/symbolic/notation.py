@@ -350,6 +350,8 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
             below += [S(factor.q)] * (factor.q != 1)
         elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
+        elif factor == 1 / S.Exp1:
+            below.append(S.Exp1)
         else:
             above.append(factor)
     # √2/2 is 1/√2, and of several roots one is made: √(2 d_k/π).
