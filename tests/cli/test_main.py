@@ -5,16 +5,22 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
+from tests.following import with_step
 from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
-from verify.cli.explore import listing, page, shown
+from verify.cli.explore import chains_page, listing, page, shown
 from verify.cli.main import kept_list, main
-from verify.symbolic.derivation import ExaminedDerivation
+from verify.spec import STANDARD_COMPONENTS, Claim, assume
+from verify.symbolic import notation
+from verify.symbolic.chains import Derivation as Chains
+from verify.symbolic.derivation import Derivation, ExaminedDerivation
 from verify.symbolic.kernel.core import Reach
 from verify.symbolic.routes import Followed, Step, TakenStep
 from verify.text.latex import plain
@@ -153,19 +159,36 @@ def test_the_list_is_made_once() -> None:
 def test_a_claim_is_shown_with_every_step(name: str) -> None:
     """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
     claim, derived = CATALOGUE[name], derivation(name)
-    routes = (*derived.lemmas, *derived.routes)
-    # The kernel takes the steps with the claim, and below.
-    held = tuple(Followed(route, tuple(map(_as_taken, route.steps)), None) for route in routes)
-    text = page(claim, derived, ExaminedDerivation(held, "", "proved", "every step holds"))
+    text = chains_page(claim, derived) if isinstance(derived, Chains) else _former_page(claim, derived)
     assert text.startswith(f"{name} — ")
     assert CHAPTERS[claim.chapter].title in text
     assert not set("\\$") & set(text)
     assert all(line == line.rstrip() for line in text.splitlines())
-    for route in routes:
-        assert f"Derivation: {plain(route.title)}" in text
-        assert all(f"✓ {plain(step.rule.label)}" in text for step in route.steps)
-    assert "\nProved: every step holds" in text
-    assert ("Beyond the derivation: " in text) == bool(derived.beyond)
+    if not isinstance(derived, Chains):
+        for route in (*derived.lemmas, *derived.routes):
+            assert f"Derivation: {plain(route.title)}" in text
+            assert all(f"✓ {plain(step.rule.label)}" in text for step in route.steps)
+        assert "\nProved: every step holds" in text
+        assert ("Beyond the derivation: " in text) == bool(derived.beyond)
+        return
+    for chain in derived.chains:
+        assert f"Derivation: {plain(chain.title)}" in text or not chain.title
+        for line in chain.lines:
+            assert f"\n  {line.relation} {notation.plain(line.expression)}\n" in text
+            cited = ", ".join(theorem.name for theorem in line.check.cites)
+            decided = f"cited: {cited}" if cited else line.check.words
+            assert f"\n      {plain(line.because)} (✓ {decided}, tried" in text
+    lines = sum(len(chain.lines) for chain in derived.chains)
+    assert re.search(rf"^Derived(, citing)?: (all {lines}|its one|both) lines? holds?, no attempt", text, re.M)
+    assert "✗" not in text
+
+
+def _former_page(claim: Claim, derived: Derivation) -> str:
+    """Return the page of a claim in the former language as if all its steps held, which takes no time."""
+    routes = (*derived.lemmas, *derived.routes)
+    # The kernel takes the steps with the claim, and below.
+    held = tuple(Followed(route, tuple(map(_as_taken, route.steps)), None) for route in routes)
+    return page(claim, derived, ExaminedDerivation(held, "", "proved", "every step holds"))
 
 
 def _as_taken(step: Step) -> TakenStep:
@@ -182,25 +205,41 @@ def test_each_line_says_how_it_compares_with_the_one_before() -> None:
 
 
 def test_what_is_assumed_is_said_once() -> None:
-    """What authors say in words of components the theorem says by itself; the rest stands beside it."""
+    """What authors say in words of components a derivation says by itself; the rest stands beside it."""
     text, _ = shown(CATALOGUE["score-variance"])
-    assert text.partition("\nAssumptions\n")[2].partition("\n\n")[0].splitlines() == [
-        "  - All q_i and k_i are independent.",
-        "  - Each q_i and k_i has mean 0 and variance 1.",
-        "  - d_k is any positive whole number.",
+    assert _assumptions(text) == [
+        "  - All components of queries and keys are independent, with mean 0 and variance 1, of whatever law.",
     ]
+    more = (*STANDARD_COMPONENTS, *assume(own="They are drawn once."))
+    for name in ("score-variance", "self-score"):
+        usual, _ = shown(CATALOGUE[name])
+        text, _ = shown(replace(CATALOGUE[name], assumptions=more))
+        assert _assumptions(text) == [*_assumptions(usual), "  - They are drawn once."]
     text, _ = shown(CATALOGUE["softmax-jacobian"])
     assert "  - The scores are finite; a masked key counts as no key.\n" in text
 
 
-def test_a_wrong_step_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
-    """A derivation that does not hold is shown all the same, with the step that fails."""
-    right = "Derivation.of(variance_route(2 * score, STANDARD))"
-    path = claim_file(
-        (right, "Derivation.of(replace(variance_route(2 * score, STANDARD), start=score))"),
-        ("from verify.former import", "from dataclasses import replace\nfrom verify.former import"),
-    )
-    ended = tool("show", "doubled-keys", "--claims", path)
+def _assumptions(text: str) -> list[str]:
+    return text.partition("\nAssumptions\n")[2].partition("\n\n")[0].splitlines()
+
+
+def test_a_wrong_line_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:
+    """A derivation that does not hold is shown all the same, up to the line that fails."""
+    ended = tool("show", "doubled-keys", "--claims", claim_file(("Line(4 * d", "Line(5 * d")))
     assert ended.status == 1
-    assert "FAILED: “Index by index”, step 1: does not follow (" in ended.out
-    assert "✗ " in ended.out
+    assert "\n  = 5 d_k\n      every component has mean 0 and variance 1 (✗ under mean 0 and" in ended.out
+    assert "\nFAILED: the chain, line 2: under mean 0 and variance 1 they differ by -d_k\n" in ended.out
+
+
+def test_a_former_wrong_step_is_marked() -> None:
+    """In the kernel's words."""
+
+    def derive() -> Derivation:
+        right: Any = CATALOGUE["self-score"].derive()
+        (route,) = right.routes
+        return replace(right, routes=(with_step(route, 0, expression=route.start + 1),))
+
+    text, stands = shown(replace(CATALOGUE["self-score"], derive=derive))
+    assert not stands
+    assert re.search("^FAILED: “.*”, step 1: does not follow \\(", text, re.MULTILINE)
+    assert "✗ " in text

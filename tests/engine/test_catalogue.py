@@ -17,7 +17,7 @@ from verify.engine.evaluate import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
-from verify.evidence import ClaimRecord
+from verify.evidence import ClaimRecord, Proof
 
 Write = Callable[..., Path]
 
@@ -127,7 +127,6 @@ BROKEN_INSIDE = [
     pytest.param(("for size in DIMENSIONS:", "for size in ():"), "0 checks match", id="no-checks"),
     pytest.param(("    yield Fit(", "    yield repr("), "doubled-keys: ", id="no-check"),
     pytest.param(("    return Chain(", "    return (lambda *_: 1)("), "returns no chain", id="no-chain"),
-    pytest.param(("Line(4 * d", "Line(5 * d"), "line 2: under mean 0 and variance 1", id="false-line"),
 ]
 
 
@@ -148,6 +147,14 @@ def test_a_claim_that_fails_while_it_runs_is_reported_by_its_id(
         settle_here(path)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_false_line_ends_the_claim(claim_file: Write) -> None:
+    """It is on record as failed, with the line and the assumption under which it is false; nothing is drawn."""
+    record = settle_here(claim_file(("Line(4 * d", "Line(5 * d")))
+    assert record.derivation.status is Proof.FAILED
+    assert "line 2: under mean 0 and variance 1" in record.derivation.reason
+    assert record.checks == ()
 
 
 @pytest.mark.parametrize(
@@ -246,11 +253,11 @@ def test_a_claim_file_imports_modules_beside_it(tmp_path: Path) -> None:
 def test_a_module_beside_is_imported_at_the_top(tmp_path: Path) -> None:
     """In a function it would be missing in the keys of the store."""
     path = with_module_beside(tmp_path, "key_lengths.py", "Dot(k, j, k, j)")
-    late = "    from lengths import LENGTH\n\n    for size"
-    text = path.read_text().replace("from lengths import LENGTH\n", "").replace("    for size", late)
+    late = "    from lengths import LENGTH\n\n    return Chain"
+    text = path.read_text().replace("from lengths import LENGTH\n", "").replace("    return Chain", late)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(
-        ClaimError, match=r"line \d+, in experiment: ImportError: import lengths at the top of key_"
+        ClaimError, match=r"line \d+, in derive: ImportError: import lengths at the top of key_"
     ):
         settle_here(path)
 

@@ -292,7 +292,7 @@ def test_show_lists_facts(tool: Callable[..., Ended]) -> None:
     """The exact values that documents print, by the ids that statements and keys name."""
     shown = tool("show", "worked-dot-products").out
     (claim,) = (one for one in catalogue().values() if one.id == "worked-dot-products")
-    facts = claim.exact_values(claim.derive())
+    facts = claim.exact_values(claim.derived())
     assert facts
     assert all(f"  {fact.id}: " in shown for fact in facts)
 

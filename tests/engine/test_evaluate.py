@@ -1,6 +1,7 @@
 """What is put on record of a claim, and experiments that are refused before anything is measured."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, Bell, line, quantity
 from tests.following import with_step
 from tests.report.builders import check
-from verify.engine import evaluate
+from verify.engine import derivations, evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.evaluate import (
     NeedsDraws,
@@ -27,7 +28,7 @@ from verify.engine.evaluate import (
 from verify.engine.runner import settings
 from verify.engine.validation import validate
 from verify.errors import ClaimError, WorkerError
-from verify.evidence import ClaimRecord, DerivationRecord, Proof
+from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import variance
@@ -46,23 +47,60 @@ from verify.former.cells import cell_of, score_cell
 from verify.former.checks import computed, variances, wrong
 from verify.spec.claim import Findings
 from verify.former.fitting import Coefficient, fits, linear_fits
+from verify.symbolic import notation
+from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.derivation import relation_of
 from verify.symbolic.printing import latex, plain
 from verify.symbolic.scores import d
 
 NAME = "sqrt-scaling-unique"
 CLAIM = CATALOGUE[NAME]
+FORMER = "self-score"
+"""A claim in the former language, which the kernel's rules prove."""
 
 
-@pytest.fixture(scope="module")
-def proof() -> DerivationRecord:
-    """Return the record of the claim's derivation."""
-    return derivation_record(CLAIM, derivation(NAME), derivation(NAME).examine())
-
-
-def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None:
-    """As it was examined: expressions printed, rules, checks and whether they hold."""
+def test_a_derivation_is_on_record_line_by_line() -> None:
+    """As it was checked: expressions printed, reasons, checks, what the second net tried, whether they hold."""
     derived = derivation(NAME)
+    record = derivations.derivation_record(derived, ("minus-d4",))
+    assert (record.status, record.bound) == (Proof.DERIVED, ("minus-d4",))
+    assert (record.subject, record.result) == (notation.latex(derived.start), notation.plain(derived.end))
+    assert record.latex == notation.proposition_latex(derived.main.statement)
+    assert [shown.name for shown in record.routes] == [chain.name for chain in derived.chains]
+    assert {shown.title for shown in record.routes} == {"The variance of a multiple", "Line by line"}
+    for shown, chain in zip(record.routes, derived.chains, strict=True):
+        assert shown.start_plain == notation.plain(chain.start)
+        assert [(one.rule, one.latex, one.relation, one.reach) for one in shown.steps] == [
+            (line.because, notation.latex(line.expression), line.relation, "all-values")
+            for line in chain.lines
+        ]
+        assert [one.checked_by.partition("; tried: ")[::2] for one in shown.steps] == [
+            (one.line.check.words, one.tried) for one in chain.checked
+        ]
+        assert shown.theorem == notation.proposition_latex(chain.statement)
+        assert all(one.holds for one in shown.steps)
+
+
+def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
+    """As the last of its chain, with what is wrong; other chains stand, and the whole has failed."""
+    multiple, solved = derivation(NAME).chains
+    first, second = multiple.lines
+    wrong = Chain(
+        multiple.start, first, replace(second, expression=second.expression + 1), title=multiple.title
+    )
+    record = derivations.derivation_record(Derivation((wrong, solved), "only tried"))
+    assert record.status is Proof.FAILED
+    assert record.reason.startswith(f"{multiple.title}, line 2: ")
+    shown, other = record.routes
+    assert [one.holds for one in shown.steps] == [True, False]
+    assert (shown.theorem, shown.steps[1].checked_by) == ("", second.check.words)
+    assert all(one.holds for one in other.steps)
+
+
+def test_a_former_derivation_is_on_record_step_by_step() -> None:
+    """As it was examined: expressions printed, rules, checks and whether they hold."""
+    derived = derivation(FORMER)
+    proof = derivation_record(CATALOGUE[FORMER], derived, derived.examine())
     assert (proof.status, proof.result, proof.subject) == (
         Proof.PROVED,
         plain(derived.result),
@@ -80,14 +118,14 @@ def test_a_derivation_is_on_record_step_by_step(proof: DerivationRecord) -> None
         assert all(one.holds for one in shown.steps)
 
 
-def test_a_step_that_does_not_hold_is_on_record_as_such() -> None:
+def test_a_former_step_that_does_not_hold_is_on_record_as_such() -> None:
     """With the state of the whole."""
-    derived = derivation("variance-of-multiple")
-    route = derived.routes[0]
+    derived = derivation(FORMER)
+    (route,) = derived.routes
     first, second, *rest = route.steps
     wrong = replace(route, steps=(first, replace(second, expression=second.expression + 1), *rest))
-    spoiled = replace(derived, routes=(wrong, *derived.routes[1:]))
-    record = derivation_record(CLAIM, spoiled, spoiled.examine())
+    spoiled = replace(derived, routes=(wrong,))
+    record = derivation_record(CATALOGUE[FORMER], spoiled, spoiled.examine())
     assert record.status is Proof.FAILED
     assert record.reason
     (shown,) = (one for one in record.routes if one.title == route.title)
@@ -157,14 +195,23 @@ def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated(
     assert WORK.key not in evaluate._EVALUATIONS
 
 
-def test_a_failed_derivation_is_all_that_is_on_record() -> None:
-    """Nothing is drawn for it."""
+def _with_a_wrong_line() -> Chain:
+    """Return the variance of a multiple, whose last line is wrong."""
+    multiple = derivation(NAME)["multiple"]
+    *first, last = multiple.lines
+    return Chain(multiple.start, *first, replace(last, expression=d))
 
-    def derive() -> object:
-        right = CLAIM.derive()
-        return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
 
-    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=derive)))
+def _with_a_wrong_step() -> object:
+    """Return the former derivation, whose last step is wrong."""
+    right = CATALOGUE[FORMER].derive()
+    return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
+
+
+@pytest.mark.parametrize(("name", "derive"), [(NAME, _with_a_wrong_line), (FORMER, _with_a_wrong_step)])
+def test_a_failed_derivation_is_all_that_is_on_record(name: str, derive: Callable[[], object]) -> None:
+    """Nothing is drawn for it, in either language."""
+    work = replace(WORK, claim=InMemoryClaim(replace(CATALOGUE[name], derive=derive)))
     end = begin(work, "")
     assert isinstance(end, Settled)
     record = ClaimRecord.model_validate_json(end.record)

@@ -90,11 +90,15 @@ def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
 
 
 def test_every_route_is_on_record(quick: RunRecord) -> None:
-    """The variance is derived in two ways, and both are shown step by step."""
+    """The variance is derived in two ways, and both are shown line by line, with what the second rests on."""
     derivation = _claim(quick, "score-variance").derivation
     assert derivation.status is Proof.DERIVED
-    assert len(derivation.routes) == 2
     assert derivation.result == "d_k"
+    names = [route.name for route in derivation.routes]
+    assert names == ["", "of-key", "of-query", "transform", "by-transform"]
+    first, *_, second = derivation.routes
+    assert first.theorem == second.theorem == derivation.latex
+    assert all(route.steps for route in derivation.routes)
 
 
 def _claim(run: RunRecord, name: str) -> ClaimRecord:

@@ -25,7 +25,9 @@ from verify.montecarlo import attention, reference_loops
 from verify.montecarlo.blocks import Cell, Request
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
+from verify.montecarlo.quantities import Simulation
 from verify.montecarlo.statistics import Reduced
+from verify.symbolic.vocabulary import d
 
 QUICK = settings(profile="quick")
 LOOKS = 4
@@ -113,8 +115,7 @@ def _sampling(field: str, change: Callable[[Any, int], Any]) -> Plant:
             right = sampler.sample  # type: ignore[attr-defined]
 
             def wrong(self: Any, rng: Any, count: int, right: Any = right) -> Array:
-                shape = self.input.shape if isinstance(self, Reduced) else self
-                spoiled = changed(self, field, lambda value: change(value, shape.d))
+                spoiled = changed(self, field, lambda value: change(value, _dimension(self)))
                 result: Array = right(spoiled, rng, count)
                 return result
 
@@ -123,8 +124,20 @@ def _sampling(field: str, change: Callable[[Any, int], Any]) -> Plant:
     return plant
 
 
+def _dimension(sampler: Any) -> int:
+    if isinstance(sampler, Simulation):
+        return dict(sampler.sizes).get(d, 1)
+    return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
+
+
 def changed(part: Any, field: str, change: Callable[[Any], Any]) -> Any:
-    """Return a sampler with another value of ``field``, its own or that of its input or statistic."""
+    """Return a sampler with another value of ``field``, its own or that of its input or statistic.
+
+    Of blocks of families, the dimension is a field too.
+    """
+    if isinstance(part, Simulation) and field == "d":
+        sizes = ((size, change(length) if size == d else length) for size, length in part.sizes)
+        return replace(part, sizes=tuple(sizes))
     if isinstance(part, Reduced):
         return Reduced(changed(part.input, field, change), changed(part.statistic, field, change))
     if field not in {one.name for one in fields(part)}:

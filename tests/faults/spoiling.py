@@ -24,7 +24,9 @@ from sympy import (
 )
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
-from verify.symbolic.kernel.words import E, Var
+from verify.symbolic import vocabulary
+from verify.symbolic.kernel import words
+from verify.symbolic.vocabulary import Index
 
 Change = tuple[str, Callable[[], Any]]
 """What is done to a node, and what returns the node that takes its place."""
@@ -39,7 +41,8 @@ def spoiled(expression: Any, others: Sequence[Any]) -> Iterator[tuple[str, Any]]
     """Yield what was done and the spoiled expression, for every place and every way.
 
     ``others`` are expressions of the same derivation: a symbol is exchanged for its neighbours there.
-    Left out is what is no expression any more, and what is the same by the rules of algebra.
+    Left out is what is no expression any more, and what is the same by the rules of algebra. Indices stay:
+    of independent components any place is as good as another.
     """
     pools = _pools((expression, *others))
     seen = {expression}
@@ -79,7 +82,7 @@ def _pools(expressions: Sequence[Any]) -> dict[type, list[Any]]:
         bases = one.atoms(IndexedBase)
         labels = {base.label for base in bases} | {index.label for index in one.atoms(Idx)}
         found = {
-            Symbol: one.atoms(Symbol) - one.atoms(Idx) - labels,
+            Symbol: one.atoms(Symbol) - one.atoms(Idx, Index) - labels,
             IndexedBase: bases,
             MatrixSymbol: one.atoms(MatrixSymbol),
         }
@@ -89,6 +92,8 @@ def _pools(expressions: Sequence[Any]) -> dict[type, list[Any]]:
 
 
 def _changes(node: Any, pools: dict[type, list[Any]]) -> Iterator[Change]:
+    if isinstance(node, Index):
+        return
     if isinstance(node, Number | NumberSymbol):
         yield from _of_number(node)
     elif isinstance(node, Symbol | IndexedBase | MatrixSymbol):
@@ -98,7 +103,7 @@ def _changes(node: Any, pools: dict[type, list[Any]]) -> Iterator[Change]:
         yield from _of_parts(node)
     elif isinstance(node, Pow):
         yield "a power more", lambda: node * node.base
-    if isinstance(node, Symbol | Indexed):
+    if isinstance(node, Symbol | Indexed | vocabulary.Dot):
         yield "squared", lambda: node**2
         yield "another sign", lambda: -node
 
@@ -133,8 +138,9 @@ def _same_value(one: Any, other: Any) -> bool:
 def _signs_out(expression: Any) -> Any:
     """Return ``expression`` with the signs of what is averaged or summed in front of it."""
     return expression.replace(
-        lambda x: isinstance(x, E | Sum) and x.args[0].could_extract_minus_sign(),
+        lambda x: isinstance(x, words.E | vocabulary.E | Sum) and x.args[0].could_extract_minus_sign(),
         lambda x: -x.func(-x.args[0], *x.args[1:]),
     ).replace(
-        lambda x: isinstance(x, Var) and x.args[0].could_extract_minus_sign(), lambda x: Var(-x.args[0])
+        lambda x: isinstance(x, words.Var | vocabulary.Var) and x.args[0].could_extract_minus_sign(),
+        lambda x: x.func(-x.args[0]),
     )

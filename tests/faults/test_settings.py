@@ -7,12 +7,14 @@ changed label and a changed drawing alone both fail.
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pytest
+from sympy import Rational, Symbol
 
 from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from tests.faults.planted import changed
@@ -24,7 +26,9 @@ from verify.montecarlo.distributions import NORMAL, UNIFORM, Array, Distribution
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.inputs import Linked, ProjectedTokens
 from verify.montecarlo.intervals import normal_quantile
+from verify.montecarlo.quantities import Simulation, measurement
 from verify.montecarlo.statistics import OtherTokens, PairMoments, Reduced
+from verify.symbolic.vocabulary import Dot, Var, a, d, j, k, m, n, q
 
 DRAWS = 40_000
 """Components drawn of each law."""
@@ -131,13 +135,19 @@ class Drawn:
 
 @cache
 def follows(distribution: Distribution, label: str) -> bool:
+    """Return whether a law's draws have the moments that ``label`` promises, as far as they can show."""
+    return follows_drawn(distribution.draw(stream(5, "settings", label, 0), (DRAWS,)), label)
+
+
+def follows_drawn(drawn: Array, label: str) -> bool:
     """Return whether draws have the moments that ``label`` promises, as far as they can show."""
-    drawn = distribution.draw(stream(5, "settings", label, 0), (DRAWS,))
+    drawn = np.ravel(drawn)
     if label == "Cauchy":
         # It has no moments: half of it lies within ±1, and a half of that within ±(√2 - 1).
         shares = [np.mean(np.abs(drawn) < end) for end in (1, math.sqrt(2) - 1)]
         return all(
-            abs(share - p) < 5 * math.sqrt(p / DRAWS) for share, p in zip(shares, (0.5, 0.25), strict=True)
+            abs(share - p) < 5 * math.sqrt(p / len(drawn))
+            for share, p in zip(shares, (0.5, 0.25), strict=True)
         )
     mean, variance, kurtosis = moments_of(label)
     z = (drawn - mean) / math.sqrt(variance)
@@ -311,7 +321,44 @@ RULES: dict[str, Callable[[Cell, Any], bool]] = {
 
 def wrong_settings(cell: Cell) -> list[str]:
     """Return the settings of a cell that its sampler does not keep to."""
+    if isinstance(cell.sampler, Simulation):
+        return wrong_of_blocks(cell, cell.sampler)
     return [f"{key}: {value}" for key, value in cell.settings if key in RULES and not RULES[key](cell, value)]
+
+
+ROLES = {"query": "q", "key": "k", "value": "v", "upstream": "u", "scores": "s"}
+"""Families by the names of settings that say which law they have."""
+
+
+def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
+    """Return the settings that blocks of families do not keep to: sizes, laws, other values."""
+    blocks = max(1, DRAWS // (sampler.coordinates or DRAWS))
+    draws = sampler.draws(stream(5, "settings", cell.id, 0), blocks)
+    families = {str(family.label): family for family, _ in sampler.laws}
+    lengths = {
+        str(extent): length
+        for name, family in families.items()
+        for extent, length in zip(family.ranges, draws[name].shape[1:], strict=True)
+    }
+    rows = (2 if sampler.mirrored else 1) * lengths.get("m", 1)
+    values = {str(symbol): float(value) for symbol, value in sampler.values}
+
+    def holds(key: str, value: Any) -> bool:
+        if (name := ROLES.get(key, key)) in families:
+            label = str(value).removeprefix("independent ") if name == "s" else str(value)
+            return follows_drawn(draws[name], label)
+        if key in lengths:
+            return bool(value == (rows if key == "m" else lengths[key]))
+        if key == "block":
+            sides = re.fullmatch(r"(\d+)(?: queries, (\d+) keys|×(\d+))", value)
+            assert sides, value
+            return (int(sides[1]), int(sides[2] or sides[3])) == (rows, lengths["n"])
+        if key == "rows":
+            return sampler.mirrored == (value == "each also with the other sign")
+        stated = scale_of(value, lengths.get("d_k", 1)) if isinstance(value, str) else float(value)
+        return math.isclose(stated, values[key], rel_tol=1e-12)
+
+    return [f"{key}: {value}" for key, value in cell.settings if key != "program" and not holds(key, value)]
 
 
 def cells(name: str) -> list[Cell]:
@@ -377,6 +424,55 @@ def test_a_wrong_drawing_is_seen() -> None:
 
 def _instead(value: Any, _: Any) -> Any:
     return value
+
+
+sigma = Symbol("sigma", positive=True)
+SIMULATED, _ = measurement(
+    "d4-half",
+    {"variance": Var(sigma * Dot(q, a, k, j))},
+    {q: NORMAL.moved(-1, 2), k: UNIFORM},
+    {d: 4, sigma: Rational(1, 2)},
+    tolerance=0.2,
+    shape={m: 12, n: 8},
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"d_k": 5},
+        {"query": "−1 + 3·normal"},
+        {"query": "1 + 2·normal"},
+        {"key": "normal"},
+        {"sigma": r"$\frac{1}{3}$"},
+        {"sigma": 2},
+        {"block": "8 queries, 12 keys"},
+        {"rows": "each also with the other sign"},
+    ],
+)
+def test_a_wrong_label_of_blocks_is_seen(change: dict[str, Any]) -> None:
+    """One setting of a measured expression changed in the record alone."""
+    settings = dict(SIMULATED.settings)
+    assert settings.keys() == {"d_k", "query", "key", "sigma", "block"}
+    assert wrong_settings(SIMULATED) == []
+    wrong = Cell("a", tuple({**settings, **change}.items()), SIMULATED.sampler)
+    assert wrong_settings(wrong) == [f"{key}: {value}" for key, value in change.items()]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sizes": ((m, 12), (n, 8), (d, 5))},
+        {"sizes": ((m, 8), (n, 12), (d, 4))},
+        {"laws": ((q, NORMAL.moved(-1, 2)), (k, NORMAL))},
+        {"laws": ((q, NORMAL), (k, UNIFORM))},
+        {"values": ((d, 4), (sigma, 0.75))},
+        {"mirrored": True},
+    ],
+)
+def test_wrong_blocks_are_seen(change: dict[str, Any]) -> None:
+    """One field changed in the sampler alone."""
+    assert wrong_settings(replace(SIMULATED, sampler=replace(SIMULATED.sampler, **change)))
 
 
 def test_other_labels_are_held_against_what_they_name() -> None:

@@ -356,8 +356,13 @@ def test_every_badge_has_a_mark_and_every_mark_a_badge() -> None:
 
 
 def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:
-    """No two have one drawing; nothing in a drawing has a colour of its own."""
-    for kind in (Verdict, Proof, Outcome, Judgement):
+    """No two have one drawing; nothing in a drawing has a colour of its own.
+
+    Chains and the routes of the former language have each their grades, and no derivation has both.
+    """
+    of_chains = (Proof.DERIVED, Proof.CITING, Proof.MEASURED, Proof.FAILED)
+    of_routes = [one for one in Proof if one not in {Proof.DERIVED, Proof.CITING}]
+    for kind in (Verdict, of_chains, of_routes, Outcome, Judgement):
         drawings = [MARKS[badge(one).mark] for one in kind]
         assert len(set(drawings)) == len(drawings)
     assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', "".join(MARKS.values()))) <= {"currentColor"}

@@ -230,10 +230,11 @@ class TestControls:
         controls = made(*variances(1, 8, 64), named).controls
         found = {control.comparison.id: control.comparison.prediction.value for control in controls}
         assert found == {"biased-variance-d8": pytest.approx(8 * 1.1), "too-large": pytest.approx(9 * 1.1)}
-        assert (
-            controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
-            == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
-        )
+        said = controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
+        label = r"$\operatorname{Var}\left(q\cdot k\right)$"
+        assert said == f"{label} at $d_{{k}}$ = 8 is larger by twice the tolerance"
+        alone = made(*variances(1, 8, 64)).controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
+        assert alone == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
 
     def test_a_wrong_version_knows_the_truth_where_a_check_says_it(self) -> None:
         """Not in another world."""

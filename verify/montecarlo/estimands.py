@@ -315,9 +315,11 @@ class DistanceToLaw:
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the distance with its interval at false-exclusion rate ``alpha``."""
-        by_name = sample.outputs
-        shares = [by_name[name] for name in self.outputs] if self.outputs else sample.mean
-        value = float(np.max(np.abs(np.asarray(shares) - np.asarray(self.law))))
+        shares = sample.mean
+        if self.outputs:
+            by_name = sample.outputs
+            shares = np.array([by_name[name] for name in self.outputs])
+        value = float(np.max(np.abs(shares - np.asarray(self.law))))
         half = intervals.kolmogorov(alpha, sample.scores)
         error = 0.5 / math.sqrt(sample.scores)
         interval = (max(0.0, value - half), min(1.0, value + half))

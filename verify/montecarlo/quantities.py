@@ -449,7 +449,7 @@ def of_pairs(
 
     Each query has a key of its own, for the interval of a distance to a law is one for independent values.
     """
-    own = {
+    own: dict[Any, Any] = {
         family: Family(family.label, *(m if extent == n else extent for extent in family.ranges))
         for family in laws
     }
@@ -457,7 +457,8 @@ def of_pairs(
     estimands: dict[str, Estimand] = {}
     for key, gap in gaps.items():
         share, x, points, values = gap.args
-        event = share.args[0].xreplace({**own, **dict.fromkeys(free_indices(share), Index("a"))})
+        places: dict[Any, Any] = dict.fromkeys(free_indices(share), Index("a"))
+        event = share.args[0].xreplace({**own, **places})
         events = [event.xreplace({x: point}) for point in points]
         outputs |= {str(each): each for each in events}
         estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(str, events)))

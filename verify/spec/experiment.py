@@ -42,7 +42,9 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks[item.id] = _computed(item)
         elif isinstance(item, Fit):
             points = members_of(item, items)
-            plan.checks |= {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+            fits = {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+            plan.checks |= fits
+            plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
     controls = (*wrong, *plan.biased(), *plan.sharper(), *plan.wrong_fits())
     return Experiment(tuple(plan.checks.values()), controls)
@@ -71,6 +73,7 @@ class Plan:
     measured: dict[str, tuple[Expr, Setting]] = field(default_factory=dict)
     cells: dict[Setting, Cell] = field(default_factory=dict)
     estimands: dict[str, Estimand] = field(default_factory=dict)
+    controlled: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Find what is measured of each comparison, and compile what is measured at one setting together."""
@@ -138,7 +141,8 @@ class Plan:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
         if item.computed is not None:
-            changes["computed"] = item.computed
+            settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
+            changes |= {"computed": item.computed, "settings": tuple(settings.items())}
         else:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
@@ -166,7 +170,9 @@ class Plan:
                 where = {
                     name: int(value) if value.is_Integer else float(value) for name, value in values.items()
                 }
-                subject = f"the value at {cell_text(where)}" if where else "the value"
+                # Of several quantities it is said which is meant.
+                value = "the value" if len(groups) == 1 else self.checks[item.id].label
+                subject = f"{value} at {cell_text(where)}" if where else value
                 yield self._off(self.checks[item.id], name, subject)
 
     def sharper(self) -> Iterator[Control]:
@@ -183,7 +189,7 @@ class Plan:
     def wrong_fits(self) -> Iterator[Control]:
         """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
         for check in self.checks.values():
-            if not isinstance(check, FittedCoefficient):
+            if not isinstance(check, FittedCoefficient) or check.id not in self.controlled:
                 continue
             if check.target != "misfit":
                 yield self._off(check, f"biased-{check.id}", f"the {check.label}")

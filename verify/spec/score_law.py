@@ -7,19 +7,37 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
+from sympy import I, Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.montecarlo.distributions import Array
-from verify.symbolic.analysis import numerically
+from verify.symbolic.analysis import by_density, integral, numerically
+from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.checks import moments
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_COMPONENTS, a, d, i, over_components, q
+from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS,
+    E,
+    Indicator,
+    a,
+    d,
+    i,
+    j,
+    k,
+    over_components,
+    q,
+    score,
+)
 
 x = Symbol("x", real=True)
 w, z = symbols("w z", positive=True)
+
+SHARE = E(Indicator(x - score))
+"""The probability that a score is below x, which is ``BELOW``."""
 
 SQUARES = over_components(q[a, i] ** 2)
 """A query's squared length."""
@@ -44,10 +62,52 @@ def of_normals(theorem: str) -> LineCheck:
     return cited(theorem, laws=NORMAL_COMPONENTS)
 
 
+def distribution() -> Chain:
+    """Return the chain of the probability that a score is below x, for any real x."""
+    tower = "given the query a score is normal, its variance the query’s squared length"
+    given_query = Line(E((1 + erf(x / sqrt(2 * SQUARES))) / 2), tower, of_normals("conditioning"))
+    lengths = Line(BELOW, "the squared length is chi-square", of_normals("chi-square"))
+    title = "The probability that a score is below $x$"
+    return Chain(SHARE, given_query, lengths, name="distribution", title=title)
+
+
 def basset() -> Chain:
     """Return the chain from the mixture to the density, which are compared as numbers."""
     line = Line(DENSITY, "an integral of Basset’s", numerically())
     return Chain(MIXTURE, line, name="basset", title="A mixture of normal densities")
+
+
+def characteristic() -> tuple[Chain, Chain, Chain]:
+    """Return the chain of a score's characteristic function, after two means over a component.
+
+    It shares no step with the mixture.
+    """
+    t, b, u, v = symbols("t b u v", real=True)
+    c = Symbol("c", positive=True)
+
+    def over(variable: Symbol, function: Any) -> Any:
+        return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
+
+    key = Line(exp(-(b**2) / 2), "integrated", integral())
+    of_key = Chain(
+        over(v, exp(I * b * v)), key, name="of-key", title="A mean over a normal component of a key"
+    )
+    start, query = (
+        Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
+        Line(1 / sqrt(c), "integrated", integral()),
+    )
+    of_query = Chain(start, query, name="of-query", title="A mean over a normal component of a query")
+    product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
+    of_score = Chain(
+        E(exp(I * t * score)),
+        Line(E(exp(I * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        Line(over(u, over(v, exp(I * t * u * v))) ** d, "both components are normal", densities),
+        Line(start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={b: t * u})),
+        Line((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2})),
+        name="characteristic",
+        title="The characteristic function of a score",
+    )
+    return of_key, of_query, of_score
 
 
 _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7

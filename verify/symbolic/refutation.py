@@ -380,7 +380,7 @@ class _Trial:
             # Two rules may err alike, where something is flat but not analytic.
             point.coarse = 2
             third = self._values(point)
-            if third is None or abs(left - right) <= 10 * abs(left - right - third[0] + third[1]):
+            if third is None or abs(left - right) < 10 * abs(left - right - third[0] + third[1]):
                 return False
             raise
 

@@ -6,65 +6,29 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, special
-from sympy import Derivative, I, Integral, Symbol, cos, erf, exp, lambdify, oo, sqrt
+from sympy import Derivative, Integral, Symbol, cos, exp, lambdify, oo
 
-from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Indicator, Items
-from verify.spec import LargestGap, Line, Wrong, a, cite, cited, d, derivative, earlier, figures as draw
-from verify.spec import i, integral, j, k, of_probability, q, score
-from verify.spec.score_law import (
-    BELOW,
-    CHI_SQUARE,
-    DENSITY,
-    MIXTURE,
-    SQUARES,
-    basset,
-    below,
-    of_normals,
-    w,
-    x,
-    z,
-)
+from verify.spec import Chain, Check, Claim, Derivation, Figure, Findings, Items, LargestGap, Line
+from verify.spec import Wrong, cite, cited, d, derivative, earlier, figures as draw, integral
+from verify.spec import of_probability
+from verify.spec.score_law import BELOW, CHI_SQUARE, DENSITY, MIXTURE, SHARE
+from verify.spec.score_law import basset, below, characteristic, distribution, of_normals, w, x, z
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
 """The distribution functions are compared at points that are about this part of the probability apart."""
 
 t = Symbol("t", real=True)
-SHARE = E(Indicator(x - score))
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive the density as a mixture of normal ones, and again from the characteristic function."""
-    distribution = Chain(
-        SHARE,
-        Line(
-            E((1 + erf(x / sqrt(2 * SQUARES))) / 2),
-            "given the query a score is normal, its variance the query’s squared length",
-            of_normals("conditioning"),
-        ),
-        Line(BELOW, "the squared length is chi-square", of_normals("chi-square")),
-        name="distribution",
-        title="The probability that a score is below $x$",
-    )
-    mixture = basset()
+    below_x, mixture = distribution(), basset()
     density = Chain(
         Derivative(SHARE.subs(x, z), z),
-        Line(
-            Derivative(BELOW.subs(x, z), z),
-            "its distribution function",
-            earlier(distribution, at={x: z}),
-        ),
+        Line(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
         Line(MIXTURE, "differentiated: a mixture of normal densities", derivative()),
         Line(DENSITY, "an integral of Basset’s", earlier(mixture)),
-    )
-    product = E(exp(I * t * q[a, i] * k[j, i]))
-    characteristic = Chain(
-        E(exp(I * t * score)),
-        Line(product**d, "independent dimensions multiply", of_normals("independence")),
-        Line(E(exp(-(t**2) * q[a, i] ** 2 / 2)) ** d, "over a normal key", of_normals("conditioning")),
-        Line((1 + t**2) ** (-d / 2), "then over a normal query", of_normals("normal combination")),
-        name="characteristic",
-        title="The characteristic function of a score",
     )
     over_scores, over_lengths = (z, 0, oo), (w, 0, oo)
     transform = Chain(
@@ -86,7 +50,7 @@ def derive() -> tuple[Chain, ...]:
         name="again",
         title="The density by its characteristic function, which determines a law",
     )
-    return distribution, mixture, density, characteristic, transform, again
+    return below_x, mixture, density, *characteristic(), transform, again
 
 
 @cache

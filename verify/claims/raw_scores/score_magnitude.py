@@ -60,6 +60,11 @@ def derive() -> tuple[Chain, ...]:
     return exact, mixture, by_density, length, above, turned, below
 
 
+def exact_size(dimension: int) -> float:
+    """Return the derived mean size in so many dimensions."""
+    return float(EXACT.subs(d, dimension))
+
+
 def experiment(derived: Derivation) -> Items:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
     for size in DIMENSIONS:
@@ -70,12 +75,11 @@ def experiment(derived: Derivation) -> Items:
     says = "sizes grow in proportion to the dimension, to {value} here"
     yield Wrong("proportional", SIZE, {d: 64}, equals=d * sqrt(2 / pi), says=says)
     above, below = derived["above"].end, derived["below"].end
-    exact, most, least = (bound.subs(d, 64) for bound in (derived.end, above, below))
-    true = float(exact)
+    most, least, true = above.subs(d, 64), below.subs(d, 64), exact_size(64)
     yield Check("measured-above", SIZE, {d: 64}, at_most=above, sharper=0.97, sharper_truth=true)
     yield Check("measured-below", SIZE, {d: 64}, at_least=below, sharper=1.03, sharper_truth=true)
-    yield Computed("upper-bound", SIZE, float, (exact,), at_most=most, settings={"d_k": 64})
-    yield Computed("lower-bound", SIZE, float, (exact,), at_least=least, settings={"d_k": 64})
+    yield Computed("upper-bound", SIZE, exact_size, (64,), at_most=most, settings={"d_k": 64})
+    yield Computed("lower-bound", SIZE, exact_size, (64,), at_least=least, settings={"d_k": 64})
     less, more = most * Rational(99, 100), least * Rational(101, 100)
     says = "the upper bound holds with one per cent less"
     yield Wrong("upper-bound-lower", of="upper-bound", at_most=less, says=says)
