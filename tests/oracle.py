@@ -17,6 +17,8 @@ from verify.evidence.load import load
 
 FROZEN = Path(__file__).parent / "frozen" / "oracle.json"
 TOLERANCE = 0.01  # of the run that the oracle was made of; bands and near misses depend on it
+RESTATED = {("scaling-keeps-shape-and-order", "scores-beyond-one")}
+"""What compares something stronger now: a share of scores, where it was its distance from a law."""
 _ERRORS = 6.0
 _ROUNDING = 1e-12
 
@@ -63,7 +65,10 @@ def _claim_departures(claim: ClaimRecord, expected: Any, *, same_tolerance: bool
     }
     for kind, findings in kinds.items():
         now = {finding.id: finding for finding in findings}
-        for name, before in expected[kind].items():
+        compared = {
+            name: before for name, before in expected[kind].items() if (claim.id, name) not in RESTATED
+        }
+        for name, before in compared.items():
             if name not in now:
                 # What only a fine tolerance can tell is not measured at a coarse one.
                 yield from [f"{claim.id}.{name}: missing"] * same_tolerance

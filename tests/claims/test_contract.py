@@ -332,15 +332,18 @@ def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
 # --- planted faults: derivations ----------------------------------------------------------------------
 
 
-def deriving(claim: Claim, chain: Chain) -> Claim:
-    """Return ``claim`` with another derivation."""
-    return replace(claim, derive=lambda: chain)
+def deriving(claim: Claim, main: Chain) -> Claim:
+    """Return ``claim`` with another main chain."""
+    right = claim.derived()
+    return replace(
+        claim, derive=lambda: tuple(main if chain is right.main else chain for chain in right.chains)
+    )
 
 
 def test_a_failed_derivation_ends_its_claim() -> None:
     """Nothing is drawn for what is not derived: undecided for the reader, failed for a script."""
     claim = CATALOGUE["score-variance"]
-    right = claim.derive()
+    right = claim.derived().main
     foreign = Chain(Var(2 * score), *right.lines)
     # What ``variance(Sum(q*k))`` gives, by using one and the same product d times.
     squared = Chain(right.start, *right.lines[:-1], replace(right.lines[-1], expression=d**2))

@@ -179,7 +179,9 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
             decided = f"cited: {cited}" if cited else line.check.words
             assert f"\n      {plain(line.because)} (✓ {decided}, tried" in text
     lines = sum(len(chain.lines) for chain in derived.chains)
-    assert re.search(rf"^Derived(, citing)?: (all {lines}|its one|both) lines? holds?, no attempt", text, re.M)
+    assert re.search(
+        rf"^Derived(, citing)?: (all {lines}|its one|both) lines? holds?, no attempt", text, re.M
+    )
     assert "✗" not in text
 
 

@@ -3,6 +3,7 @@
 import pickle
 from dataclasses import replace
 from itertools import product
+from typing import Any
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,6 @@ def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
         assert asked == _to_draw(Request(other, 9))
         assert pickle.loads(asked.pickled) == cell  # noqa: S301 - made here
     local = type("Local", (type(first[0].sampler),), {})
-    sampler = object.__new__(local)
+    sampler: Any = object.__new__(local)
     vars(sampler).update(vars(first[0].sampler))
     assert _to_draw(Request(replace(first[0], sampler=sampler), 9)).pickled == b""

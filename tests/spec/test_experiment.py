@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from sympy import Integer, Rational, S, Symbol, sqrt
+from sympy import Integer, Integral, Rational, S, Symbol, exp, gamma, oo, sqrt
 
 from verify.errors import ClaimError
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
@@ -197,6 +197,24 @@ class TestFits:
         assert isinstance(fit, FittedCoefficient)
         assert (fit.prediction.value, fit.tolerance.scale) == (0, 1 / 16)
 
+    def test_a_constant_has_a_level_and_a_power_an_exponent(self) -> None:
+        """A level has no intercept and no bend; what is no line has neither, and is bent as a power."""
+        level = [Check(f"l{size}", Var(score / sqrt(d)), {d: size}, equals=1) for size in (4, 16, 64)]
+        power = [Check(f"p{size}", Var(score / d), {d: size}, equals=1 / d) for size in (4, 16, 64)]
+        fitted = Fit("l*", over=d, law=S.One), Fit("p*", over=d, law=1 / d, prefix="of-")
+        items: list[Item] = [*level, *power, *fitted]
+        fits = [fit for fit in made(*items, derived=NOTHING).checks if isinstance(fit, FittedCoefficient)]
+        expected = {"level": 1, "slope": 0, "exponent": 0, "lack-of-fit": 0, "of-exponent": -1}
+        assert {fit.id: fit.prediction.value for fit in fits} == expected | {"of-lack-of-fit": 0}
+        assert [fit.fit.model for fit in fits if fit.target == "misfit"] == ["line", "power"]
+
+    def test_its_label_has_the_values_that_its_points_share(self) -> None:
+        """Fits of several powers differ in their labels."""
+        divided = Var(d**-alpha * score)
+        checks = [Check(f"v{size}", divided, {d: size, alpha: 1}, equals=1 / d) for size in (4, 16)]
+        (fit,) = made(*checks, Fit("v*", over=d, exponent=-1), derived=NOTHING).checks[2:]
+        assert fit.label == r"log–log exponent of $\operatorname{Var}\left(\frac{q\cdot k}{d_k}\right)$"
+
     def test_one_that_matches_no_points_is_refused(self) -> None:
         """By its pattern."""
         with pytest.raises(ClaimError, match="fit over 'var-d\\*': 0 checks match"):
@@ -212,10 +230,11 @@ class TestControls:
         controls = made(*variances(1, 8, 64), named).controls
         found = {control.comparison.id: control.comparison.prediction.value for control in controls}
         assert found == {"biased-variance-d8": pytest.approx(8 * 1.1), "too-large": pytest.approx(9 * 1.1)}
-        assert (
-            controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
-            == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
-        )
+        said = controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
+        label = r"$\operatorname{Var}\left(q\cdot k\right)$"
+        assert said == f"{label} at $d_{{k}}$ = 8 is larger by twice the tolerance"
+        alone = made(*variances(1, 8, 64)).controls[0].what.replace("\N{NO-BREAK SPACE}", " ")
+        assert alone == "the value at $d_{k}$ = 8 is larger by twice the tolerance"
 
     def test_a_wrong_version_knows_the_truth_where_a_check_says_it(self) -> None:
         """Not in another world."""
@@ -226,6 +245,14 @@ class TestControls:
             ("squared", 8),
             ("other", None),
         ]
+
+    def test_or_where_a_chain_derives_it(self) -> None:
+        """Of the same quantity, and for components of the law that the chain assumes."""
+        wide = {q: RADEMACHER.moved(0, 2), k: RADEMACHER}
+        wrong = Wrong("one", Var(score), {d: 8}, equals=1, says="1")
+        other = Wrong("of-wide", Var(score), {d: 8}, equals=1, laws=wide, says="1")
+        controls = made(Check("mean", E(score), {d: 8}, equals=0), wrong, other).controls
+        assert [control.truth for control in controls[:2]] == [8, None]
 
     def test_one_changes_a_check_a_fit_or_a_computed_value(self) -> None:
         """By its id; an unknown one is refused."""
@@ -267,6 +294,15 @@ class TestControls:
             "bent-variance-d2",
             "bent-variance-d4",
         ]
+
+
+def test_an_integral_is_a_prediction() -> None:
+    """Its value is taken by quadrature, and printed as a number."""
+    w = Symbol("w", positive=True)
+    total = Integral(w ** (d / 2) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo))
+    (check,) = made(Check("v", Var(score), {d: 64}, equals=total), derived=NOTHING).checks
+    assert check.prediction.value == pytest.approx(64)
+    assert check.prediction.latex == "64"
 
 
 def test_components_of_other_variances_have_their_own_symbols() -> None:

@@ -5,27 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Integral,
-    Limit,
-    Rational,
-    S,
-    Subs,
-    Symbol,
-    besselk,
-    erf,
-    erfinv,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
-)
+from sympy import Abs, Derivative, Eq, Integral, Limit, Rational, S, Subs, Symbol, besselk, erf, erfinv, exp
+from sympy import gamma, log, oo, pi, sqrt, symbols
 
 from verify.errors import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
@@ -159,6 +140,19 @@ def test_a_limit_between_two_bounds() -> None:
     assert "from below" in refused(between(upper, upper), Limit(quantity, n, oo), exp(sigma**2))
     few = Chain(quantity, *upper.lines, given=(many, n < 10))
     assert "in the end" in refused(between(lower, few), Limit(quantity, n, oo), exp(sigma**2))
+
+
+def test_a_limit_between_two_bounds_assumes_and_cites_what_they_do() -> None:
+    """All but what holds in the end anyway."""
+    shifted, few = cited("change of measure", laws=NORMAL_ROWS), integral(given=(sigma < 2, n > 3))
+    lower, upper = (
+        Chain(1, Line(n, "lower", few, "≤"), given=(n > 3,)),
+        Chain(n, Line(1, "upper", shifted, "≤")),
+    )
+    check = between(lower, upper)
+    assert check.laws == NORMAL_ROWS
+    assert check.cites == shifted.cites
+    assert check.assumes == few.assumes[:1]
 
 
 def test_equations_that_are_multiples() -> None:

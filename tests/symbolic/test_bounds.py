@@ -6,28 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given as drawn, settings, strategies as st
-from sympy import (
-    Abs,
-    Derivative,
-    Eq,
-    Ge,
-    Gt,
-    Integer,
-    Integral,
-    Le,
-    Ne,
-    S,
-    Symbol,
-    cos,
-    exp,
-    gamma,
-    log,
-    oo,
-    pi,
-    sqrt,
-    symbols,
-    tanh,
-)
+from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Ne, S, Symbol, cos, exp, gamma, log, oo
+from sympy import pi, sqrt, symbols, tanh
 
 from verify.errors import StepError
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
@@ -36,38 +16,9 @@ from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import (
-    GENERAL,
-    NORMAL_COMPONENTS,
-    STANDARD,
-    Dot,
-    E,
-    Entropy,
-    Family,
-    Index,
-    Largest,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    over_keys,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-)
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Entropy, Family, Index
+from verify.symbolic.vocabulary import Largest, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, over_keys, q
+from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x, y = symbols("x y", real=True)
 t, u, w, Z, c, M = symbols("t u w Z c M", positive=True)

@@ -9,38 +9,9 @@ from sympy import Abs, Expr, IndexedBase, KroneckerDelta, Rational, S, Sum, Symb
 
 from verify.errors import ClaimError
 from verify.symbolic.calculus import NotDerived, derive, expected
-from verify.symbolic.vocabulary import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    STANDARD,
-    Cov,
-    Dot,
-    E,
-    Family,
-    Law,
-    Quantile,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    normal,
-    over_keys,
-    q,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    v,
-)
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, STANDARD, Cov, Dot, E, Family, Law
+from verify.symbolic.vocabulary import Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, over_keys, q
+from verify.symbolic.vocabulary import score, score_of, sigma, sigma_k, sigma_q, v
 
 N = Symbol("N", integer=True, positive=True)
 x = Family("x", N, d)

@@ -9,30 +9,8 @@ from sympy import Abs, Expr, Rational, S, exp, log, pi, sqrt
 
 from verify.symbolic.grammar import QuestionError, parse, parse_formula
 from verify.symbolic.notation import plain
-from verify.symbolic.vocabulary import (
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Indicator,
-    Largest,
-    LogSumExp,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    d,
-    i,
-    j,
-    k,
-    l,
-    n,
-    over_keys,
-    q,
-    score,
-    score_of,
-    squares,
-)
+from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Indicator, Largest, LogSumExp, Quantile, Softmax
+from verify.symbolic.vocabulary import Var, a, d, i, j, k, l, n, over_keys, q, score, score_of, squares
 
 scaled = score / sqrt(d)
 p = Softmax(score, j)

@@ -13,45 +13,10 @@ from verify.evidence.plots import readable
 from verify.report.formulas import typeset
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Line, LineCheck
-from verify.symbolic.vocabulary import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    NORMAL_LAW,
-    NORMAL_ROWS,
-    STANDARD,
-    UNIT,
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Indicator,
-    Largest,
-    Law,
-    LogSumExp,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    normal,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-)
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_LAW, NORMAL_ROWS, STANDARD
+from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Indicator, Largest, Law, LogSumExp
+from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, q
+from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x = Symbol("x", real=True)
 scaled = score / sqrt(d)
@@ -99,13 +64,7 @@ PLAIN = [
 class Assuming(LineCheck):
     """A check that takes any line, under these laws."""
 
-    of: Any = None
-    more: tuple[str, ...] = ()
-
-    @property
-    def laws(self) -> Any:
-        """The laws given."""
-        return self.of
+    more: tuple[str, ...]
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -115,7 +74,7 @@ class Assuming(LineCheck):
 
 def chain(start: Any, *laws: Any, given: tuple[Any, ...] = (), more: tuple[str, ...] = ()) -> Chain:
     """Return a chain with a line for each of the laws."""
-    return Chain(start, *(Line(d, "so", Assuming(of, more)) for of in laws), given=given)
+    return Chain(start, *(Line(d, "so", Assuming(more, laws=of)) for of in laws), given=given)
 
 
 @pytest.mark.parametrize(("expression", "text"), PLAIN, ids=[text for _, text in PLAIN])
@@ -178,9 +137,9 @@ def test_queries_stand_before_keys() -> None:
 
 def test_statement_has_its_sign_between_its_sides() -> None:
     """A proposition is both sides with the sign of the chain, which may be "~" or "⇔"."""
-    line = Line(d, "so", Assuming(STANDARD), "~")
+    line = Line(d, "so", Assuming((), laws=STANDARD), "~")
     assert notation.proposition_latex(Chain(Var(score), line).statement).endswith(r"\sim d_k")
-    line = Line(Le(d, 1), "so", Assuming(), "⇔")
+    line = Line(Le(d, 1), "so", Assuming(()), "⇔")
     assert notation.proposition_latex(Chain(Le(d**2, 1), line).statement) == r"d_k^2 \le 1 \iff d_k \le 1"
 
 

@@ -11,7 +11,6 @@ from verify.claims.gradients import jacobian_saturation
 from verify.claims.gradients.shared.jacobian import FROBENIUS
 from verify.claims.gradients.shared.saturation import bound
 from verify.claims.limits import causal_rows, length_scaling
-from verify.claims.softmax import attention_concentration, attention_entropy
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.words import E, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
@@ -22,8 +21,6 @@ INNER = Sum(p[i] * s[i], (i, 1, n))
 TOTAL = E(log(Sum(exp(s[i]), (i, 1, n))))
 ENTROPY = E(-Sum(p[i] * log(p[i]), (i, 1, n)))
 DERIVED = {
-    "attention-entropy": attention_entropy,
-    "attention-concentration": attention_concentration,
     "length-scaling": length_scaling,
     "causal-rows": causal_rows,
     "jacobian-saturation": jacobian_saturation,
@@ -63,31 +60,18 @@ def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
 
 
 FALSE = {
-    "half-sigma": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - sigma / 2),
     "too-little-lost": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(48, 100) * sigma**2),
     "half-for-all": ("causal-rows", log(n) - sigma**2 / 2, log(n) - S.Half),
-    "largest-too-small": (
-        "attention-concentration",
-        sqrt(2 * log(n)) / sigma,
-        sqrt(Rational(3, 2) * log(n)) / sigma,
-    ),
     "kept-too-much": (
         "length-scaling",
         1 - sqrt(2 * log(n)) / sigma,
         1 - sqrt(Rational(3, 2) * log(n)) / sigma,
     ),
     "nine-tenths": ("jacobian-saturation", LARGEST / (2 * sigma), LARGEST * Rational(9, 20) / sigma),
-    "one-per-mille": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - Rational(4995, 10**4) * sigma**2),
 }
 LOOSE = {
-    "twice-the-loss": ("attention-entropy", log(n) - sigma**2 / 2, log(n) - sigma**2),
     "one-per-mille-more": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(5005, 10**4) * sigma**2),
     "eight-more-keys": ("causal-rows", log(n), log(n + 8)),
-    "wider-by-a-hundredth": (
-        "attention-concentration",
-        sqrt(2 * log(n)) / sigma,
-        sqrt(Rational(205, 100) * log(n)) / sigma,
-    ),
     "twice-as-far": ("length-scaling", 1 - sqrt(2 * log(n)) / sigma, 1 - 2 * sqrt(2 * log(n)) / sigma),
     "ten-times": ("jacobian-saturation", LARGEST / (2 * sigma), 5 * LARGEST / sigma),
 }

@@ -11,10 +11,9 @@ from verify.errors import ClaimError, StepError
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest, LogSumExp, Softmax, a, d, i, j, k,
-    n, normal, over_keys, q, s, score, sigma, squares,
-)  # fmt: skip
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest
+from verify.symbolic.vocabulary import LogSumExp, Softmax, a, d, i, j, k, n, normal, over_keys, q, s, score
+from verify.symbolic.vocabulary import sigma, squares
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)
@@ -52,7 +51,7 @@ def test_stein_needs_a_normal_law() -> None:
     assert "normal law" in refused(cited("stein"), before, after)
     assert "normal law" in refused(cited("stein", laws={s: UNIT}), before, after)
     assert "normal law" in refused(cited("stein", laws={k: normal()}), before, after)
-    assert "equation" in refused(cited("stein", laws=NORMAL_ROWS), before, after, "≤")
+    assert "is for = or ⇔" in refused(cited("stein", laws=NORMAL_ROWS), before, after, "≤")
 
 
 def test_the_maximum_is_bounded_from_above() -> None:
@@ -62,7 +61,7 @@ def test_the_maximum_is_bounded_from_above() -> None:
     check.decide(most, bound, "≤")
     check.decide(bound, most, "≥")
     check.decide(-most, -bound, "≥")
-    assert "inequality" in refused(check, most, bound, "=")
+    assert "is for ≤ or < or" in refused(check, most, bound, "=")
     assert "from above" in refused(check, most, bound, "≥")
     assert "from above" in refused(check, 1 - most, 1 - bound, "≤")
     assert "does not read so" in refused(check, most, 2 * most, "≤")
@@ -77,7 +76,7 @@ def test_jensen_goes_the_way_the_function_bends() -> None:
     assert "concave" in refused(cited("jensen"), outside, inside, "≤")
     cited("jensen").decide(exp(E(score)), E(exp(score)), "≤")
     assert "convex" in refused(cited("jensen"), exp(E(score)), E(exp(score)), "≥")
-    assert "inequality" in refused(cited("jensen"), exp(E(score)), E(exp(score)))
+    assert "is for ≤ or < or" in refused(cited("jensen"), exp(E(score)), E(exp(score)))
 
 
 def test_limits_are_no_equations_of_finite_sizes() -> None:
@@ -86,7 +85,7 @@ def test_limits_are_no_equations_of_finite_sizes() -> None:
     cited("central limit", laws=STANDARD).decide(Limit(below, d, oo), phi, "=")
     assert "Limit" in refused(cited("central limit", laws=STANDARD), below, phi)
     cited("delta method", laws=NORMAL_COMPONENTS).decide(below - phi, phi / d, "~")
-    assert "~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
+    assert "is for ~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
 
 
 def test_the_lines_of_the_catalogue_are_taken() -> None:
@@ -118,7 +117,7 @@ def test_what_is_cited_is_known_to_the_derivation() -> None:
     assert Derivation.of(chain).cited == (own, THEOREMS["fubini"])
     assert earlier(chain).cites == (own, THEOREMS["fubini"])
     assert check.assumes == ("the weather is fine",)
-    assert check.words == "mine"
+    assert check.words == "cited: mine"
     with pytest.raises(ClaimError, match="stein"):
         cited("steim")
     assert THEOREMS["stein"].url == "https://doi.org/10.1214/aos/1176345632"

@@ -77,15 +77,13 @@ def _chain_record(chain: Chain) -> RouteRecord:
 
 def _line_record(checked: CheckedLine) -> StepRecord:
     line = checked.line
-    cited = ", ".join(theorem.name for theorem in line.check.cites)
-    decided = f"cited: {cited}" if cited else line.check.words
     tried = f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
     return StepRecord(
         latex=latex(line.expression),
         plain=plain(line.expression),
         relation=line.relation,
         rule=line.because,
-        checked_by=f"{decided}{tried if checked.holds else ''}",
+        checked_by=f"{line.check.words}{tried if checked.holds else ''}",
         reach="reviewed" if line.check.cites else "all-values",
         holds=checked.holds,
     )

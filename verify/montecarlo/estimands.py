@@ -305,15 +305,21 @@ class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
 
     The sampler's statistics are fractions of independent scores at or below each grid point; ``law`` is the
-    given function there. The interval is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
+    given function there. ``outputs`` are the names of these fractions, where there are others. The interval
+    is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
     """
 
     law: tuple[float, ...]
+    outputs: tuple[str, ...] = ()
     kind: ClassVar[str] = "distance to a law"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the distance with its interval at false-exclusion rate ``alpha``."""
-        value = float(np.max(np.abs(sample.mean - np.asarray(self.law))))
+        shares = sample.mean
+        if self.outputs:
+            by_name = sample.outputs
+            shares = np.array([by_name[name] for name in self.outputs])
+        value = float(np.max(np.abs(shares - np.asarray(self.law))))
         half = intervals.kolmogorov(alpha, sample.scores)
         error = 0.5 / math.sqrt(sample.scores)
         interval = (max(0.0, value - half), min(1.0, value + half))

@@ -24,7 +24,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
 from verify.montecarlo.compiling import Column, Compiled, Compiler, Node, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
-from verify.montecarlo.estimands import ALL_AGREE, Bounded, Estimand, Goal, Measured, Smooth
+from verify.montecarlo.estimands import ALL_AGREE, Bounded, DistanceToLaw, Estimand, Goal, Measured, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
 from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, is_mirrored
 from verify.symbolic.calculus import NotDerived, expected
@@ -38,6 +38,7 @@ from verify.symbolic.vocabulary import (
     Index,
     Indicator,
     Largest,
+    LargestGap,
     Law,
     Named,
     Quantile,
@@ -64,7 +65,8 @@ class Simulation:
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
     ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
-    ``double``, what is drawn is reduced in double precision. It is compiled in each process that draws, once.
+    ``double``, what is drawn is reduced in double precision. Of ``order`` 1, means alone are kept. It is
+    compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
@@ -74,8 +76,8 @@ class Simulation:
     settings: Settings
     mirrored: bool = False
     double: bool = False
+    order: int = 3
 
-    order: ClassVar[int] = 3
     univariate: ClassVar[int] = 0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -429,6 +431,50 @@ def measurement(
         sizes=tuple(sizes.items()),
         settings=recorded,
         mirrored=by_half,
+    )
+    return Cell(name, recorded, simulation), estimands
+
+
+PAIRS = 64
+"""Independent scores of a block in which shares are held against a law."""
+
+
+def of_pairs(
+    name: str,
+    gaps: Mapping[str, LargestGap],
+    laws: Mapping[Family, Distribution],
+    at: Mapping[Any, Any],
+) -> tuple[Cell, dict[str, Estimand]]:
+    """Return the cell in which shares of independent scores are counted, and what estimates each gap from it.
+
+    Each query has a key of its own, for the interval of a distance to a law is one for independent values.
+    """
+    own: dict[Any, Any] = {
+        family: Family(family.label, *(m if extent == n else extent for extent in family.ranges))
+        for family in laws
+    }
+    outputs: dict[str, sp.Expr] = {}
+    estimands: dict[str, Estimand] = {}
+    for key, gap in gaps.items():
+        share, x, points, values = gap.args
+        places: dict[Any, Any] = dict.fromkeys(free_indices(share), Index("a"))
+        event = share.args[0].xreplace({**own, **places})
+        events = [event.xreplace({x: point}) for point in points]
+        outputs |= {str(each): each for each in events}
+        estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(str, events)))
+    sizes = {
+        extent: PAIRS if extent == m else int(extent.subs(at))
+        for family in own.values()
+        for extent in family.ranges
+    }
+    recorded = (*_settings(laws, at, {}, (), by_half=False), ("block", f"{PAIRS} pairs"))
+    simulation = Simulation(
+        tuple(outputs.items()),
+        tuple((own[family], law) for family, law in laws.items()),
+        tuple(sizes.items()),
+        tuple({**sizes, **at}.items()),
+        recorded,
+        order=1,
     )
     return Cell(name, recorded, simulation), estimands
 

@@ -12,7 +12,7 @@ latex                the LaTeX of an expression
 
 Expressions
 E, Var, Cov          mean, variance, covariance over everything drawn
-Quantile             the value below which a share lies
+Quantile             the value below which a share lies; ``LargestGap`` the distance from a law
 score, score_of      q·k of any query and key, or of given ones
 Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
@@ -108,7 +108,7 @@ from verify.symbolic.analysis import (
     numerically,
 )
 from verify.symbolic.bounds import at_least, at_most, earlier
-from verify.symbolic.chains import Chain, Derivation, Line
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
 from verify.symbolic.theorems import THEOREMS, cited
@@ -126,6 +126,7 @@ from verify.symbolic.vocabulary import (
     Index,
     Indicator,
     Largest,
+    LargestGap,
     Law,
     LogSumExp,
     Named,

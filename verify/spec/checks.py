@@ -125,7 +125,8 @@ class Check(Compared):
 class Wrong(Compared):
     """A wrong version of the claim, in words (``says``), which must come out refuted.
 
-    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. What
+    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself.
+    ``computed`` is what the code makes of other arguments, at the settings ``at``. What
     is measured is derived, as far as a check of the same quantity at the same setting says what it is.
     """
 

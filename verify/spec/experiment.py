@@ -18,13 +18,14 @@ from verify.montecarlo.blocks import Cell
 from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.experiment import Fit as FittedCoefficient
-from verify.montecarlo.quantities import measurement
+from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
 from verify.spec.fits import coefficients, has_misfit, members_of
 from verify.spec.predictions import origin, predicted, truth_of
 from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import LargestGap
 
 
 def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> Experiment:
@@ -41,7 +42,9 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks[item.id] = _computed(item)
         elif isinstance(item, Fit):
             points = members_of(item, items)
-            plan.checks |= {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+            fits = {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+            plan.checks |= fits
+            plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
     controls = (*wrong, *plan.biased(), *plan.sharper(), *plan.wrong_fits())
     return Experiment(tuple(plan.checks.values()), controls)
@@ -70,6 +73,7 @@ class Plan:
     measured: dict[str, tuple[Expr, Setting]] = field(default_factory=dict)
     cells: dict[Setting, Cell] = field(default_factory=dict)
     estimands: dict[str, Estimand] = field(default_factory=dict)
+    controlled: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Find what is measured of each comparison, and compile what is measured at one setting together."""
@@ -89,8 +93,11 @@ class Plan:
         names: set[str] = set()
         for setting, quantities in together.items():
             name, shape = cell_name(setting, names), dict(setting.shape) or None
-            self.cells[setting], estimands = measurement(
-                name, quantities, dict(setting.laws), dict(setting.at), tolerance=self.run, shape=shape
+            laws, at = dict(setting.laws), dict(setting.at)
+            self.cells[setting], estimands = (
+                of_pairs(name, quantities, laws, at)
+                if setting.pairs
+                else measurement(name, quantities, laws, at, tolerance=self.run, shape=shape)
             )
             self.estimands |= estimands
             names.add(name)
@@ -134,7 +141,8 @@ class Plan:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
         if item.computed is not None:
-            changes["computed"] = item.computed
+            settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
+            changes |= {"computed": item.computed, "settings": tuple(settings.items())}
         else:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
@@ -151,7 +159,10 @@ class Plan:
         groups: dict[Any, list[Check]] = {}
         for item in self.items:
             if isinstance(item, Check) and not item.uncontrolled and _is_known(self.checks[item.id]):
-                groups.setdefault(normalised(item.quantity), []).append(item)
+                quantity = normalised(item.quantity)
+                # Gaps from laws at several settings are of one kind, though each has its own points.
+                kind = quantity.args[0] if isinstance(quantity, LargestGap) else quantity
+                groups.setdefault(kind, []).append(item)
         for group in groups.values():
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
                 name = item.control or ("biased-prediction" if len(groups) == 1 else f"biased-{item.id}")
@@ -159,7 +170,9 @@ class Plan:
                 where = {
                     name: int(value) if value.is_Integer else float(value) for name, value in values.items()
                 }
-                subject = f"the value at {cell_text(where)}" if where else "the value"
+                # Of several quantities it is said which is meant.
+                value = "the value" if len(groups) == 1 else self.checks[item.id].label
+                subject = f"{value} at {cell_text(where)}" if where else value
                 yield self._off(self.checks[item.id], name, subject)
 
     def sharper(self) -> Iterator[Control]:
@@ -176,7 +189,7 @@ class Plan:
     def wrong_fits(self) -> Iterator[Control]:
         """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
         for check in self.checks.values():
-            if not isinstance(check, FittedCoefficient):
+            if not isinstance(check, FittedCoefficient) or check.id not in self.controlled:
                 continue
             if check.target != "misfit":
                 yield self._off(check, f"biased-{check.id}", f"the {check.label}")

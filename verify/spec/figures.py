@@ -88,6 +88,11 @@ def points(
     return PlotLayer(kind=kind, role=role, label=label, x=places, y=values, lo=low, hi=high)
 
 
+def dots(label: str, x: Iterable[float], y: Iterable[float], role: Role = "measured") -> PlotLayer:
+    """Return measured values without intervals, such as the many heights of a density."""
+    return PlotLayer(kind="points", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
+
+
 def curve(
     label: str,
     y: Any,
@@ -103,7 +108,10 @@ def curve(
     if isinstance(y, Basic) or not callable(y):
         expression = sympify(y)
         (symbol,) = expression.free_symbols or {Symbol("x")}
-        values = np.broadcast_to(lambdify(symbol, expression, "scipy")(x), x.shape)
+        with np.errstate(all="ignore"):
+            values = np.broadcast_to(lambdify(symbol, expression, "scipy")(x), x.shape)
+        if not np.isfinite(values).all():  # Γ of large numbers overflows, their quotient does not
+            values = np.array([lambdify(symbol, expression, "mpmath")(place) for place in x])
     else:
         values = np.array([y(place) for place in x])
     return PlotLayer(kind="line", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, values)))

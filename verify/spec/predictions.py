@@ -11,7 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from sympy import Expr, Integral, Rational, S, Symbol, lambdify, sympify
+import mpmath
+from sympy import Derivative, Expr, Integral, Rational, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -19,8 +20,16 @@ from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.spec.settings import normalised
 from verify.symbolic import vocabulary
+from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import LargestGap
+
+LONG = 24
+"""Digits beyond which a quotient of whole numbers tells less than its decimals."""
+
+LAW_POINTS = 4
+"""At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
 def predicted(given: Compared) -> Prediction:
@@ -39,7 +48,8 @@ def predicted(given: Compared) -> Prediction:
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
     number = sympify(value).subs({**_moments(given), **at})
     refuse_symbols(f"check {given.id}", number)
-    return Prediction(value_of(number), f"{value_of(number):.6g}" if number.has(Integral) else latex(number))
+    value, is_long = value_of(number), number.is_Rational and len(str(number)) > LONG
+    return Prediction(value, f"{value:.6g}" if number.has(Integral) or is_long else latex(number))
 
 
 def value_of(number: Expr) -> float:
@@ -47,10 +57,12 @@ def value_of(number: Expr) -> float:
 
     Raises:
         TypeError: symbols are left, or it is a proposition.
+        StepError: an integral does not converge.
     """
     # SymPy's own quadrature of what has gamma functions takes seconds; mpmath's takes a hundredth of one.
     if number.has(Integral) and not number.free_symbols:
-        return float(lambdify((), number, "mpmath")())
+        with mpmath.workdps(20):
+            return float(number_of(number))
     return float(number)
 
 
@@ -108,6 +120,8 @@ def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
 
 def _is_of(check: Check, chain: Chain, value: float) -> bool:
     """Return whether a check is of a chain's start, and compares it with the chain's end."""
+    if isinstance(check.quantity, LargestGap):
+        return check.relation == "=" and value == 0 and _is_law_of(check, chain)
     weak = {"<": "≤", ">": "≥"}.get(chain.relation, chain.relation)
     end = _end_for(check, chain) if weak == check.relation else None
     return end is not None and abs(end - value) <= 1e-9 * max(1.0, abs(value))
@@ -116,6 +130,8 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 def _end_for(given: Compared, chain: Chain) -> float | None:
     """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
+        return None
     start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
     if start != quantity:
         return None
@@ -123,6 +139,18 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         return value_of(sympify(chain.end).subs({**_moments(given), **at}))
     except TypeError:  # symbols are left, or it is a proposition
         return None
+
+
+def _is_law_of(check: Check, chain: Chain) -> bool:
+    """Return whether a chain's end is the law that a share is held against: at some of its points."""
+    share, x, points, values = check.quantity.args
+    if chain.relation != "=" or normalised(share) != normalised(chain.start):
+        return False
+    at = {symbol: _exact(number) for symbol, number in check.at.items()}
+    step = max(1, len(points) // LAW_POINTS)
+    pairs = list(zip(points, values, strict=True))[step // 2 :: step]
+    ends = (value_of(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
+    return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
 
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:

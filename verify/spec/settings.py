@@ -16,16 +16,20 @@ from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.checks import Compared
-from verify.symbolic.vocabulary import Cov, E, Family, Named, Quantile, Var, families_of
+from verify.symbolic.vocabulary import Cov, E, Family, LargestGap, Named, Quantile, Var, families_of
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What tells cells apart: laws of the families drawn, values of symbols, sizes of arrays."""
+    """What tells cells apart: laws of the families drawn, values of symbols, sizes of arrays.
+
+    In ``pairs`` each query has a key of its own.
+    """
 
     laws: tuple[tuple[Family, Distribution], ...]
     at: tuple[tuple[Symbol, Any], ...]
     shape: tuple[tuple[Symbol, int], ...]
+    pairs: bool = False
 
 
 def measurable(given: Compared) -> tuple[Expr, Setting]:
@@ -49,6 +53,7 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
         laws,
         tuple((symbol, value) for symbol, value in at.items() if symbol in needed),
         tuple(given.shape.items()),
+        isinstance(quantity, LargestGap),
     )
     return quantity.xreplace(outside), setting
 
@@ -79,7 +84,8 @@ def cell_name(setting: Setting, taken: set[str]) -> str:
     """Return the name of a setting, which seeds its draws: its values, and laws other than the normal one."""
     values = [f"{str(symbol).removesuffix('_k')}{value}" for symbol, value in setting.at]
     laws = dict.fromkeys(law.name for _, law in setting.laws if law != NORMAL)
-    name = re.sub(r"[^a-z0-9]+", "-", "-".join([*values, *laws]).lower()).strip("-") or "all"
+    parts = [*["pairs"] * setting.pairs, *values, *laws]
+    name = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-") or "all"
     unique, number = name, 2
     while unique in taken:
         unique, number = f"{name}-{number}", number + 1

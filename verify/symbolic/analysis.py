@@ -13,35 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import (
-    Derivative,
-    Dummy,
-    Eq,
-    Float,
-    Integral,
-    Limit,
-    Piecewise,
-    Rational,
-    S,
-    Subs,
-    Symbol,
-    cancel,
-    exp,
-    expand,
-    expand_log,
-    gamma,
-    lambdify,
-    log,
-    oo,
-    pi,
-    simplify,
-    sqrt,
-)
+from sympy import Derivative, Dummy, Eq, Float, Integral, Limit, Piecewise, Rational, S, Subs, Symbol, cancel
+from sympy import exp, expand, expand_log, gamma, lambdify, log, oo, pi, simplify, sqrt
 from sympy import limit as sympy_limit
 
 from verify.errors import StepError
-from verify.symbolic.bounds import equal, require_holding, said, slope
-from verify.symbolic.chains import Chain, LineCheck, Relation
+from verify.symbolic.bounds import equal, require_holding, slope
+from verify.symbolic.chains import Chain, Line, LineCheck, Relation
+from verify.symbolic.notation import said
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
@@ -55,37 +34,12 @@ CONDITION_POINTS = 40
 
 
 @dataclass(frozen=True)
-class _Given(LineCheck):
-    """A check of lines that are equal where the ``given`` inequalities hold."""
-
-    given: tuple[Any, ...] = ()
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return said(self.given)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "=":
-            raise StepError(f"the line is related by {relation}, but this check is for =")
-        self.compare(before, after)
-
-    def compare(self, before: Any, after: Any) -> None:
-        """Return where the two are equal, and raise StepError elsewhere."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class _Integral(_Given):
+class _Integral(LineCheck):
     """Integrals, by a primitive or by SymPy's own rules."""
 
     primitive: Any = None
-    words = "integration"
 
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         integrals = list(outermost(before, Integral))
         if self.primitive is not None:
             if len(integrals) != 1 or len(integrals[0].limits) != 1:
@@ -142,36 +96,31 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     Example:
         >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
     """
-    return _Integral(given, primitive)
+    return _Integral(primitive, words="integration", given=given)
 
 
 @dataclass(frozen=True)
-class _Numerically(_Given):
+class _Numerically(LineCheck):
     """Closed forms of integrals and limits, compared as numbers."""
 
-    digits: int = 30
+    digits: int
 
-    @property
-    def words(self) -> str:
-        return f"equal to {self.digits} digits at {POINTS} points"
-
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         _agree(before, after, self.given, self.digits)
 
 
 def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the lines are the same numbers at several points; for integrals and limits."""
-    return _Numerically(given, digits)
+    return _Numerically(digits, words=f"equal to {digits} digits at {POINTS} points", given=given)
 
 
 @dataclass(frozen=True)
-class _CarriedOut(_Given):
+class _CarriedOut(LineCheck):
     """Limits, or derivatives, carried out by SymPy."""
 
-    kinds: tuple[Any, ...] = ()
-    words: str = ""
+    kinds: tuple[Any, ...]
 
-    def compare(self, before: Any, after: Any) -> None:
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not before.has(*self.kinds) and not after.has(*self.kinds):
             raise StepError(f"there is no {self.kinds[0].__name__.lower()} in either line; use algebra")
         sides = [_without(side, self.kinds) for side in (before, after)]
@@ -183,7 +132,7 @@ class _CarriedOut(_Given):
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the lines are equal once each ``Limit`` in them is carried out by SymPy."""
-    return _CarriedOut(given, (Limit,), "limit")
+    return _CarriedOut((Limit,), words="limit", given=given)
 
 
 def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -193,7 +142,7 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
         >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
         >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
     """
-    return _CarriedOut(given, (Derivative, Subs), "differentiation")
+    return _CarriedOut((Derivative, Subs), words="differentiation", given=given)
 
 
 @dataclass(frozen=True)
@@ -201,16 +150,8 @@ class _ByDensity(LineCheck):
     """Means of functions of normal components, written as integrals over their densities."""
 
     variables: Mapping[Any, Any] = field(hash=False)
-    given: Laws = field(hash=False)
-    words = "the normal density put in"
 
-    @property
-    def laws(self) -> Laws:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "=":
-            raise StepError(f"the line is related by {relation}, but this check is for =")
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         written = definition(before).replace(lambda part: isinstance(part, E), self._integral)
         if not equal(written, after):
             raise StepError(f"with the densities put in it is {written}, which is not this line")
@@ -220,7 +161,7 @@ class _ByDensity(LineCheck):
         if left := families_of(x):
             raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
         for component, variable in self.variables.items():
-            law = self.given.get(component.base)
+            law = (self.laws or {}).get(component.base)
             if law is None or not is_normal(law):
                 raise StepError(f"{component.base} is not normal; say so in the laws")
             if x.has(variable):
@@ -241,7 +182,7 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
         >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
         >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
     """
-    return _ByDensity(variables, laws)
+    return _ByDensity(variables, laws=laws, words="the normal density put in")
 
 
 @dataclass(frozen=True)
@@ -250,11 +191,8 @@ class _Leading(LineCheck):
 
     variable: Any
     to: Any
-    words = "the quotient tends to 1"
 
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "~":
-            raise StepError(f"a leading term is related by ~, not by {relation}")
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if before == 0 or after == 0:
             raise StepError("0 has no leading term")
         try:
@@ -268,23 +206,30 @@ class _Leading(LineCheck):
 
 def leading(variable: Any, to: Any = oo) -> LineCheck:
     """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
-    return _Leading(variable, to)
+    return _Leading(variable, to, words="the quotient tends to 1", relations="~")
 
 
 @dataclass(frozen=True)
-class _Between(_Given):
+class _Between(LineCheck):
     """A limit between two bounds that tend to one value."""
 
-    lower: Chain | None = field(default=None, hash=False)
-    upper: Chain | None = field(default=None, hash=False)
-    words = "it lies between two bounds that tend there"
+    lower: Chain = field(hash=False)
+    upper: Chain = field(hash=False)
 
-    def compare(self, before: Any, after: Any) -> None:
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        inherited = dict.fromkeys(
+            words for line in _lines_of(self.lower, self.upper) for words in line.check.assumes
+        )
+        # What is given holds in the end, as ``compare`` sees to.
+        before_the_end = said((*self.lower.given, *self.upper.given))
+        return tuple(words for words in inherited if words not in before_the_end)
+
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Limit):
             raise StepError("the line before has to be a Limit, of what lies between the bounds")
         quantity, variable, to, _ = before.args
         for chain, relations, side in ((self.lower, "≥>", "below"), (self.upper, "≤<", "above")):
-            assert chain is not None  # noqa: S101 - the door gives both
             require_holding(chain)
             turned = chain.relation in "≤≥<>" and chain.relation not in relations
             start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
@@ -304,27 +249,28 @@ class _Between(_Given):
 
 def between(lower: Chain, upper: Chain) -> LineCheck:
     """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
-    return _Between((), lower, upper)
+    lines = _lines_of(lower, upper)
+    return _Between(
+        lower,
+        upper,
+        words="it lies between two bounds that tend there",
+        laws={family: law for line in lines for family, law in (line.check.laws or {}).items()} or None,
+        cites=tuple(dict.fromkeys(theorem for line in lines for theorem in line.check.cites)),
+    )
+
+
+def _lines_of(*chains: Chain) -> tuple[Line, ...]:
+    return tuple(line for chain in chains for line in chain.lines)
 
 
 @dataclass(frozen=True)
 class _Equivalent(LineCheck):
     """That two equations say the same."""
 
-    by: Any = None
-    given: tuple[Any, ...] = ()
-    words = "equivalent equations"
+    by: Any
 
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return said(self.given)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        if not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
         signs = Signs(self.given)
         if self.by is None:
@@ -382,7 +328,7 @@ def equivalent(by: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
             gap between the sides is a visibly positive or negative multiple of the other.
         given: Inequalities that it needs, such as ``(n > 1,)``.
     """
-    return _Equivalent(by, given)
+    return _Equivalent(by, words="equivalent equations", relations="⇔", given=given)
 
 
 # ---- what they share -------------------------------------------------------------------------------------
@@ -478,7 +424,7 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         at = ", ".join(f"{symbol} = {value}" for symbol, value in point.items())
         try:
             with mpmath.workdps(digits + 10):
-                left, right = (_number(side.xreplace(point)) for side in (before, after))
+                left, right = (number_of(side.xreplace(point)) for side in (before, after))
                 near = mpmath.mpf(10) ** -digits * (abs(left) + abs(right))
                 if not abs(left - right) <= near:
                     shown = [mpmath.nstr(value, 12) for value in (left, right)]
@@ -490,8 +436,11 @@ def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None
         raise StepError("no point was found at which all that is given holds")
 
 
-def _number(x: Any) -> Any:
-    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated."""
+def number_of(x: Any) -> Any:
+    """Return an expression without symbols as a number: integrals by quadrature, limits extrapolated.
+
+    It has as many digits as mpmath works with, less about ten.
+    """
     parts = {part: Dummy(f"h{place}") for place, part in enumerate(outermost(x, (Integral, Limit)))}
     values = [_quadrature(part) if isinstance(part, Integral) else _extrapolated(part) for part in parts]
     return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
@@ -502,14 +451,14 @@ def _function(x: Any, variable: Any) -> Callable[[Any], Any]:
     if not x.has(Integral, Limit):
         quick: Callable[[Any], Any] = lambdify([variable], x, "mpmath")
         return quick
-    return lambda place: _number(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
+    return lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
 
 
 def _quadrature(integral: Any) -> Any:
     """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
     *inner, (variable, low, high) = integral.limits
     function = _function(Integral(integral.function, *inner) if inner else integral.function, variable)
-    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or _number(end) for end in (low, high)]
+    ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
     middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
@@ -520,4 +469,4 @@ def _quadrature(integral: Any) -> Any:
 
 def _extrapolated(part: Any) -> Any:
     x, variable, to, _ = part.args
-    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else _number(to))
+    return mpmath.limit(_function(x, variable), mpmath.inf if to == oo else number_of(to))

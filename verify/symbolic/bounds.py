@@ -13,46 +13,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import (
-    Add,
-    Derivative,
-    Dummy,
-    Eq,
-    IndexedBase,
-    Integral,
-    Limit,
-    Max,
-    Min,
-    Mul,
-    Pow,
-    S,
-    Subs,
-    Sum,
-    Tuple,
-    sympify,
-)
+from sympy import Add, Derivative, Dummy, Eq, IndexedBase, Integral, Limit, Max, Min, Mul, Pow, S, Subs, Sum
+from sympy import Tuple, sympify
 
 from verify.errors import ClaimError, StepError
-from verify.symbolic.chains import Chain, LineCheck, Relation, Theorem
+from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.notation import in_line
+from verify.symbolic.notation import said
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import (
-    BINDERS,
-    E,
-    Index,
-    Largest,
-    Laws,
-    LogSumExp,
-    Softmax,
-    families_of,
-    free_indices,
-    range_of,
-)
+from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, families_of
+from verify.symbolic.vocabulary import free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 
 _TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
+
+
+_VISIBLE = "what one side has more is not negative"
 
 
 @dataclass(frozen=True)
@@ -60,30 +37,8 @@ class _Excess(LineCheck):
     """What decides a bound whose excess is stated."""
 
     excess: Any
-    relations: tuple[Relation, Relation]
-    given: tuple[Any, ...] = ()
-    assumed: Laws | None = field(default=None, hash=False)
 
-    @property
-    def words(self) -> str:
-        return "what one side has more is not negative"
-
-    @property
-    def laws(self) -> Laws | None:
-        return self.assumed
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return said(self.given)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        if relation not in self.relations:
-            wanted = " or ".join(self.relations)
-            raise StepError(f"the line is related by {relation}, but this check is for {wanted}")
+    def compare(self, before: Any, after: Any, relation: Relation) -> None:
         less, more = (before, after) if relation in "≤<" else (after, before)
         try:
             decide_equality(more - less, self.excess, self.laws)
@@ -109,12 +64,12 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
         >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
         ...      at_most(E(over_keys(Softmax(s[a, j], j) * (Largest(s[a, l], l) - s[a, j])))), "≤")
     """
-    return _Excess(sympify(excess), ("≤", "<"), given, laws)
+    return _Excess(sympify(excess), words=_VISIBLE, relations="≤<", given=given, laws=laws)
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
     """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
-    return _Excess(sympify(excess), ("≥", ">"), given, laws)
+    return _Excess(sympify(excess), words=_VISIBLE, relations="≥>", given=given, laws=laws)
 
 
 @dataclass(frozen=True)
@@ -122,42 +77,29 @@ class _Earlier(LineCheck):
     """What decides a line into which an established chain was put."""
 
     chain: Chain = field(hash=False)
-    at: Mapping[Any, Any] = field(default_factory=dict, hash=False)
-    given: tuple[Any, ...] = ()
-
-    @property
-    def words(self) -> str:
-        return f"by {self.chain.title or self.chain.name or 'an earlier chain'}"
+    at: Mapping[Any, Any] = field(hash=False)
 
     @property
     def conditions(self) -> tuple[Any, ...]:
         """What is given, what the chain's lines need there, and values of symbols that its laws speak of."""
-        values = {symbol: sympify(value) for symbol, value in self.at.items()}
-        needed = (put_in(each, values) for line in self.chain.lines for each in line.check.conditions)
+        needed = (put_in(each, self.at) for line in self.chain.lines for each in line.check.conditions)
         moments = Tuple(*(moment for law in (self.laws or {}).values() for moment in law.raw))
-        known = (Eq(symbol, value, evaluate=False) for symbol, value in values.items() if moments.has(symbol))
-        return tuple(dict.fromkeys((*self.given, *(each for each in needed if each != True), *known)))  # noqa: E712
-
-    @property
-    def laws(self) -> Laws | None:
-        laws = [line.check.laws for line in self.chain.lines if line.check.laws is not None]
-        return {family: law for each in laws for family, law in each.items()} if laws else None
-
-    @property
-    def cites(self) -> tuple[Theorem, ...]:
-        return tuple(dict.fromkeys(theorem for line in self.chain.lines for theorem in line.check.cites))
+        known = (
+            Eq(symbol, value, evaluate=False) for symbol, value in self.at.items() if moments.has(symbol)
+        )
+        conditions = (*self.given, *(each for each in needed if each != S.true), *known)
+        return tuple(dict.fromkeys(conditions))
 
     @property
     def assumes(self) -> tuple[str, ...]:
         inherited = (words for line in self.chain.lines for words in line.check.assumes)
         return tuple(dict.fromkeys((*said(self.conditions), *said(self.chain.given), *inherited)))
 
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
+    def compare(self, before: Any, after: Any, relation: Relation) -> None:
         require_holding(self.chain)
-        values = {symbol: sympify(value) for symbol, value in self.at.items()}
-        self._require(values)
-        start, end = self._averaged(values)
-        old, new, kind = put_in(start, values), put_in(end, values), self.chain.relation
+        self._require()
+        start, end = self._averaged()
+        old, new, kind = put_in(start, self.at), put_in(end, self.at), self.chain.relation
         pairs: list[tuple[Any, Any]] = [(before, after)]
         if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
             # An equation put into a side of another: the two say the same.
@@ -174,16 +116,15 @@ class _Earlier(LineCheck):
     @property
     def _conditions(self) -> tuple[Any, ...]:
         """The inequalities under which the chain holds, at the values that are put in."""
-        values = {symbol: sympify(value) for symbol, value in self.at.items()}
-        there = (put_in(condition, values) for condition in self.chain.given)
+        there = (put_in(condition, self.at) for condition in self.chain.given)
         return tuple(condition for condition in there if isinstance(condition, INEQUALITIES))
 
-    def _averaged(self, values: Mapping[Any, Any]) -> tuple[Any, Any]:
+    def _averaged(self) -> tuple[Any, Any]:
         """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
 
         What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
         """
-        drawn = set().union(*map(families_of, values.values()))
+        drawn = set().union(*map(families_of, self.at.values()))
         # A chain without means speaks of values, whatever they are drawn of.
         if not drawn or not (self.chain.start.has(E) or self.chain.end.has(E)):
             return self.chain.start, self.chain.end
@@ -201,10 +142,10 @@ class _Earlier(LineCheck):
             averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
         return averaged[0], averaged[1]
 
-    def _require(self, values: Mapping[Any, Any]) -> None:
+    def _require(self) -> None:
         """Raise where a value is not such as its symbol is, or the chain's conditions do not hold there."""
         signs = Signs(self.given)
-        for symbol, value in values.items():
+        for symbol, value in self.at.items():
             demands = {
                 "positive": not symbol.is_positive or signs.positive(value),
                 "not negative": not symbol.is_nonnegative or signs.nonnegative(value),
@@ -215,7 +156,7 @@ class _Earlier(LineCheck):
                 if not holds:
                     raise StepError(f"{self.words}: {symbol} is {word}; that {value} is so is not visible")
         for condition in self.chain.given:
-            there = put_in(condition, values)
+            there = put_in(condition, self.at)
             shown = there in {condition, S.true} or (
                 isinstance(there, INEQUALITIES)
                 and signs.nonnegative(there.gts - there.lts, strict=there.rel_op in "<>")
@@ -290,7 +231,16 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
         >>> put_in = earlier(tangent, at={Z: total, x: exp(s[a, j])})
         >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
     """
-    return _Earlier(chain, at or {}, given)
+    laws = [line.check.laws for line in chain.lines if line.check.laws is not None]
+    return _Earlier(
+        chain,
+        {symbol: sympify(value) for symbol, value in (at or {}).items()},
+        relations="".join(_TURNED),
+        words=f"by {chain.title or chain.name or 'an earlier chain'}",
+        given=given,
+        laws={family: law for each in laws for family, law in each.items()} if laws else None,
+        cites=tuple(dict.fromkeys(theorem for line in chain.lines for theorem in line.check.cites)),
+    )
 
 
 def require_holding(chain: Chain) -> None:
@@ -430,8 +380,3 @@ def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
     taken = set().union(*(value.free_symbols for value in inner.values())) & set(bound)
     fresh = {name: type(name)(f"{name}'") if isinstance(name, Index) else name.as_dummy() for name in taken}
     return x.func(*(put_in(part.xreplace(fresh), inner) for part in x.args)) if inner else x
-
-
-def said(given: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return conditions as sentences, in which the formula stands between dollars."""
-    return tuple(f"${in_line(relation)}$." for relation in given)

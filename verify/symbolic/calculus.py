@@ -17,43 +17,16 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from sympy import (
-    Dummy,
-    Expr,
-    Indexed,
-    Integer,
-    KroneckerDelta,
-    Poly,
-    PolynomialError,
-    S,
-    Sum,
-    collect,
-    expand,
-    factor,
-    fraction,
-    sympify,
-    together,
-)
+from sympy import Dummy, Expr, Indexed, Integer, KroneckerDelta, Poly, PolynomialError, S, Sum, collect
+from sympy import expand, factor, fraction, sympify, together
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as words
 from verify.symbolic.chains import Chain, Line
-from verify.symbolic.vocabulary import (
-    Cov,
-    Dot,
-    E,
-    Family,
-    Index,
-    Law,
-    Laws,
-    Quantile,
-    Var,
-    families_of,
-    free_indices,
-    unnamed,
-)
+from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Law, Laws, Quantile, Var, families_of
+from verify.symbolic.vocabulary import free_indices, unnamed
 
 Entry = tuple[Family, tuple[Any, ...]]
 """A component: its family and its places, each an index or a number."""
@@ -67,11 +40,12 @@ class MomentMissing(NotDerived):
     """A moment is not assumed, or does not exist."""
 
 
-def expected(expression: Any, laws: Laws) -> Expr:
+def expected(expression: Any, laws: Laws, *, short: bool = True) -> Expr:
     """Return the value of an expression in means of polynomials of components and scores, for every size.
 
     What stands outside of means, such as ratios and roots, stays. Different free indices of one range are
-    different places.
+    different places. A long value takes a while to be written in its shortest form; it is left where not
+    ``short``.
 
     Raises:
         NotDerived: a mean is of no polynomial, or of a component whose law or moment is not given.
@@ -81,7 +55,8 @@ def expected(expression: Any, laws: Laws) -> Expr:
     for base in {part.base for part in opened.atoms(Indexed)} - set(laws):
         if not isinstance(base, Family):
             raise NotDerived(f"{base} is no family; declare it with Family({str(base)!r}, …)")
-    return _shortest(_value(_apart(opened, []), given))
+    value = _value(_apart(opened, []), given)
+    return _shortest(value) if short else value
 
 
 def _shortest(value: Expr) -> Expr:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
 from verify.errors import ClaimError, StepError, unknown
-from verify.symbolic.notation import assumptions_of
+from verify.symbolic.notation import assumptions_of, said
 from verify.symbolic.refutation import Counterexample, refute
 
 if TYPE_CHECKING:
@@ -38,38 +38,33 @@ class Theorem:
     url: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LineCheck:
-    """What decides a line. Each kind is a subclass with its own ``decide``.
+    """What decides a line. Each kind is a subclass with its own ``compare``.
 
-    ``laws`` are the laws of the families that it assumes, None where it needs none; ``cites`` are the
-    theorems that it rests on, none where it decides the line by itself.
+    Args:
+        words: What it is called in print, such as "algebra".
+        relations: How lines may be related that it decides.
+        given: Inequalities of SymPy under which alone the line holds.
+        laws: The laws of the families that it assumes, None where it needs none.
+        cites: The theorems that it rests on, none where it decides the line by itself.
     """
 
-    @property
-    def words(self) -> str:
-        """What it is called in print, such as "algebra"."""
-        raise NotImplementedError
-
-    @property
-    def laws(self) -> Laws | None:
-        """The laws that the line assumes."""
-        return None
-
-    @property
-    def cites(self) -> tuple[Theorem, ...]:
-        """The theorems that the line rests on."""
-        return ()
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """What else the line assumes, in words."""
-        return ()
+    words: str = ""
+    relations: str = "="
+    given: tuple[Any, ...] = ()
+    laws: Laws | None = field(default=None, hash=False)
+    cites: tuple[Theorem, ...] = ()
 
     @property
     def conditions(self) -> tuple[Any, ...]:
         """Relations of SymPy under which alone the line holds: what is given, and values that are put in."""
-        return ()
+        return self.given
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What the line assumes besides laws, in sentences."""
+        return said(self.given)
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line follows.
@@ -77,6 +72,15 @@ class LineCheck:
         Raises:
             StepError: it does not, or that could not be decided.
         """
+        if relation not in self.relations:
+            allowed = " or ".join(self.relations)
+            raise StepError(
+                f"the line is related by {relation}, but this check, {self.words}, is for {allowed}"
+            )
+        self.compare(before, after, relation)
+
+    def compare(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where the line follows, which is related as it may be; else as ``decide``."""
         raise NotImplementedError
 
 

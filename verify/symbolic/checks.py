@@ -6,51 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import (
-    Derivative,
-    Dummy,
-    Eq,
-    Function,
-    Indexed,
-    IndexedBase,
-    Integral,
-    S,
-    Sum,
-    Symbol,
-    factor,
-    sympify,
-)
+from sympy import Derivative, Dummy, Eq, Function, Indexed, IndexedBase, Integral, S, Sum, factor
+from sympy import sympify
 
 from verify.errors import StepError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
-from verify.symbolic.notation import in_line
+from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided, derived
 from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices
-
-
-def _only_equality(relation: Relation, words: str) -> None:
-    if relation != "=":
-        raise StepError(f'{words} decides "=", and this line says "{relation}"')
 
 
 @dataclass(frozen=True)
 class Algebra(LineCheck):
     """The two sides are one expression, whatever its symbols stand for; definitions are put in."""
 
-    @property
-    def words(self) -> str:
-        """What it is called in print."""
-        return "algebra"
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where both sides are equal.
-
-        Raises:
-            StepError: they differ, or it could not be decided.
-        """
-        _only_equality(relation, self.words)
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        """Return where both sides are equal; else as ``decide``."""
         try:
             decide_equality(before, after)
         except Unequal as error:
@@ -59,7 +32,7 @@ class Algebra(LineCheck):
             raise StepError(f"algebra could not decide it: {error}") from None
 
 
-algebra = Algebra()
+algebra = Algebra(words="algebra")
 """The line is the same expression, written otherwise."""
 
 
@@ -67,27 +40,11 @@ algebra = Algebra()
 class MomentCalculus(LineCheck):
     """The two sides have the same value under laws, for every size."""
 
-    given: Laws = field(hash=False)
-
-    @property
-    def words(self) -> str:
-        """What it is called in print."""
-        return "moment calculus"
-
-    @property
-    def laws(self) -> Laws:
-        """The laws that it assumes."""
-        return self.given
-
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where both sides have one value under the laws.
-
-        Raises:
-            StepError: they have not, or that could not be decided.
-        """
-        _only_equality(relation, self.words)
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        """Return where both sides have one value under the laws; else as ``decide``."""
+        laws = self.laws or {}
         try:
-            values = expected(before, self.given), expected(after, self.given)
+            values = [expected(side, laws, short=False) for side in (before, after)]
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:
@@ -102,11 +59,12 @@ class MomentCalculus(LineCheck):
 
     def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
         """Put in the values that there are; of the other means, try any functional and then drawn laws."""
+        laws = self.laws or {}
         try:
-            decide_equality(_with_values(before, self.given), _with_values(after, self.given))
+            decide_equality(_with_values(before, laws), _with_values(after, laws))
         except StepError:
             try:
-                decide_equality(before, after, self.given)
+                decide_equality(before, after, laws)
             except Unequal as error:
                 raise StepError(f"{self._under}, {error}") from None
             except Undecided as error:
@@ -114,7 +72,7 @@ class MomentCalculus(LineCheck):
 
     @property
     def _under(self) -> str:
-        return "under " + ", ".join(dict.fromkeys(law.words for law in self.given.values()))
+        return "under " + ", ".join(dict.fromkeys(law.words for law in (self.laws or {}).values()))
 
 
 def _with_values(x: Any, laws: Laws) -> Any:
@@ -135,7 +93,7 @@ def moments(laws: Laws) -> MomentCalculus:
     Example:
         >>> Line(d, "independent components", moments(STANDARD))
     """
-    return MomentCalculus(laws)
+    return MomentCalculus(words="moment calculus", laws=laws)
 
 
 @dataclass(frozen=True)
@@ -145,16 +103,10 @@ class Substitution(LineCheck):
     values: Mapping[Any, Any] = field(hash=False)
 
     @property
-    def words(self) -> str:
-        """What it is called in print."""
-        return "values put in"
-
-    @property
     def assumes(self) -> tuple[str, ...]:
         """The values of sizes and symbols, as sentences; which places are meant is no assumption."""
-        equations = (Eq(symbol, value, evaluate=False) for symbol, value in self.values.items())
-        symbols = [equation for equation in equations if isinstance(equation.lhs, Symbol)]
-        return tuple(f"${in_line(x)}$." for x in symbols if not isinstance(x.lhs, Index))
+        symbols = {x: value for x, value in self.values.items() if x.is_Symbol and not isinstance(x, Index)}
+        return said(Eq(symbol, value, evaluate=False) for symbol, value in symbols.items())
 
     @property
     def conditions(self) -> tuple[Any, ...]:
@@ -164,13 +116,8 @@ class Substitution(LineCheck):
             return (S.false,)
         return tuple(Eq(symbol, value, evaluate=False) for symbol, value in values.items())
 
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where the line is the one before with the values put in.
-
-        Raises:
-            StepError: it is not, or a symbol does not stand in the line before.
-        """
-        _only_equality(relation, self.words)
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        """Return where the line is the one before with the values put in; else as ``decide``."""
         opened = definition(before)
         values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
         for symbol in values:
@@ -201,7 +148,7 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
     Example:
         >>> Line(2 * sigma, "two components", substitute({d: 2}))
     """
-    return Substitution(values)
+    return Substitution(values, words="values put in")
 
 
 def _put(x: Any, values: Mapping[Any, Any]) -> Any:

@@ -35,13 +35,16 @@ class NumericLaw:
     whole: bool = False
     normal: bool = False
 
-    def rule(self, components: int = 1, most: int = 1, coarse: bool = False) -> tuple[Any, Any]:
-        """Return nodes and weights; of a whole law so many that all components have at most ``most``."""
+    def rule(self, components: int = 1, most: int = 1, coarse: int = 0) -> tuple[Any, Any]:
+        """Return nodes and weights; of a whole law so many that all components have at most ``most``.
+
+        A rule that is ``coarse`` has three quarters of them, or where that is 2 half of them.
+        """
         if not self.whole:
             return _rule(self.centres, self.spreads)
         limit = 40 if self.normal else len(self.centres)
         count = max(FEW, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
-        count = max(2, min(count - 1, 3 * count // 4)) if coarse else count
+        count = max(2, min(count - 1, (4 - coarse) * count // 4)) if coarse else count
         if not self.normal:
             return _rule(self.centres[:count], self.spreads[: count - 1])
         nodes, weights = _hermite(count)

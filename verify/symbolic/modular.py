@@ -14,25 +14,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from sympy import (
-    Abs,
-    Add,
-    Derivative,
-    Indexed,
-    Integral,
-    Max,
-    Min,
-    Mul,
-    Pow,
-    Sum,
-    binomial,
-    factor,
-    factorial,
-    fraction,
-    gamma,
-    sign,
-    sympify,
-)
+from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, factor
+from sympy import factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError, StepError
 from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at

@@ -8,7 +8,7 @@ other scores name them, as in softmax(q·k/√d_k)_j and H(q·k/√d_k).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -169,12 +169,25 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         name = r"\operatorname{median}" if level == S.Half else f"Q_{{{share}}}"
         return self._named(name, (x,), exp)
 
+    def _print_LargestGap(self, expr: Any, exp: str = "") -> str:  # noqa: N802
+        share, x, *_ = expr.args
+        text = (
+            rf"\max_{{{self._print(x)}}} \left|{self._print(share)} - F\left({self._print(x)}\right)\right|"
+        )
+        return _raised(text, exp, in_brackets=True)
+
     def _print_Indicator(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
-        """Return x > y for the indicator of x - y."""
+        """Return x > y for the indicator of x - y; what is random stands on the left."""
         terms = Add.make_args(indicator.args[0])
+        fixed = [term for term in terms if not of.families_of(term)]
+        if 0 < len(fixed) < len(terms):
+            random, rest = Add(*(term for term in terms if term not in fixed)), Add(*fixed)
+            if all(term.could_extract_minus_sign() for term in Add.make_args(random)):
+                return f"{self._print(-random)} < {self._print(rest)}"
+            return f"{self._print(random)} > {self._print(-rest)}"
         below = [term for term in terms if term.could_extract_minus_sign()]
         above = [term for term in terms if term not in below]
         return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
@@ -272,6 +285,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         )
         return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
 
+    def _print_erf(self, expr: Any, exp: str = "") -> str:
+        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
+
+    _print_erfinv = _print_erf
+
     def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
         # A name with a command in it is LaTeX already.
         return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
@@ -332,6 +350,8 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
             below += [S(factor.q)] * (factor.q != 1)
         elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
+        elif factor == 1 / S.Exp1:
+            below.append(S.Exp1)
         else:
             above.append(factor)
     # √2/2 is 1/√2, and of several roots one is made: √(2 d_k/π).
@@ -381,6 +401,11 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
+def said(conditions: Iterable[Any]) -> tuple[str, ...]:
+    """Return conditions as sentences, in which the formula stands between dollars."""
+    return tuple(f"${in_line(condition)}$." for condition in conditions)
+
+
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
 _FORMULA = re.compile(r"[μσρτλα](?:_\w)?[²³]?|±?(?<![\w.(])\d+(?:[./]\d+)?(?![\w.])")
 _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r"\lambda", "α": r"\alpha"}
@@ -400,7 +425,7 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
     if not laws and any(expression.has(E) for expression in expressions):
         sentences.append("Any law for which the means exist.")
     sentences += [sentence for line in chain.lines for sentence in line.check.assumes]
-    sentences += [f"${in_line(condition)}$." for condition in chain.given]
+    sentences += said(chain.given)
     sentences += _domains(set().union(*(expression.free_symbols for expression in expressions)))
     return tuple(dict.fromkeys(sentences))
 

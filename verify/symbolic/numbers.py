@@ -61,7 +61,7 @@ class Point:
     fixed: frozenset[Family] = frozenset()
     seed: int = 1
     exact: bool = True
-    coarse: bool = False
+    coarse: int = 0
     drawn: bool = False
     long: bool = False
     work: float = math.inf
@@ -397,15 +397,15 @@ def _sign(x: Any) -> Any:
     return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
-def holds(condition: Any, point: Point, within: float = 1e-13) -> bool:
-    """Return whether a relation or a combination of relations holds at a point, equality ``within`` a factor.
+def holds(condition: Any, point: Point) -> bool:
+    """Return whether a relation or a combination of relations holds at a point.
 
     Raises:
         NotEvaluated: that is not told.
     """
     if isinstance(condition, sympy.And | sympy.Or):
         both = all if isinstance(condition, sympy.And) else any
-        return both(holds(part, point, within) for part in condition.args)
+        return both(holds(part, point) for part in condition.args)
     if not isinstance(condition, Relational):
         return bool(condition)
     left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)

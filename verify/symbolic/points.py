@@ -19,36 +19,12 @@ from math import gcd, prod
 from typing import Any
 
 import sympy
-from sympy import (
-    Abs,
-    Add,
-    Derivative,
-    Dummy,
-    Indexed,
-    Integer,
-    Mul,
-    Pow,
-    S,
-    Subs,
-    Sum,
-    Symbol,
-    exp,
-    log,
-    sympify,
-)
+from sympy import Abs, Add, Derivative, Dummy, Indexed, Integer, Mul, Pow, S, Subs, Sum, Symbol, exp, log
+from sympy import sympify
 
 from verify.errors import ClaimError, StepError
-from verify.symbolic.vocabulary import (
-    E,
-    Indicator,
-    Largest,
-    Laws,
-    Quantile,
-    definition,
-    families_of,
-    free_indices,
-    range_of,
-)
+from verify.symbolic.vocabulary import E, Indicator, Largest, Laws, Quantile, definition, families_of
+from verify.symbolic.vocabulary import free_indices, range_of
 
 Q = 2305843009171380839
 """A prime; P = 2Q + 1 is one as well. 2, 3, 5, …, 23 are squares modulo both, -1 modulo neither."""

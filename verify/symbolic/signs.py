@@ -9,60 +9,13 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from sympy import (
-    Abs,
-    Add,
-    Derivative,
-    Dummy,
-    Ge,
-    Gt,
-    Indexed,
-    Integral,
-    Interval,
-    Le,
-    Limit,
-    Lt,
-    Max,
-    Mul,
-    Poly,
-    PolynomialError,
-    Pow,
-    S,
-    Subs,
-    Sum,
-    Symbol,
-    Wild,
-    atan,
-    cos,
-    erf,
-    exp,
-    expand,
-    factor,
-    fraction,
-    log,
-    oo,
-    real_roots,
-    sin,
-    sympify,
-    tanh,
-    together,
-)
+from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, Le, Limit, Lt, Max, Mul
+from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
+from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
 
 from verify.errors import StepError
-from verify.symbolic.vocabulary import (
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Index,
-    Indicator,
-    Largest,
-    LogSumExp,
-    Quantile,
-    Softmax,
-    Var,
-    range_of,
-)
+from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Largest, LogSumExp, Quantile
+from verify.symbolic.vocabulary import Softmax, Var, range_of
 
 INEQUALITIES = (Le, Lt, Ge, Gt)
 

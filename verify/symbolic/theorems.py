@@ -8,7 +8,7 @@ bends that way. The rest of the conditions stands in the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sympy import Dummy, Limit, sqrt
@@ -172,38 +172,19 @@ THEOREMS: Mapping[str, Theorem] = {
 class _Cited(LineCheck):
     """What takes a line because a published theorem says it, as far as its conditions can be seen to hold."""
 
-    theorem: Theorem
-    assumed: Laws | None = field(default=None, hash=False)
+    short: str
     stated: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> str:
-        return self.theorem.name
-
-    @property
-    def laws(self) -> Laws | None:
-        return self.assumed
-
-    @property
-    def cites(self) -> tuple[Theorem, ...]:
-        return (self.theorem,)
 
     @property
     def assumes(self) -> tuple[str, ...]:
         return self.stated
 
-    def decide(self, before: Any, after: Any, relation: Relation) -> None:
-        short = next((short for short, theorem in THEOREMS.items() if theorem == self.theorem), None)
-        if short is None:
-            return
-        allowed = _ALLOWED.get(short, "=⇔")
-        if relation not in allowed:
-            kind = {"≤<≥>": "an inequality", "~": "about a leading term, ~"}.get(allowed, "an equation")
-            raise StepError(f"{self.words} is {kind}, and the line is related by {relation}")
-        if short in _NORMAL:
-            _of_normals(self.words, families_of(before) | families_of(after), self.assumed or {})
-        if short in _FORMS:
-            _FORMS[short](self.words, before, after, relation)
+    def compare(self, before: Any, after: Any, relation: Relation) -> None:
+        (theorem,) = self.cites
+        if self.short in _NORMAL:
+            _of_normals(theorem.name, families_of(before) | families_of(after), self.laws or {})
+        if self.short in _FORMS:
+            _FORMS[self.short](theorem.name, before, after, relation)
 
 
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
@@ -220,11 +201,13 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
     Example:
         >>> Line(E(over_keys(p * s[a, j])) / sigma**2, "by parts", cited("stein", laws=NORMAL_ROWS))
     """
+    short, relations = "", "=≤<≥>~⇔"
     if isinstance(theorem, str):
         if theorem not in THEOREMS:
             raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
-        theorem = THEOREMS[theorem]
-    return _Cited(theorem, laws, assumes)
+        short, relations, theorem = theorem, _ALLOWED.get(theorem, "=⇔"), THEOREMS[theorem]
+    words = f"cited: {theorem.name}"
+    return _Cited(short, assumes, words=words, relations=relations, laws=laws, cites=(theorem,))
 
 
 def is_normal(law: Law) -> bool:

@@ -12,21 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import (
-    Expr,
-    Function,
-    Indexed,
-    IndexedBase,
-    S,
-    Sum,
-    Symbol,
-    binomial,
-    exp,
-    factorial2,
-    log,
-    symbols,
-    sympify,
-)
+from sympy import Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
+from sympy import symbols, sympify
 
 from verify.errors import ClaimError
 
@@ -128,6 +115,17 @@ class Quantile(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 2
     is_extended_real = True
+
+
+class LargestGap(Function):  # type: ignore[misc]  # SymPy has no types
+    """``LargestGap(P, x, points, values)``: how far a share P of independent scores is from a law, at most.
+
+    P is the mean of an event that depends on x, as in ``E(Indicator(x - score))``; the law has the ``values``
+    at the ``points``, which are tuples of numbers.
+    """
+
+    nargs = 4
+    is_nonnegative = True
 
 
 class Dot(Function):  # type: ignore[misc]  # SymPy has no types

@@ -1,110 +1,125 @@
 """The exact density of a score of normal components."""
 
-from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import integrate, special
+from sympy import Derivative, Integral, Symbol, cos, exp, lambdify, oo
 
-from verify.former import (
-    E, NORMAL, NORMAL_VECTORS, Array, Claim, Derivation, DistanceToLaw, Experiment, Figure, Findings, Ordered,
-    PairShares, Quantity, Route, Simulated, Step, cell_of, characteristic, cite, d, figure, function, k, line,
-    of_probability, prediction, scatter, score, score_law, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    BesselIntegrals, DensityByTransform, DensityGiven, Unfolded, density, normal_density,
-)  # fmt: skip
+from verify.spec import Chain, Check, Claim, Derivation, Figure, Findings, Items, LargestGap, Line
+from verify.spec import Wrong, cite, cited, d, derivative, earlier, figures as draw, integral
+from verify.spec import of_probability
+from verify.spec.score_law import BELOW, CHI_SQUARE, DENSITY, MIXTURE, SHARE
+from verify.spec.score_law import basset, below, characteristic, distribution, of_normals, w, x, z
 
 DIMENSIONS = (1, 2, 4, 16, 64)
 GRID = 256
-"""The distribution functions are compared at this number of points, of equal probability apart."""
+"""The distribution functions are compared at points that are about this part of the probability apart."""
 
-LABEL = "largest gap between measured and exact distribution function"
-f = Ordered("f(x)", "f")
-x, w = score_law.x, score_law.w
+t = Symbol("t", real=True)
 
 
-def derive() -> Derivation:
-    """Derive the density as a mixture of normals, and again from the characteristic function."""
-    slope = density(score, x)
-    by_definition = Step(slope, "The slope of the chance to be below x", Unfolded({f: slope}))
-    mixture = Route.of(
-        "A normal law whose variance is the squared length of the query", f, by_definition,
-        Step(E(normal_density(x, score_law.SQUARES)),
-             "Given the query, the score is normal with that variance",
-             DensityGiven(NORMAL_VECTORS, k, score)),
-        Step(score_law.MIXED, "The query's squared length is chi-square", score_law.SQUARES_ARE_CHI_SQUARE),
-        Step(score_law.DENSITY, "An integral of Basset’s", BesselIntegrals(w)),
-    )  # fmt: skip
-    function, transform = characteristic.route("The characteristic function"), score_law.transform()
-    determined = "The density with this transform; a characteristic function determines its law"
-    inverted = DensityByTransform(function.proved(), transform.proved())
-    by_transform = Route.of("Inverting the characteristic function", f, by_definition,
-                            Step(score_law.DENSITY, determined, inverted))  # fmt: skip
-    return Derivation.of(mixture, by_transform, lemmas=(function, transform))
+def derive() -> tuple[Chain, ...]:
+    """Derive the density as a mixture of normal ones, and again from the characteristic function."""
+    below_x, mixture = distribution(), basset()
+    density = Chain(
+        Derivative(SHARE.subs(x, z), z),
+        Line(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
+        Line(MIXTURE, "differentiated: a mixture of normal densities", derivative()),
+        Line(DENSITY, "an integral of Basset’s", earlier(mixture)),
+    )
+    over_scores, over_lengths = (z, 0, oo), (w, 0, oo)
+    transform = Chain(
+        2 * Integral(DENSITY * cos(t * z), over_scores),
+        Line(2 * Integral(MIXTURE * cos(t * z), over_scores), "as a mixture", earlier(mixture)),
+        Line(
+            Integral(2 * MIXTURE.function * cos(t * z), over_scores, over_lengths),
+            "in the other order",
+            cited("fubini"),
+        ),
+        Line(Integral(CHI_SQUARE * exp(-(t**2) * w / 2), over_lengths), "over $z$", integral(given=(t > 0,))),
+        Line((1 + t**2) ** (-d / 2), "over $w$", integral(given=(t > 0,))),
+        name="transform",
+        title="The transform of a symmetric law with this density",
+    )
+    again = Chain(
+        density.start,
+        Line(DENSITY, "the law with this characteristic function", of_normals("fourier")),
+        name="again",
+        title="The density by its characteristic function, which determines a law",
+    )
+    return below_x, mixture, density, *characteristic(), transform, again
 
 
-def _equally_probable(density: Callable[..., float], dimension: int) -> Array:
-    """Return positive points about equally probable apart, by interpolating the distribution function."""
+@cache
+def points_of(dimension: int) -> Any:
+    """Return positive points that are about equally probable apart."""
     fine = np.geomspace(1e-4, 12.0, 400) * np.sqrt(dimension)
-    wanted = 0.5 + np.arange(1, GRID // 2) / GRID
-    return np.interp(wanted, score_law.distribution(density, fine), fine)
+    return np.interp(0.5 + np.arange(1, GRID // 2) / GRID, [below(dimension, at) for at in fine], fine)
 
 
-def _distance(upper: Array) -> DistanceToLaw:
-    """Return the distance to a symmetric law, given its distribution function above 0."""
-    return DistanceToLaw(tuple(map(float, np.concatenate([1 - upper[::-1], [0.5], upper]))))
+def from_density(density: Any, dimension: int, points: Any) -> Any:
+    """Return the distribution function at increasing positive points, integrated from 0 on."""
+    function, ends = lambdify(z, density.subs(d, dimension), "scipy"), pairwise((0.0, *points))
+    return 0.5 + np.cumsum([integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends])
 
 
-def _check(dimension: int, points: Array, distance: DistanceToLaw) -> Quantity:
-    grid = tuple(map(float, np.concatenate([-points[::-1], [0.0], points])))
-    cell = cell_of(f"pairs-d{dimension}", Simulated(NORMAL, NORMAL, 64, 64, dimension), PairShares(grid))
-    return Quantity(f"distance-d{dimension}", LABEL, cell, distance, prediction(0), of_probability(0.5))
+def gap(points: Any, above: Any) -> LargestGap:
+    """Return the largest gap from a symmetric law, given its distribution function at positive points."""
+    places = -points[::-1], (0.0,), points
+    values = 1 - above[::-1], (0.5,), above
+    return LargestGap(SHARE, x, *(tuple(map(float, np.concatenate(parts))) for parts in (places, values)))
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation, tolerance: float) -> Items:
     """Compare the distribution of independent scores with the integral of the derived density."""
-    of_n = {n: derivation.result.subs(d, n) for n in (*DIMENSIONS, 3)}
-    density = {n: function((x,), one, "scipy") for n, one in of_n.items()}
-    points = {n: _equally_probable(density[n], n) for n in DIMENSIONS}
+    points, near = {size: points_of(size) for size in DIMENSIONS}, of_probability(0.5)
+    for size in DIMENSIONS:
+        law = from_density(derived.end, size, points[size])
+        yield Check(f"distance-d{size}", gap(points[size], law), {d: size}, equals=0, tolerance=near)
+    last = DIMENSIONS[-1]
+    for name, size, law, says in (
+        ("normal-law", 1, special.ndtr(points[1]), "a score of one dimension is normal, with unit variance"),
+        (
+            "next-dimension",
+            2,
+            from_density(derived.end, 3, points[2]),
+            "a score of two dimensions has the law of three",
+        ),
+        (
+            "stretched",
+            last,
+            from_density(derived.end, last, points[last] / (1 + 5 * tolerance)),
+            "scores of {cell:d_k} dimensions are larger by five tolerances",
+        ),
+    ):
+        yield Wrong(name, gap(points[size], law), {d: size}, equals=0, tolerance=near, says=says)
 
-    def of(dimension: int, places: Array) -> DistanceToLaw:
-        return _distance(score_law.distribution(density[dimension], places))
 
-    checks = tuple(_check(n, points[n], of(n, points[n])) for n in DIMENSIONS)
-    last, stretch = DIMENSIONS[-1], 1 + 5 * tolerance
-    return Experiment(checks, (
-        wrong(checks[0], "normal-law", "a score of one dimension is normal, with unit variance",
-              estimand=_distance(special.ndtr(points[1]))),
-        wrong(checks[1], "next-dimension", "a score of two dimensions has the law of three",
-              estimand=of(3, points[2])),
-        wrong(checks[-1], "stretched", "scores of {cell:d_k} dimensions are larger by five tolerances",
-              estimand=of(last, points[last] / stretch)),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
-    density = function((x, d), derivation.result, "scipy")
-    layers = []
-    at = np.linspace(-3, 3, 121)
-    for n in (1, 4, 64):
-        cell, root = findings.cells[f"pairs-d{n}"], np.sqrt(n)
-        edges = np.asarray(cell.sampler.statistic.grid) / root  # type: ignore[attr-defined]  # these are score pairs
-        shares = findings.samples[f"pairs-d{n}"].mean
+    layers, at = [], np.linspace(-3, 3, 121)
+    for size in (1, 4, 64):
+        root, shares = np.sqrt(size), findings.samples[f"pairs-d{size}"].mean
+        positive = points_of(size) / root
+        edges = np.concatenate([-positive[::-1], [0], positive])
         wide = edges[5::8] - edges[1::8]  # four parts of the grid together, of every eight
-        derived = [root * density(max(abs(v), 1e-3) * root, n) for v in at]
+        function = lambdify(z, derived.end.subs(d, size), "scipy")
+        curve = [root * float(function(max(abs(place), 1e-3) * root)) for place in at]
         layers += [
-            scatter("", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide),
-            line(f"$d_k = {n}$", derived, at=at),
+            draw.dots("measured", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide),
+            draw.joined(f"$d_k = {size}$", at, curve),
         ]
-    return figure(
+    return draw.figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",
         "Measured densities of scaled scores at one, four and {distance-d64:d_k} dimensions, on the derived "
         "curves: an infinite peak at zero for one dimension, close to the normal bell for the most.",
-        "density",
         *layers,
         x="{scaled_score}",
+        y="density",
         x_scale="linear",
         y_scale="linear",
     )
@@ -112,13 +127,13 @@ def figures(derivation: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="The exact law of a score",
-    statement="For independent standard normal components, {score} has the density {theorem} for positive "
-    "{x}; for negative ones measurement finds the mirror image.",
+    statement="For independent standard normal components, {score} has the density {main:end} at positive "
+    "{z}; at negative ones measurement finds the mirror image.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
-    "infinite peak at zero and heavier tails, in two it is the Laplace density, and it approaches the normal "
+    "infinite peak at 0 and heavier tails, in two it is the Laplace density, and it approaches the normal "
     "one only as dimensions are added. Intervals for normal data are therefore invalid for scores of few "
     "dimensions.",
-    symbols={"x": x},
+    symbols={"z": z},
     references=cite(
         "dlmf",
         "NIST Digital Library of Mathematical Functions, 10.32.11 (Basset's integral).",

@@ -1,132 +1,109 @@
 """E|q·k| grows like the root of the dimension."""
 
-from sympy import Abs, Integral, Rational, S, gamma, oo, pi, sqrt
+from sympy import Abs, Integral, Rational, gamma, oo, pi, sqrt
 
-from verify.former import (
-    E, NORMAL, NORMAL_VECTORS, Claim, Derivation, Experiment, Figure, Findings, Route, ScorePowers, Simulated,
-    Step, biased, cell_of, characteristic, cite, component, computed, d, figure, function, k, line, measured,
-    ordered, over_cells, score, score_law, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    Applied, BesselIntegrals, EulerIntegrals, Evaluation, Even, NormalGiven, PutIn, Replaced,
-    RootOfMeanSquare, SameLaw, Turned, normal_density,
-)  # fmt: skip
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Computed, Derivation, E, Items, Line
+from verify.spec import Plot, Wrong, algebra, cite, d, earlier, integral, moments, score
+from verify.spec.score_law import CHI_SQUARE, DENSITY, MIXTURE, SQUARES, basset, of_normals, w, z
 
-SIDES = {1: 8, 2: 8, 8: 32, 64: 32, 512: 32}
-"""Dimensions, and how many queries and keys a block has in each."""
-
-LABEL = r"$\mathbb{E}|q\cdot k|$"
-BOUNDED = 64
-"""The dimension in which both bounds are compared."""
-
-LENGTH = sqrt(score_law.SQUARES)
+DIMENSIONS = (1, 2, 8, 64, 512)
+SIZE = E(Abs(score))
 EXACT = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
 ASYMPTOTE = sqrt(2 * d / pi)
-
-w, x = score_law.w, score_law.x
-v, y = characteristic.v, characteristic.y
+LENGTH = sqrt(SQUARES)
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the mean size by averaging over keys first, and from the exact density; bounds on both sides."""
-    of_normal = Route.of(
-        "The mean size of a normal number of variance v",
-        Integral(Abs(y) * normal_density(y, v), (y, -oo, oo)),
-        Step(2 * Integral(x * normal_density(x, v), (x, 0, oo)), "Twice the positive half", Even(y, x)),
-        Step(sqrt(2 * v / pi), "Integrated", EulerIntegrals(x)),
-        defines="the mean size of a normal number",
-    )  # fmt: skip
-    keys_first = Step(sqrt(2 / pi) * E(LENGTH),
-                      "Given the query, the score is normal, with the query's length as standard deviation",
-                      NormalGiven(NORMAL_VECTORS, k, score, of_normal.proved(), v))  # fmt: skip
-    by_length = Route.of(
-        "Keys first, then the length of the query", E(Abs(score)), keys_first,
-        Step(sqrt(2 / pi) * Integral(sqrt(w) * score_law.CHI_SQUARE, (w, 0, oo)),
-             "The squared length is chi-square", score_law.SQUARES_ARE_CHI_SQUARE),
-        Step(EXACT, "Integrated", EulerIntegrals(w)),
-    )  # fmt: skip
-    function, transform = characteristic.route("The characteristic function"), score_law.transform()
-    by_density = Route.of(
-        "From the exact density", E(Abs(score)),
-        Step(Integral(2 * x * score_law.DENSITY, (x, 0, oo)), "Twice the integral of x f(x)",
-             SameLaw(function.proved(), transform.proved())),
-        Step(EXACT, "Integrated", BesselIntegrals(x)),
-    )  # fmt: skip
-    length = Route.of(
-        "The mean length of a query", E(LENGTH),
-        Step(sqrt(E(score_law.SQUARES)), "No variance is negative", RootOfMeanSquare()),
-        Step(sqrt(d), "The mean square of each component is 1", Evaluation(NORMAL_VECTORS, assumed=True)),
-        defines="the mean length of a query",
-    )  # fmt: skip
-    above = Route.of("From above", E(Abs(score)), keys_first,
-                     Step(ASYMPTOTE, "The length's bound", Replaced(length.proved())),
-                     name="above")  # fmt: skip
-    other_way = by_length.then(Step(E(Abs(score)), "Read from right to left", Turned()))
-    further, hole = ASYMPTOTE.subs(d, d + 1), ordered("h", positive=True)
-    least = ASYMPTOTE * sqrt(d / (d + 1))
-    below = Route.of(
-        "From below, by the next dimension's size", EXACT,
-        Step(E(Abs(score)), "The mean size", Replaced(other_way.proved())),
-        Step(ASYMPTOTE, "which is bounded", Replaced(above.proved())),
-        Step(further, "One dimension further", PutIn({d: d + 1})),
-        Step(least, r"Of both dimensions' sizes the product is $2d_k/\pi$: divided by the next",
-             Applied(least * further / hole, hole)),
-        Step(EXACT, "That is at most the size itself", Turned()),
-    )  # fmt: skip
-    return Derivation.of(by_length, by_density, lemmas=(of_normal, function, transform, length, above, below))
+    tower = "given the query a score is normal, with the query’s length as deviation"
+    given_query = Line(sqrt(2 / pi) * E(LENGTH), tower, of_normals("conditioning"))
+    of_length, of_size = Integral(sqrt(w) * CHI_SQUARE, (w, 0, oo)), (z, 0, oo)
+    chi_square = of_normals("chi-square")
+    exact = Chain(
+        SIZE,
+        given_query,
+        Line(sqrt(2 / pi) * of_length, "the squared length is chi-square", chi_square),
+        Line(EXACT, "integrated", integral()),
+    )
+    mixture, halves = basset(), "twice the positive half of a mixture of normal laws"
+    by_density = Chain(
+        SIZE,
+        Line(Integral(2 * z * MIXTURE, of_size), halves, chi_square),
+        Line(Integral(2 * z * DENSITY, of_size), "the exact density", earlier(mixture)),
+        Line(EXACT, "integrated", integral()),
+        name="by-density",
+        title="From the exact density",
+    )
+    length = Chain(
+        E(LENGTH),
+        Line(sqrt(E(SQUARES)), "no variance is negative", of_normals("jensen"), "≤"),
+        Line(sqrt(d), "the mean square of each component is 1", moments(NORMAL_COMPONENTS)),
+        name="length",
+        title="The mean length of a query",
+    )
+    bounded = Line(ASYMPTOTE, "the length’s bound", earlier(length), "≤")
+    above = Chain(SIZE, given_query, bounded, name="above", title="From above")
+    mean, from_above = (
+        Line(SIZE, "the mean size", earlier(exact)),
+        Line(ASYMPTOTE, "bounded", earlier(above), "≤"),
+    )
+    turned = Chain(EXACT, mean, from_above, name="turned", title="The exact value from above")
+    both, more = 2 * d / pi, {d: d + 1}
+    below = Chain(
+        SIZE,
+        Line(EXACT, "the mean size", earlier(exact)),
+        Line(both / EXACT.subs(more), r"times that of one dimension more it is $2d_k/\pi$", algebra),
+        Line(both / ASYMPTOTE.subs(more), "which is bounded", earlier(turned, at=more), "≥"),
+        name="below",
+        title="From below, by the size in one dimension more",
+    )
+    return exact, mixture, by_density, length, above, turned, below
 
 
-def _size(derivation: Derivation, n: float) -> float:
-    """Return the derived mean size in ``n`` dimensions."""
-    return float(derivation.result.subs(d, n))
+def exact_size(dimension: int) -> float:
+    """Return the derived mean size in so many dimensions."""
+    return float(EXACT.subs(d, dimension))
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
-    drawn = (Simulated(NORMAL, NORMAL, side, side, n) for n, side in SIDES.items())
-    cells = {one.d: cell_of(f"d{one.d}", one, ScorePowers((1,))) for one in drawn}
-    size = component("size", positive=True)
-    checks = over_cells("magnitude-d{d_k}", LABEL, cells, size, derivation.result)
-    at64 = checks[BOUNDED]
-    most = ASYMPTOTE.subs(d, BOUNDED)
-    least = (ASYMPTOTE * sqrt(d / (d + 1))).subs(d, BOUNDED)
-    where, of64 = {"d_k": BOUNDED}, (derivation, BOUNDED)
-    upper = computed("upper-bound", LABEL, where, most, _size, *of64, relation="≤")
-    lower = computed("lower-bound", LABEL, where, least, _size, *of64, relation="≥")
-    less, more = (most * Rational(99, 100), least * Rational(101, 100))
-    return Experiment((*checks.values(), upper, lower), (
-        wrong(at64, "size-of-deviation",
-              "a typical score has the size of its standard deviation, {root_d}", sqrt(S(64))),
-        wrong(at64, "proportional", "sizes grow in proportion to the dimension, to {value} here",
-              64 * sqrt(2 / pi)),
-        biased(at64, tolerance),
-        wrong(upper, "upper-bound-lower", "the upper bound holds with one per cent less", less),
-        wrong(lower, "lower-bound-higher", "the lower bound holds with one per cent more", more),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the measured sizes on the exact curve, below its asymptote."""
-    return figure(
+    for size in DIMENSIONS:
+        named = "biased-prediction" if size == 64 else ""
+        yield Check(f"magnitude-d{size}", SIZE, {d: size}, equals=derived.end, control=named)
+    says = "a typical score has the size of its standard deviation, {root_d}"
+    yield Wrong("size-of-deviation", SIZE, {d: 64}, equals=sqrt(d), says=says)
+    says = "sizes grow in proportion to the dimension, to {value} here"
+    yield Wrong("proportional", SIZE, {d: 64}, equals=d * sqrt(2 / pi), says=says)
+    above, below = derived["above"].end, derived["below"].end
+    most, least, true = above.subs(d, 64), below.subs(d, 64), exact_size(64)
+    yield Check("measured-above", SIZE, {d: 64}, at_most=above, sharper=0.97, sharper_truth=true)
+    yield Check("measured-below", SIZE, {d: 64}, at_least=below, sharper=1.03, sharper_truth=true)
+    yield Computed("upper-bound", SIZE, exact_size, (64,), at_most=most, settings={"d_k": 64})
+    yield Computed("lower-bound", SIZE, exact_size, (64,), at_least=least, settings={"d_k": 64})
+    less, more = most * Rational(99, 100), least * Rational(101, 100)
+    says = "the upper bound holds with one per cent less"
+    yield Wrong("upper-bound-lower", of="upper-bound", at_most=less, says=says)
+    says = "the lower bound holds with one per cent more"
+    yield Wrong("lower-bound-higher", of="lower-bound", at_least=more, says=says)
+    yield Plot(
         "sizes",
-        "A typical raw score grows like the root of the dimension",
-        "The measured mean size of a score lies on the exact curve, which from a few dimensions on "
+        "magnitude-d*",
+        over=d,
+        title="A typical raw score grows like the root of the dimension",
+        alt="The measured mean size of a score lies on the exact curve, which from a few dimensions on "
         "is the root of two d over pi.",
-        "{theorem:subject}",
-        line("exact", function((d,), derivation.result, "mpmath")),
-        line("{above:result}", function((d,), ASYMPTOTE), "other"),
-        measured(findings.matching("magnitude-d*")),
+        curves={"exact": derived.end, "{above:end}": ASYMPTOTE},
     )
 
 
 CLAIM = Claim(
     title="The size of a typical score grows like the root of the dimension",
-    statement="For independent standard normal components, {theorem}, which approaches {above:result} "
-    "from below.",
-    meaning="Scores grow, but not because vectors with more components align: their mean stays "
-    "zero. What grows is their size, about four fifths of the root of the dimension, half of them positive "
-    "and half negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at "
-    "{magnitude-d64:d_k} dimensions.",
+    statement="For independent standard normal components, {main}, which approaches {above:end} from below "
+    "and is at least {below:end}.",
+    meaning="Scores grow, but not because vectors with more components align: their mean stays 0. What "
+    "grows is their size, about 0.8 times the root of the dimension, half of them positive and half "
+    "negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at {magnitude-d64:d_k} "
+    "dimensions.",
     references=cite(
         "dlmf5",
         "NIST Digital Library of Mathematical Functions, chapter 5 (the gamma function).",

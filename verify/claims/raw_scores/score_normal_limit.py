@@ -4,179 +4,156 @@ from functools import cache
 
 import numpy as np
 from scipy import special
-from sympy import Derivative, Expr, Integral, Rational, S, Symbol, erf, exp, oo, pi, sign, sqrt
+from sympy import Derivative, Integral, Rational, S, Symbol, erf, exp, oo, pi, simplify, sqrt
 
-from verify.former import (
-    E, NORMAL, NORMAL_MOMENTS, Allowance, Claim, Control, Derivation, DistanceToLaw, Exact, Experiment,
-    Figure, Findings, PairShares, Population, Prediction, Quantity, Route, ScorePowers, Simulated, Step,
-    biased, capped, cell_of, characteristic, computed, d, figure, fitting, k, kurtosis, kurtosis_route, line,
-    mean_route, measured, of_probability, one_step, prediction, q, score, score_law, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    AboutTheMean, Compared, GaussIntegrals, Identity, NormalGiven, SplitAt, exceeds, normal_density,
-)  # fmt: skip
+from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E
+from verify.spec import Figure, Findings, Indicator, Items, Line, Var, Within, Wrong, a, algebra
+from verify.spec import at_most, d, figures as draw, i, j, k, latex, moments
+from verify.spec import of_probability, q, score
+from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
-DIMENSIONS = (1, 2, 4)
 NEAR, FAR = 1000, 2000
-"""Dimensions in which the distance is computed from the exact density to tell its rate."""
-
-MIDDLE = 32
-"""The dimension in which the kurtosis is measured."""
-
-KURTOSIS = r"$\mathbb{E}[(q\cdot k)^4]/\operatorname{Var}(q\cdot k)^2$"
-LABEL = r"$|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ at $x = 0.742$"
-RATE = r"exponent of $|P(q\cdot k \le -x\sqrt{d_k}) - \Phi(-x)|$ in $d_k$"
+"""Dimensions in which the distance is computed from the exact law to tell its rate."""
 
 x = Symbol("x", positive=True)
-POPULATION = Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d, normal=(q, k))
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 
-BEYOND = "what falls faster than the first-order term"
-"""What the exact law in many dimensions is allowed to be away from the derived term."""
-
-PLACES = tuple(map(float, np.linspace(0.125, 4.0, 32)))
+KURTOSIS, PRODUCT = E(score**4) / Var(score) ** 2, q[a, i] * k[j, i]
+NORMAL = (1 - erf(x / sqrt(2))) / 2
+DISTANCE = NORMAL - E(Indicator(-x * sqrt(d) - score))
+TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
+PLACES = np.linspace(0.125, 4.0, 32)
 """Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive skewness and kurtosis by moments, and the distance by the query's squared length."""
-    fourth = kurtosis_route(POPULATION)
-    route = Route.of(
-        fourth.title,
-        fourth.start - 3,
-        *(Step(step.expression - 3, step.words, step.rule) for step in fourth.steps[:-1]),
-        Step(6 / d, "Collecting powers of the dimension", Identity()),
+    normal = moments(NORMAL_COMPONENTS)
+    powers = d * E(PRODUCT**4) + 3 * d * (d - 1) * E(PRODUCT**2) ** 2
+    kurtosis = Chain(
+        KURTOSIS,
+        Line(powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal),
+        Line((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal),
+        Line(3 + 6 / d, "collected", algebra),
     )
-    v, y, place, normal = characteristic.v, characteristic.y, -x * sqrt(d), (1 - erf(x / sqrt(2))) / 2
-    of_normal = normal_density(y, v)
-    given = Route.of(
-        "A normal number of variance v", Integral((1 + sign(place - y)) / 2 * of_normal, (y, -oo, oo)),
-        Step(Integral(of_normal, (y, -oo, place)), "Where it is below", SplitAt(y, place)),
-        Step((1 - erf(x * sqrt(d) / sqrt(2 * v))) / 2, "Integrated", GaussIntegrals(y)),
-    )  # fmt: skip
-    tail = (x**3 - 3 * x) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
-    distance = Route.of(
-        "Distance to the normal law, to first order in $1/d_k$", exceeds(place, score) - normal,
-        Step(E((1 - erf(x * sqrt(d) / sqrt(2 * score_law.SQUARES))) / 2) - normal,
-             "Given the query a score is normal, its variance the query’s squared length",
-             NormalGiven(POPULATION, k, score, given.proved(), v)),
-        Step(tail, "That is the mean of many squares: expanded about its own mean",
-             AboutTheMean(POPULATION, score_law.SQUARES, Symbol("U", positive=True))),
-        defines=r"what is added to $P(q\cdot k/\sqrt{d_k} \le -x)$, $x > 0$", name="distance",
-    )  # fmt: skip
-    slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (SECOND**2 - x**2)
-    level = one_step("Where that first-order term is level", Derivative(tail, x), slope,
-                     r"at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6}$", Identity(),
-                     defines="how the first-order term changes with the place")  # fmt: skip
-    largest = one_step("Where it is largest in size", tail.subs(x, SECOND), -tail.subs(x, WORST),
-                       "At the first of the two it is larger in size", Compared("<"),
-                       defines="the first-order term at the second")  # fmt: skip
-    skewness = mean_route(score**3, POPULATION, "Skewness: the third moment vanishes")
-    skewness = skewness.defining("the third moment of a score, whose mean is 0").called("third")
-    return Derivation.of(route, lemmas=(distance, level, largest, skewness))
+    zero = Line(S.Zero, "a normal number has the third moment 0", normal)
+    third = Chain(E(score**3), zero, name="third", title="The third moment")
+    given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
+    tower = "given the query a score is normal, its variance the query’s squared length"
+    given_query = Line(NORMAL - E(given), tower, of_normals("conditioning"))
+    over_lengths = Integral(given.subs(SQUARES, w) * CHI_SQUARE, (w, 0, oo))
+    exact = Chain(
+        DISTANCE,
+        given_query,
+        Line(NORMAL - over_lengths, "the squared length is chi-square", of_normals("chi-square")),
+        name="exact",
+        title="How much less probable it is than for a normal number",
+    )
+    expanded = "that is a mean of many squares: expanded about its own mean"
+    distance = Chain(
+        DISTANCE,
+        given_query,
+        Line(TERM, expanded, of_normals("delta method"), "~"),
+        name="distance",
+        title="To first order in $1/d_k$",
+    )
+
+    slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
+    where = r"at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
+    level = Chain(
+        Derivative(TERM, x),
+        Line(slope, f"it is 0 {where}", algebra),
+        name="level",
+        title="Where the first-order term is level",
+    )
+    less, more = -TERM.subs(x, SECOND), TERM.subs(x, WORST)
+    larger = Line(more, "at the first of the two it is larger in size", at_most(more - less), "<")
+    largest = Chain(less, larger, name="largest", title="Where it is largest in size")
+    return kurtosis, third, exact, distance, level, largest
 
 
 @cache
-def _gap(dimension: int, place: float = float(WORST)) -> float:
-    """Return how far the exact law is from the normal one, a number of standard deviations below 0."""
-    return abs(score_law.below(dimension, -place * dimension**0.5) - float(special.ndtr(-place)))
+def gap(dimension: int, place: float = float(WORST)) -> float:
+    """Return how much less probable a score so many deviations below 0 is than a normal number."""
+    return float(special.ndtr(-place)) - below(dimension, -place * dimension**0.5)
 
 
-def _largest_gap(dimension: int) -> float:
-    """Return the largest of the exact law's distances from the normal one."""
-    return max(_gap(dimension, place) for place in PLACES)
+def largest_gap(dimension: int) -> float:
+    """Return the largest distance of the exact law from the normal one."""
+    return max(abs(gap(dimension, float(place))) for place in PLACES)
 
 
-def _rate() -> float:
-    """Return the exponent of the exact law's distance between the two high dimensions."""
-    return float(np.log(_gap(FAR) / _gap(NEAR)) / np.log(FAR / NEAR))
+def rate() -> float:
+    """Return the exponent of the exact law's distance between two high dimensions."""
+    return float(np.log(gap(FAR) / gap(NEAR)) / np.log(FAR / NEAR))
 
 
-def _leading(derivation: Derivation, dimension: int, place: Expr = WORST) -> Expr:
-    return abs(derivation.lemmas[0].end.subs({x: place, d: dimension}))
-
-
-def _measured(dimension: int, tolerance: float) -> Quantity:
-    """Return the comparison of the distance in a few dimensions with that of the exact law."""
-    point, gap = float(WORST) * dimension**0.5, _gap(dimension)
-    drawn = Simulated(NORMAL, NORMAL, 64, 64, dimension)
-    cell = cell_of(f"pairs-d{dimension}", drawn, PairShares((-point,)))
-    normal = DistanceToLaw((float(special.ndtr(-float(WORST))),))
-    expected = Prediction(gap, f"{gap:.5f}")
-    wide = capped(5.0, tolerance, "it is a small difference of two larger probabilities")
-    return Quantity(f"distance-d{dimension}", LABEL, cell, normal, expected, wide)
-
-
-def _from_exact_law(derivation: Derivation) -> tuple[tuple[Exact, ...], tuple[Control, ...]]:
-    """Return what is computed from the exact law in many dimensions, and wrong versions of each."""
-    first, second = _leading(derivation, FAR), _leading(derivation, NEAR, SECOND)
-    of_rate, of_gap, of_largest = (
-        Allowance(0.005 * size, BEYOND) for size in (1, _gap(FAR), _largest_gap(NEAR))
-    )
-    power = fitting.exponent(derivation.lemmas[0].end).expected
-    rate = computed("rate", RATE, {"from": NEAR, "to": FAR}, power, _rate, allowance=of_rate)
-    same = "the same distance, from the exact law"
-    leading = computed("leading-term", same, {"d_k": FAR}, first, _gap, FAR, allowance=of_gap)
-    label = f"largest gap from the normal law at {len(PLACES)} points, from the exact law"
-    at_worst = _leading(derivation, NEAR), _largest_gap, NEAR
-    largest = computed("largest-gap", label, {"d_k": NEAR}, *at_worst, allowance=of_largest)
-    controls = (
-        wrong(rate, "root-rate",
-              "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms", -S.Half),
-        wrong(leading, "larger-term", "its first order is one per cent larger", first * Rational(101, 100)),
-        wrong(largest, "largest-at-second",
-              "the gap is largest where the slope vanishes for the second time", second),
-    )  # fmt: skip
-    return (rate, leading, largest), controls
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the distance in few dimensions, and tell its rate from the exact law in many."""
-    distances = tuple(_measured(n, tolerance) for n in DIMENSIONS)
-    one = distances[0]
-    powers = cell_of(f"powers-d{MIDDLE}", Simulated(NORMAL, NORMAL, 64, 64, MIDDLE), ScorePowers((2, 4)))
-    expected = prediction(3 + derivation.result.subs(d, MIDDLE))
-    fourth = Quantity(f"kurtosis-d{MIDDLE}", KURTOSIS, powers, kurtosis(), expected, capped(1.0, tolerance))
-    checks, controls = _from_exact_law(derivation)
-    controls = (
-        wrong(fourth, "mesokurtic", "in {cell:d_k} dimensions scores have a normal kurtosis, {value}", 3),
-        wrong(one, "normal-at-once", "a score of one dimension is normal", 0, tolerance=of_probability(),
-              truth=None),
-        wrong(one, "first-order-is-exact", "the first-order term is exact already in one dimension",
-              _leading(derivation, 1)),
-        *controls,
-        biased(fourth, tolerance),
-    )  # fmt: skip
-    return Experiment((*distances, fourth, *checks), controls)
+    small = "it is a small difference of two larger probabilities"
+    wide, fixed = Within(5.0, because=small, fixed=True), Within(fixed=True)
+    for size in (1, 2, 4):
+        at = {d: size, x: WORST}
+        yield Check(f"distance-d{size}", DISTANCE, at, equals=gap(size), tolerance=wide)
+    at, named = {d: 32}, "biased-prediction"
+    yield Check("kurtosis-d32", KURTOSIS, at, equals=derived.end, tolerance=fixed, control=named)
+    skewed = Within(3.0, 32**1.5, "the cube of the deviation", "third powers vary much")
+    yield Check("third-moment-d32", derived["third"].start, at, equals=derived["third"].end, tolerance=skewed)
+
+    beyond, label = "what falls faster than the first-order term", f"${latex(DISTANCE)}$"
+    power = simplify(d * TERM.diff(d) / TERM)
+    allowed = Allowance(0.005, beyond)
+    what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}
+    yield Computed("rate", what, rate, (), power, settings=where, allowance=allowed)
+    for name, what, code, size in (
+        ("leading-term", f"{label} at $x = 0.742$, of the exact law", gap, FAR),
+        ("largest-gap", f"the largest of its sizes at {len(PLACES)} places", largest_gap, NEAR),
+    ):
+        first, allowed = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
+        yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=allowed)
+
+    says = "in {cell:d_k} dimensions scores have a normal kurtosis, {value}"
+    yield Wrong("mesokurtic", KURTOSIS, at, equals=3, tolerance=fixed, says=says)
+    at, says = {d: 1, x: WORST}, "a score of one dimension is normal"
+    yield Wrong("normal-at-once", DISTANCE, at, equals=0, tolerance=of_probability(), says=says)
+    says = "the first-order term is exact already in one dimension"
+    yield Wrong("first-order-is-exact", DISTANCE, at, equals=TERM, tolerance=wide, says=says)
+    says = "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms"
+    yield Wrong("root-rate", of="rate", equals=-S.Half, says=says)
+    of_far, of_near = TERM.subs({x: WORST, d: FAR}), -TERM.subs({x: SECOND, d: NEAR})
+    says = "its first order is one per cent larger"
+    yield Wrong("larger-term", of="leading-term", equals=of_far * Rational(101, 100), says=says)
+    says = "the gap is largest where the slope vanishes for the second time"
+    yield Wrong("largest-at-second", of="largest-gap", equals=of_near, says=says)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(findings: Findings) -> Figure:
     """Draw the distance over the dimension on the line of its first-order term."""
     drawn = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-    ends = drawn[0], drawn[-1]
-    return figure(
+    return draw.figure(
         "distance",
         "Scores approach the normal law like the inverse of the dimension",
         "The exact distance of a score's law from the normal law, where its first-order term is largest, "
-        "falls from eight hundredths in one dimension and soon follows a line of slope minus one; "
-        "measured values lie on it.",
-        "distance to the normal law, where its first order is largest",
-        line("exact law", [_gap(n) for n in drawn], at=drawn),
-        line("first order", [_leading(derivation, n) for n in ends], "other", at=ends),
-        measured(findings.matching("distance-d*")),
+        "falls from 0.08 in one dimension and soon follows a line of slope minus one; measured values lie on "
+        "it.",
+        draw.joined("exact law", drawn, map(gap, drawn)),
+        draw.curve("first order", TERM.subs(x, WORST), drawn, "other", many=2),
+        draw.measured(findings.matching("distance-d*"), d),
+        x=d,
+        y="distance to the normal law, where its first order is largest",
     )
 
 
 CLAIM = Claim(
     title="Scores become normal as the dimension grows",
-    statement="For independent standard normal components, {score} has the third moment {third:result} and "
-    "the excess kurtosis {theorem:result}. For positive {x}, the probability that it lies {x} standard "
-    "deviations or more below zero differs from a normal number’s by {distance:result} to first order in the "
-    "inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
+    statement="For independent standard normal components, {score} has the third moment {third:end} and "
+    "the kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies "
+    "{x} standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order "
+    "in the inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
     "inverse of {root_d}.",
-    meaning="At the usual sixty-four dimensions a scaled score is normal for most purposes: the "
-    "probability of lying below any given value is off by about two thousandths at most, that of lying "
+    meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the "
+    "probability of lying below any given value is off by about 0.002 at most, that of lying "
     "between two values by twice as much. Formulas that take scores as normal are approximations of this "
     "quality, worse in few dimensions and, relative to what is left there, in the far tails.",
     symbols={"x": x},

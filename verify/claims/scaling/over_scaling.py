@@ -1,9 +1,10 @@
 """Dividing by d_k itself leaves the variance 1/d_k."""
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
-from verify.spec import Var, Wrong, algebra, d, moments, score
+from verify.spec import Var, Wrong, a, algebra, d, i, j, k, moments, over_components, q, score
 
 DIMENSIONS = (1, 4, 16, 64, 256, 1024)
+PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 over_scaled = score / d
 
 
@@ -12,7 +13,9 @@ def derive() -> Chain:
     return Chain(
         Var(over_scaled),
         Line(E(over_scaled**2) - E(over_scaled) ** 2, "definition", algebra),
-        Line(1 / d, "products of different components have mean 0, squares have mean 1", moments(STANDARD)),
+        Line(over_components(E(PRODUCT**2)) / d**2, "all other products have mean 0", moments(STANDARD)),
+        Line(over_components(SQUARES) / d**2, "query and key are independent", moments(STANDARD)),
+        Line(1 / d, "every square has mean 1", moments(STANDARD)),
     )
 
 

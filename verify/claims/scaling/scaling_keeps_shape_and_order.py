@@ -92,10 +92,11 @@ def _change(altered: Callable[[Array], Array]) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Compare ranks, shapes and weights of matrices, and measure how many scaled scores are not small."""
-    moved, where = "rows whose keys change their order", {"rows": 64, "factor": f"each of {len(FACTORS)}"}
+    what, factors = "rows whose keys change their order", f"each of {len(FACTORS)}"
     for keys in SIZES:
         given = (_scores(keys), *FACTORS)
-        yield Computed(f"order-n{keys}", moved, _reordered, given, equals=0, settings={"keys": keys, **where})
+        where: dict[str, int | str] = {"keys": keys, "rows": 64, "factor": factors}
+        yield Computed(f"order-n{keys}", what, _reordered, given, equals=0, settings=where)
     at = {"keys": MOST, "rows": 64}
     what, divided = "entries of the scaled score matrix", (lambda scores: scores / D**0.5,)
     yield Computed("shape", what, _entries, divided, equals=64 * MOST, settings=at)

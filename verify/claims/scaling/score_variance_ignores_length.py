@@ -1,8 +1,9 @@
 """The variance of the scores does not depend on the number of tokens."""
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot, Sum, Var
-from verify.spec import Wrong, a, algebra, d, m, moments, n, over_keys, score
+from verify.spec import Wrong, a, algebra, d, i, j, k, m, moments, n, over_components, over_keys, q, score
 
+PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 TOKENS = (2, 8, 32, 128)
 
 
@@ -11,7 +12,9 @@ def derive() -> tuple[Chain, Chain]:
     of_any = Chain(
         Var(score),
         Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(d, "products of different components have mean 0, squares have mean 1", moments(STANDARD)),
+        Line(over_components(E(PRODUCT**2)), "all other products have mean 0", moments(STANDARD)),
+        Line(over_components(SQUARES), "query and key are independent", moments(STANDARD)),
+        Line(d, "every square has mean 1", moments(STANDARD)),
     )
     of_all = Chain(
         E(Sum(over_keys(score**2), (a, 1, m))) / (m * n),

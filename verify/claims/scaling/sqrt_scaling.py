@@ -3,22 +3,28 @@
 from sympy import sqrt
 
 from verify.spec import STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
-from verify.spec import Var, Wrong, algebra, d, earlier, fact, latex, moments, score
+from verify.spec import Var, Wrong, a, algebra, d, earlier, fact, i, j, k, latex, moments, over_components
+from verify.spec import q, score
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
+PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 scaled = score / sqrt(d)
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive it directly, and again from the variance of the raw score."""
-    products = "products of different components have mean 0, squares have mean 1"
     direct = Chain(
         Var(scaled),
         Line(E(scaled**2) - E(scaled) ** 2, "definition", algebra),
-        Line(1, products, moments(STANDARD)),
+        Line(over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD)),
+        Line(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD)),
+        Line(1, "every square has mean 1", moments(STANDARD)),
     )
     raw = Chain(
-        Var(score), Line(d, products, moments(STANDARD)), name="raw", title="The variance of the raw score"
+        Var(score),
+        Line(d, "a sum of as many products, each of variance 1", moments(STANDARD)),
+        name="raw",
+        title="The variance of the raw score",
     )
     outside = Chain(
         Var(scaled),

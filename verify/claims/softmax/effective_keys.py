@@ -1,88 +1,97 @@
 """Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
 
+from dataclasses import replace
+
 from sympy import E as EULER
-from sympy import S, exp
+from sympy import Float, Limit, S, oo
 
-from verify.former import (
-    NORMAL, SQUARES, Allowance, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, NormalRows,
-    Smooth, cell_of, component, computed, effective_keys, figure, line, measured, n, one_step,
-    over_cells, row_integrals, sigma, wrong,
-)  # fmt: skip
-from verify.former.rules import PutIn
+from verify.claims.softmax.shared.effective_keys import many_keys
+from verify.spec import (
+    Allowance,
+    Chain,
+    Check,
+    Computed,
+    Derivation,
+    E,
+    Figure,
+    Findings,
+    Items,
+    Line,
+    Within,
+)
+from verify.spec import Claim, Wrong, a, earlier, figures as draw, j, n, s, sigma, squares
+from verify.spec.integrals import integrated
 
-KEYS, MANY = (4, 16, 64), 10**6
-LABEL = r"$n\,\mathbb{E}\sum p_j^2$"
+KEYS, BOUNDED, MANY = (4, 16, 64), (64, 1024), 10**6
 
 
-def times_squares(keys: int) -> float:
-    """Return n·E Σp² for ``keys`` keys with scores of deviation 1, integrated."""
-    return keys * row_integrals.mean_squares(keys, 1.0).value
+def times_squares(keys: float) -> float:
+    """Return n·E Σp² for a number of keys with scores of deviation 1, integrated."""
+    return integrated(n * E(squares(s[a, j])), {n: round(keys)})
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the limit from a bound for any number of keys and another for many."""
-    of_unit_variance = one_step(
-        "Scores of unit variance",
-        n * exp(-(sigma**2)),
-        n / EULER,
-        r"Put in $\sigma = 1$",
-        PutIn({sigma: S.One}),
-        defines="the number of keys over the limit",
+    *others, limit = many_keys()
+    start = Limit(n * E(squares(s[a, j])), n, oo)
+    unit = Chain(
+        start,
+        Line(EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})),
+        name="unit",
+        title="Scores of variance 1",
     )
-    return Derivation.of(effective_keys.for_many(), lemmas=(*effective_keys.lemmas(), of_unit_variance))
+    return *others, limit, unit
 
 
-def _limit(name: str, derivation: Derivation, keys: int) -> Exact:
-    """Return the comparison of the integral for a number of keys with the limit for ever more."""
-    label, limit = f"{LABEL}, from the exact integral", derivation.result.subs(sigma, 1)
-    near = Allowance(1e-4, "the distance from the limit of infinitely many keys")
-    return computed(name, label, {"n": keys, "sigma": 1}, limit, times_squares, keys, allowance=near)
+def experiment(derived: Derivation) -> Items:
+    """Measure n·E Σp² and its bounds for several numbers of keys, and compare that of very many with e."""
+    lower, upper, near = derived["lower"], derived["upper"], Within(0.25, fixed=True)
+    for keys in KEYS:
+        yield Check(f"squares-n{keys}", lower.start, {n: keys, sigma: 1}, equals=times_squares(keys))
+    for keys in BOUNDED:
+        at, exact = {n: keys, sigma: 1}, times_squares(keys)
+        low, high = (1.02, 0.98) if keys == BOUNDED[-1] else (0, 0)
+        below = Check(f"lower-n{keys}", lower.start, at, at_least=lower.end, sharper=low)
+        above = Check(f"upper-n{keys}", upper.start, at, at_most=upper.end, sharper=high)
+        yield from (replace(check, tolerance=near, sharper_truth=exact) for check in (below, above))
+    near_limit = Allowance(1e-4, "the distance from the limit of infinitely many keys")
+    at, unit = {"n": MANY, "sigma": 1}, derived["unit"]
+    what = unit.start.args[0]
+    yield Computed("limit", what, times_squares, (MANY,), equals=unit.end, settings=at, allowance=near_limit)
+    says = "attention spreads over all keys: {times} is {value}"
+    yield Wrong("over-all-keys", of="squares-n64", equals=S.One, says=says)
+    yield Wrong("over-half", of="squares-n64", equals=S(2), says="it spreads over half of them")
+    yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
+    says, few = "{n} = 1000 keys are as good as infinitely many", times_squares(1000)
+    yield Wrong("limit-at-thousand", of="limit", at={n: 1000}, equals=EULER, computed=few, says=says)
 
 
-def experiment(derivation: Derivation) -> Experiment:
-    """Measure n·E Σp² for several numbers of keys, and compare that of very many with the limit."""
-    rows = {keys: NormalRows(keys, 4096 // keys, 1.0, NORMAL, ("squares",)) for keys in KEYS}
-    cells = {keys: cell_of(f"rows-n{keys}", drawn) for keys, drawn in rows.items()}
-
-    def mean(keys: int) -> Smooth:
-        return component("squares", factor=float(keys), positive=True)
-
-    checks = over_cells("squares-n{n}", LABEL, cells, mean, times_squares)
-    few, *_, many = checks.values()
-    thousand = _limit("limit-at-thousand", derivation, 1000)
-    controls = (
-        wrong(many, "over-all-keys", "attention spreads over all keys: {times} is {value}", S.One),
-        wrong(many, "over-half", "it spreads over half of them", S(2)),
-        wrong(few, "limit-at-once", "the limit is reached with four keys", EULER),
-        Control("a thousand keys are as good as infinitely many", thousand),
-    )
-    return Experiment((*checks.values(), _limit("limit", derivation, MANY)), controls)
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the approach to e."""
-    limit, span = float(derivation.result.subs(sigma, 1)), (2.0, 4096.0)
-    return figure(
+    span, limit = (2, 4096), Float(derived["unit"].end)
+    return draw.figure(
         "towards-e",
         "Scores of unit variance use about one key in {limit:prediction}",
         "The number of keys times the mean sum of squared weights rises with the number of keys "
         "along the exact curve towards e, {limit:prediction.4}; measured values lie on the curve.",
-        "mean of {times}",
-        line("exact", lambda keys: times_squares(round(keys)), over=span, points=12),
-        line("{limit:prediction}", limit, "other", over=span, points=2),
-        measured(findings.matching("squares-n*"), against="n"),
-        x="number of keys {n}",
+        draw.curve("exact", times_squares, span, many=12),
+        draw.curve("{limit:prediction}", limit, span, "other", many=2),
+        draw.measured(findings.matching("squares-n*"), n),
+        x=n,
+        y="mean of {times}",
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
     title="Softmax of scores of unit variance spreads over about {spread} keys",
-    statement="For independent normal scores of standard deviation {sigma}, {theorem}: at {limit:sigma=} the "
-    "effective number of keys, the inverse of {squares}, is about {n} over {limit:prediction}.",
+    statement="For independent normal scores of standard deviation {sigma}, {main}; for any number of keys, "
+    "{lower}. At variance 1, {unit}: the effective number of keys, the inverse of the mean of {squares}, is "
+    "about {n} over {unit:end}.",
     meaning="A head with such scores does not look anything up; it averages over more than a third of all "
     "keys, and with twice as many keys it averages over twice as many. Scaled scores of random vectors have "
     "unit variance over all queries; those of one query may have more or less. The approach is quick: with "
     "{squares-n64:n} keys the product is {squares-n64:prediction.3} of {limit:prediction.3}.",
-    symbols={"sigma": sigma, "n": n, "squares": SQUARES, "times": n * SQUARES, "spread": n / EULER},
+    symbols={"sigma": sigma, "n": n, "squares": squares(s[a, j]), "times": n * squares(s[a, j])}
+    | {"spread": n / EULER},
 )

@@ -1,0 +1,95 @@
+"""The law of a score of normal components: its numbers, and shares of scores that are held against it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, special
+from sympy import lambdify, sqrt
+
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.quantities import PAIRS, of_pairs
+from verify.spec import Check, Derivation, E, Indicator, LargestGap, d, k, q, score
+from verify.spec.experiment import experiment_of
+from verify.spec.predictions import value_of
+from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
+from verify.symbolic.chains import Chain, Line
+from verify.symbolic.notation import in_line
+from verify.symbolic.refutation import Counterexample, refute
+from verify.symbolic.theorems import cited
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS
+
+POINTS = (-3.0, -0.5, 0.0, 1.0, 2.0)
+
+
+def gap(dimension: int) -> LargestGap:
+    """Return the largest gap from the law of so many dimensions, at five points."""
+    return LargestGap(SHARE, x, POINTS, tuple(below(dimension, point) for point in POINTS))
+
+
+@given(st.floats(-20, 20))
+def test_in_two_dimensions_the_law_is_laplaces(point: float) -> None:
+    """Its distribution function is that of NumPy's Laplace numbers, to twelve digits of the smaller tail."""
+    tail = np.exp(-abs(point)) / 2
+    assert below(2, point) == pytest.approx(tail if point < 0 else 1 - tail, rel=1e-12)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5, 64])
+def test_mixture_and_density_are_one_law(dimension: int) -> None:
+    """The integral over lengths is its trapezoid sum, and what the density comes to from 0 on."""
+    point = 0.7 * dimension**0.5
+    assert value_of(BELOW.subs({x: point, d: dimension})) == pytest.approx(below(dimension, point), abs=1e-11)
+    area, _ = integrate.quad(lambdify(z, DENSITY.subs(d, dimension), "scipy"), 0, point, epsabs=1e-13)
+    assert 0.5 + area == pytest.approx(below(dimension, point), abs=1e-9)
+
+
+def test_an_integral_with_a_narrow_peak_is_found() -> None:
+    """In a thousand dimensions lengths lie closely together; a rule over all of them would miss the peak."""
+    assert value_of(BELOW.subs({x: 20, d: 1000})) == pytest.approx(below(1000, 20), abs=1e-12)
+
+
+def test_shares_are_those_of_each_query_with_its_own_key() -> None:
+    """As NumPy counts them, in the same draws."""
+    cell, estimands = of_pairs("pairs", {"gap": gap(3)}, {q: NORMAL, k: NORMAL}, {d: 3})
+    shares = cell.sampler.sample(np.random.default_rng(1), 5)
+    drawn = cell.sampler.draws(np.random.default_rng(1), 5)  # type: ignore[attr-defined]
+    scores = (drawn["q"] * drawn["k"]).sum(axis=2)
+    assert scores.shape == (5, PAIRS)
+    assert shares == pytest.approx(np.stack([(scores < point).mean(axis=1) for point in POINTS], axis=1))
+    assert set(estimands) == {"gap"}
+    assert (cell.sampler.order, cell.sampler.scores) == (1, PAIRS)
+
+
+def test_the_law_of_a_chain_is_derived_and_another_is_not() -> None:
+    """A check against the chain's end is derived; against the law of one dimension more it is not."""
+    checks = (Check("right", gap(3), {d: 3}, equals=0), Check("wrong", gap(4), {d: 3}, equals=0))
+    right, wrong = experiment_of(checks, Derivation.of(distribution()), 0.01).checks
+    assert [right.prediction.origin, wrong.prediction.origin] == ["derived", "computed"]
+
+
+def test_a_mean_that_two_rules_miss_alike_is_not_refuted() -> None:
+    """Φ(x/|q|) is flat but not analytic at q = 0, so rules of 40 and 29 nodes are off by the same 1e-4."""
+    assert not Derivation.of(distribution()).problem
+    start = distribution().lines[0].expression
+    with pytest.raises(Counterexample):
+        refute(start, "=", BELOW + (BELOW - 1) * BELOW / 50, NORMAL_COMPONENTS)
+
+
+def test_a_wrong_law_is_refuted() -> None:
+    """The chain with d + 1 in place of d fails in its second line."""
+    chain = distribution()
+    line = Line(BELOW.subs(d, d + 1), "wrong", cited("chi-square", laws=NORMAL_COMPONENTS))
+    assert Derivation.of(Chain(chain.start, chain.lines[0], line)).problem
+
+
+def test_what_is_random_stands_on_the_left() -> None:
+    """An event is printed as one says it."""
+    assert in_line(E(Indicator(-x * sqrt(d) - score))) == r"P(q\cdot k < -\sqrt{d_k} x)"
+    assert in_line(SHARE) == r"P(q\cdot k < x)"
+    assert in_line(E(Indicator(score - 2))) == r"P(q\cdot k > 2)"
+    assert in_line(gap(2)) == r"\max_x |P(q\cdot k < x) - F(x)|"
+
+
+def test_normal_numbers_are_another_law() -> None:
+    """The controls of the claim rest on this: in one dimension the laws are far apart."""
+    assert abs(below(1, -0.742) - special.ndtr(-0.742)) > 0.08

@@ -1,0 +1,139 @@
+"""The law of a score of independent standard normal components, as expressions and as numbers.
+
+Given the query a score is normal, and its variance is the query's squared length, which is chi-square.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy
+from sympy import I, Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
+
+from verify.montecarlo.distributions import Array
+from verify.symbolic.analysis import by_density, integral, numerically
+from verify.symbolic.bounds import earlier
+from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.checks import moments
+from verify.symbolic.theorems import cited
+from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS,
+    E,
+    Indicator,
+    a,
+    d,
+    i,
+    j,
+    k,
+    over_components,
+    q,
+    score,
+)
+
+x = Symbol("x", real=True)
+w, z = symbols("w z", positive=True)
+
+SHARE = E(Indicator(x - score))
+"""The probability that a score is below x, which is ``BELOW``."""
+
+SQUARES = over_components(q[a, i] ** 2)
+"""A query's squared length."""
+
+CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
+"""The density of the squared length at w."""
+
+MIXTURE = Integral(CHI_SQUARE * exp(-(z**2) / (2 * w)) / sqrt(2 * pi * w), (w, 0, oo))
+"""The density of a score at z > 0, as a mixture of normal ones."""
+
+DENSITY = (
+    2 ** ((1 - d) / S(2)) * z ** ((d - 1) / S(2)) * besselk((d - 1) / S(2), z) / (sqrt(pi) * gamma(d / 2))
+)
+"""The density of a score at z > 0; the law is symmetric."""
+
+BELOW = Integral(CHI_SQUARE * (1 + erf(x / sqrt(2 * w))) / 2, (w, 0, oo))
+"""The probability that a score is below x."""
+
+
+def of_normals(theorem: str) -> LineCheck:
+    """Return the citation of a theorem for standard normal components."""
+    return cited(theorem, laws=NORMAL_COMPONENTS)
+
+
+def distribution() -> Chain:
+    """Return the chain of the probability that a score is below x, for any real x."""
+    tower = "given the query a score is normal, its variance the query’s squared length"
+    given_query = Line(E((1 + erf(x / sqrt(2 * SQUARES))) / 2), tower, of_normals("conditioning"))
+    lengths = Line(BELOW, "the squared length is chi-square", of_normals("chi-square"))
+    title = "The probability that a score is below $x$"
+    return Chain(SHARE, given_query, lengths, name="distribution", title=title)
+
+
+def basset() -> Chain:
+    """Return the chain from the mixture to the density, which are compared as numbers."""
+    line = Line(DENSITY, "an integral of Basset’s", numerically())
+    return Chain(MIXTURE, line, name="basset", title="A mixture of normal densities")
+
+
+def characteristic() -> tuple[Chain, Chain, Chain]:
+    """Return the chain of a score's characteristic function, after two means over a component.
+
+    It shares no step with the mixture.
+    """
+    t, b, u, v = symbols("t b u v", real=True)
+    c = Symbol("c", positive=True)
+
+    def over(variable: Symbol, function: Any) -> Any:
+        return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
+
+    key = Line(exp(-(b**2) / 2), "integrated", integral())
+    of_key = Chain(
+        over(v, exp(I * b * v)), key, name="of-key", title="A mean over a normal component of a key"
+    )
+    start, query = (
+        Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
+        Line(1 / sqrt(c), "integrated", integral()),
+    )
+    of_query = Chain(start, query, name="of-query", title="A mean over a normal component of a query")
+    product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
+    of_score = Chain(
+        E(exp(I * t * score)),
+        Line(E(exp(I * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        Line(over(u, over(v, exp(I * t * u * v))) ** d, "both components are normal", densities),
+        Line(start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={b: t * u})),
+        Line((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2})),
+        name="characteristic",
+        title="The characteristic function of a score",
+    )
+    return of_key, of_query, of_score
+
+
+_TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
+"""What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""
+
+
+def below(dimension: float, point: float) -> float:
+    """Return P(q·k < ``point``) by averaging the normal law over the query's squared length.
+
+    Unlike the density it stays within floating point in thousands of dimensions.
+    """
+    length, probability = lengths(dimension)
+    return float(probability @ scipy.special.ndtr(point / length))
+
+
+@cache
+def lengths(dimension: float) -> tuple[Array, Array]:
+    """Return lengths of a query of standard normal components, and their probabilities on a fine grid.
+
+    The trapezoid rule in the logarithm, where everything is analytic about the real axis and it converges
+    geometrically. What lies beyond either end has a probability of 1e-18.
+    """
+    ends = scipy.special.gammaincinv(dimension / 2, _TAIL), scipy.special.gammainccinv(dimension / 2, _TAIL)
+    low, high = np.log(2 * np.array(ends)) / 2
+    steps = math.ceil((high - low) / min(_STEP, _OF_DEVIATION / math.sqrt(2 * dimension)))
+    logarithm = np.linspace(low, high, steps + 1)
+    exponent = dimension * logarithm - np.exp(2 * logarithm) / 2
+    density = np.exp(exponent - np.max(exponent))
+    return np.exp(logarithm), density / np.sum(density)
