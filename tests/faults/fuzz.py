@@ -33,8 +33,10 @@ from verify.citing.markers import quotes_in
 from verify.citing.values import values_of
 from verify.cli.main import main
 from verify.engine.catalogue import load
+from verify.engine.questions import question
 from verify.engine.sources import read_sources
 from verify.errors import CitationError, VerifyError
+from verify.symbolic import notation
 
 _SECONDS = 10.0
 """What an answer may take: several times what a whole page takes on a slow machine."""
@@ -79,6 +81,7 @@ _WORDS = [
     "check-docs",
     "export",
     "badge",
+    "ask",
     "list",
     "show",
     "plan",
@@ -101,6 +104,12 @@ _WORDS += [
 ]
 _WORDS += ["1e999", "quick", "0", "-", "--", ".", "*", "{}", "%s", "", " ", "\n", "x" * 300, "\udcff"]
 _WORDS += ["no-such-file", "score-variance", "score-variance.slope", "run:seed"]
+
+_QUESTIONS = ["Var(q·k)", "Var(q·k/√d_k)", "E[H(q·k/√d_k)]", "E(log(sum(exp(q·k))))", "E(max(p_scaled))"]
+_QUESTIONS += ["P(q·k > 2 sqrt(d_k))", "Cov(q·k_j, q·k_l)", "quantile(q·k, 0.95)", "E(sum(p*log(p)))"]
+_QUESTIONS += ["kurtosis(q·k)", "E(|k|^2)/d_k", "2 E(-p^2 n(n-1))", "2^3^2 E(q_i^4)", "median(|q·k|)"]
+_FORMULAS = ["d_k", "1", "3 + 6/d_k", "sqrt(2/pi) d_k^(1/2)", "(n - 1)/n^2", "log(n)", "1e-3", "0", "2^d_k"]
+"""What `ask` is asked, and what it is compared with."""
 
 
 class Answer(NamedTuple):
@@ -226,6 +235,7 @@ class Campaigns:
             "claims": (lambda random: _with_mistakes(random, example_claim()), self.try_claim),
             "command-lines": (self.command, self.try_command),
             "documents": (self.document, self.try_document),
+            "questions": (self.asked, self.try_question),
             "recordings": (self.recording, self.try_recording),
             "results": (lambda random: bytes_with_mistakes(random, run.to_json().encode()), self.try_results),
             "sources": (lambda random: _with_mistakes(random, self.sources), self.try_sources),
@@ -244,7 +254,7 @@ class Campaigns:
     def command(self, random: Random) -> bytes:
         """Return a command line as JSON; nothing is run by it, whatever option comes last."""
         words = random.choices(_WORDS, k=random.randrange(7))
-        runs = {"run", "report", "plan", "probe"} & set(words)
+        runs = {"run", "report", "plan", "probe", "ask"} & set(words)
         return json.dumps([*words, *(["--", "no-such-claim"] * bool(runs))]).encode()
 
     def try_command(self, content: bytes) -> Answer:
@@ -285,6 +295,26 @@ class Campaigns:
                     outside += text[end : quote.start]
                     end = quote.end
         return outside + text[end:]
+
+    def asked(self, random: Random) -> bytes:
+        """Return a question and a formula, a line each."""
+        return _with_mistakes(random, f"{random.choice(_QUESTIONS)}\n{random.choice(_FORMULAS)}")
+
+    def try_question(self, content: bytes) -> Answer | str:
+        """Read and print both; below a complaint stands what was asked, and a mark under the wrong place."""
+        text, _, formula = content.decode(errors="surrogateescape").partition("\n")
+
+        def read() -> None:
+            asked = question(text, against=formula)
+            for expression in (asked.quantity, asked.against):
+                notation.plain(expression)
+                notation.latex(expression)
+
+        answer = reading(read)
+        complaint, *shown = answer.err.splitlines(keepends=True)[:3] or [""]
+        if shown and not (len(shown) == 2 and shown[1].strip().endswith("^")):
+            return f"no mark under the wrong place: {answer.err!r}"
+        return answer._replace(err=complaint)
 
     def recording(self, random: Random) -> bytes:
         """Return a recording with other arrays than fit, or with wrong bytes."""

@@ -22,6 +22,7 @@ from sympy import (
     Symbol,
     expand,
 )
+from sympy.logic.boolalg import BooleanAtom
 from sympy.matrices.expressions.matexpr import MatrixSymbol
 
 from verify.symbolic import vocabulary
@@ -52,7 +53,7 @@ def spoiled(expression: Any, others: Sequence[Any]) -> Iterator[tuple[str, Any]]
                 found = _rebuilt(expression, path, another())
             except Exception:  # noqa: BLE001, S112  # SymPy says in many ways that this is no expression
                 continue
-            if found in seen or _same_value(found, expression):
+            if found in seen or isinstance(found, BooleanAtom) or _same_value(found, expression):
                 continue
             seen.add(found)
             yield f"{how}: {node}", found
