@@ -210,7 +210,8 @@ def test_what_is_assumed_is_said_once() -> None:
     """What authors say in words of components a derivation says by itself; the rest stands beside it."""
     text, _ = shown(CATALOGUE["score-variance"])
     assert _assumptions(text) == [
-        "  - All components of queries and keys are independent, with mean 0 and variance 1, of whatever law.",
+        "  - All components of queries and keys are independent, with mean 0 and variance 1, "
+        "of whatever law.",
     ]
     more = (*STANDARD_COMPONENTS, *assume(own="They are drawn once."))
     for name in ("score-variance", "self-score"):
