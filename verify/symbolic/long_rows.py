@@ -78,4 +78,4 @@ def _deviation(scores: Any, point: Any) -> float:
     law = point.laws[score.base]
     if not law.normal or law.centres[0] or families_of(scores / score):
         raise ValueError("other scores")
-    return abs(float(point.value(scores / score))) * law.spreads[0]
+    return abs(float(point.value(scores / score))) * float(law.spreads[0])
