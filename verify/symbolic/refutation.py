@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
+from sympy import Eq, Gt, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -28,6 +28,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
 from verify.symbolic.points import put_at
+from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, free_symbols
 from verify.symbolic.vocabulary import unnamed
 
@@ -340,6 +341,13 @@ class _Trial:
     def _components_allowed(self, point: Point) -> bool:
         """Return whether conditions on components hold, for all places of their indices."""
         for condition in self.of_components:
+            if self._is_almost_sure(condition):
+                continue
+            bare = condition.replace(lambda part: isinstance(part, E), lambda _: Symbol("mean"))
+            if not bare.has(Indexed, Dot):
+                if not holds(condition, point):
+                    return False
+                continue
             if point.laws or any(side.has(E, Var, Cov) for side in self.sides):
                 return False  # whether the outcomes of a law are such is not seen
             indices = sorted(vocabulary.free_indices(condition), key=str)
@@ -349,6 +357,15 @@ class _Trial:
                     if not holds(condition, point):
                         return False
         return True
+
+    def _is_almost_sure(self, condition: Any) -> bool:
+        """Return whether what is positive by a condition is never negative, and 0 in no outcome that is met.
+
+        These are outcomes of a law without atoms, or any numbers where no law is assumed.
+        """
+        laws = [self.laws[family] for family in vocabulary.families_of(condition) if family in self.laws]
+        is_positive = isinstance(condition, Gt) and condition.lts == 0
+        return is_positive and all(law.whole for law in laws) and Signs().nonnegative(condition.gts)
 
     def by_quadrature(self, point: Point) -> bool:
         """Return whether the line holds at a point, by rules of two sizes; False where they do not tell.
