@@ -129,8 +129,8 @@ def test_quick_estimates_agree_with_the_reference(pairs: list[tuple[ClaimRecord,
     """Two samples of one quantity differ by no more than their errors; of a control, than its intervals.
 
     A control whose world is wrong by several tolerances says so in its settings or its label, and is another
-    quantity. So is the distance of a wrong world from a law or a curve: it weighs points by the run's tolerances, or takes
-    the largest of many gaps.
+    quantity. So is the distance of a wrong world from a law or a curve: it weighs points by the run's
+    tolerances, or takes the largest of many gaps.
     """
     for now, before in pairs:
         assert apart(now.checks, before.checks, _error) == {}, now.id
@@ -141,9 +141,7 @@ def test_quick_estimates_agree_with_the_reference(pairs: list[tuple[ClaimRecord,
         alike = [
             one
             for one in now.controls
-            if _world(one) == worlds[one.id]
-            and quickly[one.id] == usual[one.id]
-            and one.id not in distances
+            if _world(one) == worlds[one.id] and quickly[one.id] == usual[one.id] and one.id not in distances
         ]
         assert len(alike) >= len(before.controls) - len(distances) - 1, now.id
         assert apart(alike, before.controls, _half) == {}, now.id
