@@ -129,7 +129,7 @@ def _larger(parts: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @drawn(
     st.recursive(LEAVES, _larger, max_leaves=6),
     st.lists(st.floats(0.001, 0.999), min_size=8, max_size=8),

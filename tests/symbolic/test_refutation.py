@@ -451,7 +451,7 @@ def _product(factors: list[Any]) -> Any:
 
 
 @given(expressions(), expressions())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_true_identities_are_not_refuted(first: Expr, other: Expr) -> None:
     """Products written out, squares and their order hold wherever both sides have a value."""
     assert refute((first + other) ** 2, "=", (first**2 + 2 * first * other + other**2).expand(), None)
@@ -459,7 +459,7 @@ def test_true_identities_are_not_refuted(first: Expr, other: Expr) -> None:
 
 
 @given(expressions(), st.sampled_from((1, -2, Rational(1, 1000), t, t * exp(-t))))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_what_differs_is_refuted(first: Expr, more: Any) -> None:
     """An expression is not itself and something more, however little."""
     with pytest.raises(Counterexample):
@@ -469,7 +469,7 @@ def test_what_differs_is_refuted(first: Expr, more: Any) -> None:
 @given(
     expressions(st.sampled_from((y[1], y[2], y[1] ** 2, t))), st.sampled_from((UNIT, NORMAL_ROWS[s], fourth))
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_means_are_linear_under_every_law(first: Expr, law: Law) -> None:
     """Means are linear and squares of them at most means of squares, for any law with the moments."""
     conditions = (d >= 2,)

@@ -37,7 +37,7 @@ integral, limit      by integration, in the limit; ``leading`` for the first ter
 numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
 by_density           means of functions of normal components as integrals over their densities
 equivalent           equations with the same solutions
-cited, THEOREMS      by a published theorem of the table
+cited, THEOREMS      by a published theorem of the table; all checks are ``LineCheck``
 Law, normal          assumed moments of a family, or all of a normal law
 STANDARD             mean 0, variance 1; also CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
 

@@ -20,6 +20,7 @@ from verify.errors import ClaimError, StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import said
+from verify.symbolic.points import derived
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, families_of
 from verify.symbolic.vocabulary import free_indices, range_of
@@ -367,12 +368,15 @@ def _in_part(x: Any, old: Any, new: Any) -> Any:
 def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
     """Return an expression at values of its symbols; a variable that is summed over is none of them.
 
-    Such a variable gets another name where a value speaks of one of its name.
+    Such a variable gets another name where a value speaks of one of its name. A derivative by what has a
+    value now is taken first.
     """
     if x in values:
         return values[x]
     if isinstance(x, IndexedBase) or not x.args:
         return x
+    if isinstance(x, Derivative) and any(variable in values for variable in x.variables):
+        return put_in(derived(x), values)
     bound = [limit[0] for limit in x.limits] if isinstance(x, Sum | Integral) else []
     if isinstance(x, BINDERS) and not isinstance(x, Softmax):
         bound = [x.args[1]]

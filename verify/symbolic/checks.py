@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Derivative, Dummy, Eq, Function, Indexed, IndexedBase, Integral, S, Sum, factor
+from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, factor
 from sympy import sympify
 
 from verify.errors import StepError
+from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
-from verify.symbolic.points import Undecided, derived
-from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices
+from verify.symbolic.points import Undecided
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_symbols
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class Substitution(LineCheck):
                     f"{symbol} is no symbol; values are put in for symbols, sizes and free indices"
                 )
             if symbol not in opened.free_symbols:
-                names = ", ".join(sorted(map(str, free_indices(opened) | _plain_symbols(opened))))
+                names = ", ".join(sorted(map(str, free_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
         # A size is put in by evaluating there: families keep their ranges.
         sizes = {
@@ -134,7 +135,7 @@ class Substitution(LineCheck):
         }
         others = {symbol: value for symbol, value in values.items() if symbol not in sizes}
         try:
-            decide_equality(_put(opened, others), after, sizes=sizes)
+            decide_equality(put_in(opened, others), after, sizes=sizes)
         except Unequal as error:
             put = ", ".join(f"{symbol} = {value}" for symbol, value in self.values.items())
             raise StepError(f"with {put} put in, {error}") from None
@@ -149,28 +150,6 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
         >>> Line(2 * sigma, "two components", substitute({d: 2}))
     """
     return Substitution(values, words="values put in")
-
-
-def _put(x: Any, values: Mapping[Any, Any]) -> Any:
-    """Put values in: bound symbols are renamed first, so that none catches a value; derivatives are taken."""
-    if not values or not x.has(*values):
-        return x
-    if x in values:
-        return values[x]
-    if isinstance(x, Derivative) and any(variable in values for variable in x.variables):
-        return _put(derived(x), values)
-    if isinstance(x, Sum | Integral):
-        own = {limit[0]: Dummy(limit[0].name, **limit[0].assumptions0) for limit in x.limits}
-        limits = [
-            (own[symbol], *(_put(end.xreplace(own), values) for end in ends)) for symbol, *ends in x.limits
-        ]
-        return x.func(_put(x.function.xreplace(own), values), *limits)
-    return x.func(*(_put(part, values) for part in x.args))
-
-
-def _plain_symbols(x: Any) -> set[Any]:
-    labels = {part.label for part in x.atoms(IndexedBase)}
-    return {symbol for symbol in x.free_symbols if symbol.is_Symbol} - labels
 
 
 def _difference(before: Any, after: Any) -> str:

@@ -377,13 +377,8 @@ def _entropy(point: Point, entropy: Any) -> Any:
     return reduce(operator.add, (point.call("exp", x - total) * (total - x) for x in row))
 
 
-def _extreme(largest: bool) -> Callable[[Any, Any], Any]:
-    def pair(x: Any, y: Any) -> Any:
-        if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf):
-            return (max if largest else min)(x, y)
-        return (np.maximum if largest else np.minimum)(x, y)
-
-    return pair
+def _larger(x: Any, y: Any) -> Any:
+    return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
 
 
 def _piecewise(point: Point, expression: Any) -> Any:
@@ -440,7 +435,6 @@ def _function(point: Point, expression: Any) -> Any:
     return point.call(name, *map(point.value, expression.args))
 
 
-_LARGER, _SMALLER = _extreme(largest=True), _extreme(largest=False)
 _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     sympy.Number: _constant,
     sympy.NumberSymbol: _constant,
@@ -450,8 +444,8 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     sympy.Pow: _power,
     sympy.Abs: lambda point, node: abs(point.value(node.args[0])),
     sympy.sign: lambda point, node: _sign(point.value(node.args[0])),
-    sympy.Max: lambda point, node: reduce(_LARGER, map(point.value, node.args)),
-    sympy.Min: lambda point, node: reduce(_SMALLER, map(point.value, node.args)),
+    sympy.Max: lambda point, node: reduce(_larger, map(point.value, node.args)),
+    sympy.Min: lambda point, node: -reduce(_larger, (-point.value(x) for x in node.args)),
     sympy.Sum: _terms(operator.add, 0),
     sympy.Product: _terms(operator.mul, 1),
     sympy.Integral: _integral,
@@ -469,7 +463,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     ),
     vocabulary.Entropy: _entropy,
     vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],
-    vocabulary.Largest: lambda point, node: reduce(_LARGER, point.row(*node.args)[0]),
+    vocabulary.Largest: lambda point, node: reduce(_larger, point.row(*node.args)[0]),
     vocabulary.Indicator: lambda point, node: (point.value(node.args[0]) > 0) * point.number(1),
     sympy.Function: _function,
 }

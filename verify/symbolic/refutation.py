@@ -28,7 +28,8 @@ from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
 from verify.symbolic.points import put_at
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, unnamed
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, free_symbols
+from verify.symbolic.vocabulary import unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
@@ -148,7 +149,7 @@ class _Trial:
         raws = (self.laws[family].raw for family in self.families & set(self.laws))
         everything = [*self.sides, *self.given, *self.put.values(), *itertools.chain(*raws)]
         known = {*self.sizes, *self.put}
-        free = set[Any]().union(*(_free_symbols(sympify(each)) for each in everything)) - known
+        free = set[Any]().union(*(free_symbols(sympify(each)) for each in everything)) - known
         return sorted((symbol for symbol in free if not isinstance(symbol, Index)), key=str)
 
     @cached_property
@@ -157,7 +158,7 @@ class _Trial:
         counts = {size for family in self.families for size in getattr(family, "ranges", ())}
         for part in set[Any]().union(*(side.atoms(Sum, Product) for side in self.sides)):
             counts |= {bound for limit in part.limits for bound in limit[1:]}
-        free = set[Any]().union(*(_free_symbols(sympify(count)) for count in counts))
+        free = set[Any]().union(*(free_symbols(sympify(count)) for count in counts))
         return sorted((x for x in free if not isinstance(x, Index)), key=str)
 
     @cached_property
@@ -178,7 +179,7 @@ class _Trial:
     @cached_property
     def is_unknown(self) -> bool:
         """Whether one side has a name of which nothing is said, as of what the other side defines."""
-        first, second = map(_free_symbols, self.sides)
+        first, second = map(free_symbols, self.sides)
         said = set[Any]().union(*(sympify(x).free_symbols for law in self.laws.values() for x in law.raw))
         unsaid = (x for x in (first ^ second) - said - set(self.put) if x.is_complex is None)
         return any(side.has(AppliedUndef) for side in self.sides) or any(unsaid)
@@ -625,13 +626,6 @@ def _range_of(expression: Any, index: Index) -> Any:
         return vocabulary.range_of(expression, index)
     except ClaimError:
         return None
-
-
-def _free_symbols(expression: Any) -> set[Any]:
-    """Return the symbols of an expression that are not bound, without names of families."""
-    labels = {part.base.label for part in expression.atoms(Indexed)}
-    labels |= {base.label for part in expression.atoms(Dot) for base in (part.args[0], part.args[2])}
-    return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
 
 
 def _may_be(symbol: Any, value: Any) -> bool:

@@ -132,8 +132,9 @@ THEOREMS: Mapping[str, Theorem] = {
     "delta method": Theorem(
         "the delta method",
         "E f(X̄) = f(μ) + f''(μ)σ²/(2n) + O(n^(-3/2)) for the mean X̄ of n independent numbers of one law.",
-        "Enough moments are finite, and f is bounded, with three continuous derivatives about μ.",
-        "H. Cramér, Mathematical Methods of Statistics, Princeton University Press, 1946, section 27.7",
+        "E |X_1|³ is finite, and f has a bounded third derivative.",
+        "P. J. Bickel and K. A. Doksum, Mathematical Statistics, vol. I, 2nd ed., Prentice Hall, 2001, "
+        "section 5.3.1",
     ),
     "fourier": Theorem(
         "uniqueness of Fourier transforms",

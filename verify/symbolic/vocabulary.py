@@ -296,6 +296,13 @@ def free_indices(expression: Any) -> set[Index]:
     return {symbol for symbol in _free(sympify(expression)) if isinstance(symbol, Index)}
 
 
+def free_symbols(expression: Any) -> set[Any]:
+    """Return the symbols that no sum binds, indices among them, without names of families."""
+    labels = {part.base.label for part in expression.atoms(Indexed)}
+    labels |= {family.label for family in families_of(expression)}
+    return {x for x in expression.free_symbols - labels if x.is_Symbol and not isinstance(x, Indexed)}
+
+
 def _free(expression: Any) -> set[Any]:
     if isinstance(expression, Sum):
         bound = {limit[0] for limit in expression.limits}
