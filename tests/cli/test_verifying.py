@@ -117,14 +117,14 @@ SILENT = [
     pytest.param(
         CHECKS.replace(")", ', Tolerance(3, because="%s"))'),
         "claim doubled-keys, check variance-d1: its tolerance is 3 times the run's, of the prediction; make "
-        'it at most twice, or say why it is so wide: Tolerance(…, because="…")',
+        'it at most twice, or say why it is so wide: Within(…, because="…")',
         "tolerance_because",
         id="wide",
     ),
     pytest.param(
         CHECKS + MEANS,
         "claim doubled-keys, check mean-d1: no control goes through its code (the same kinds of input, "
-        "statistic and estimand, and the same relation); add one, such as wrong(check, …), or say why there "
+        "statistic and estimand, and the same relation); add one, such as Wrong(…), or say why there "
         'is none: uncontrolled="…"',
         "uncontrolled",
         id="uncontrolled",

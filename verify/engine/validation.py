@@ -46,7 +46,10 @@ def validate(experiment: Experiment, claim: str) -> None:
             wide, or why it has no control.
     """
     if not experiment.checks or not experiment.controls:
-        raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
+        raise ClaimError(
+            f"claim {claim}: needs at least one check and one control, or it could not fail; a bound gets "
+            "one by sharper=0.9, anything by Wrong(…)"
+        )
     comparisons = every_comparison(experiment)
     names = [one.id for one in comparisons]
     for name in names:
@@ -111,13 +114,13 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
         where = f"claim {claim}, check {check.id}: its tolerance"
         misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
         if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
-            raise ClaimError(f'{where} is a share of {tolerance.scale:g}; say of what: Tolerance(…, of="…")')
+            raise ClaimError(f'{where} is a share of {tolerance.scale:g}; say of what: Within(…, of="…")')
         times = tolerance.times(prediction)
         if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
             of = "the prediction" if prediction else tolerance.of
             raise ClaimError(
                 f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
-                'so wide: Tolerance(…, because="…")'
+                'so wide: Within(…, because="…")'
             )
 
 
@@ -145,7 +148,7 @@ def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:
         if not word and route not in controls:
             raise ClaimError(
                 f"{where}: no control goes through its code ({_SAME_CODE[route[0]]}); add one, such as "
-                'wrong(check, …), or say why there is none: uncontrolled="…"'
+                'Wrong(…), or say why there is none: uncontrolled="…"'
             )
 
 

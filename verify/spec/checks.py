@@ -225,4 +225,4 @@ def refuse_symbols(name: str, value: Any) -> None:
     """
     if isinstance(value, Expr) and value.free_symbols:
         left = ", ".join(sorted(map(str, value.free_symbols)))
-        raise ClaimError(f"{name}: {value} depends on {left}; give {left} a number in at={{…}}")
+        raise ClaimError(f"{name}: {value} is no number yet; give {left} a value in at={{…}}")

@@ -6,6 +6,7 @@ tolerance for each quantity, a sharper bound, coefficients off by twice their to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -72,7 +73,14 @@ class Plan:
     estimands: dict[str, Estimand] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Find what is measured of each comparison, and compile what is measured at one setting together."""
+        """Find what is measured of each comparison, and compile what is measured at one setting together.
+
+        Raises:
+            ClaimError: two have one id.
+        """
+        ids = Counter(item.id for item in self.items if isinstance(item, Check | Wrong | Computed))
+        if twice := [name for name, times in ids.items() if times > 1]:
+            raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
         for item in self.items:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
                 self.given[item.id], self.measured[item.id] = item, measurable(item)

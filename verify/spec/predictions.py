@@ -23,22 +23,31 @@ from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
 
 
-def predicted(given: Compared) -> Prediction:
+def predicted(given: Compared, *, is_set: bool = False) -> Prediction:
     """Return what a comparison's quantity is compared with, as a number with its exact form.
 
     Raises:
-        ClaimError: symbols are left in it.
+        ClaimError: symbols are left in it, it is no real number, or a bound that is a round decimal, which
+            nothing derives, is not said to be set.
     """
     value = given.predicted
     if isinstance(value, Prediction):
         return value
     if isinstance(value, Threshold):
-        return replace(predicted(replace(given, **_only(given.relation, value.value))), origin="set")
+        plain = replace(given, **_only(given.relation, value.value))
+        return replace(predicted(plain, is_set=True), origin="set")
     if isinstance(value, float):
+        if not is_set and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
+            raise ClaimError(
+                f"check {given.id}: its bound {value} is a round number, which nothing derives; say that "
+                f"it is set: Threshold({value})"
+            )
         return Prediction(value, f"{value:.6g}")
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
     number = sympify(value).subs({**_moments(given), **at})
     refuse_symbols(f"check {given.id}", number)
+    if number.is_extended_real is False or number.is_infinite:
+        raise ClaimError(f"check {given.id}: {value} is {number} there, no real number; correct at={{…}}")
     return Prediction(float(number), latex(number))
 
 
@@ -128,5 +137,5 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
                 ):
                     raise ClaimError(
                         f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
-                        f"moment {order} {Fraction(drawn.moments(order)[order])}; correct the law"
+                        f"E {family}^{order} = {Fraction(drawn.moments(order)[order])}; correct the law"
                     )

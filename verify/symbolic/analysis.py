@@ -61,6 +61,10 @@ class _Given(LineCheck):
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
 
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
+
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "=":
             raise StepError(f"the line is related by {relation}, but this check is for =")
@@ -264,6 +268,10 @@ class _Equivalent(LineCheck):
     def assumes(self) -> tuple[str, ...]:
         return said(self.given)
 
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        return self.given
+
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         if relation != "⇔" or not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
@@ -455,7 +463,8 @@ def _quadrature(integral: Any) -> Any:
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
     if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):
-        raise StepError(f"{integral} does not converge, or too slowly to be compared")
+        shown = integral.xreplace({number: Float(number, 3) for number in integral.atoms(Float)})
+        raise StepError(f"{shown} does not converge, or too slowly to be compared")
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 
 from verify.errors import ClaimError, unknown
-from verify.symbolic.vocabulary import Laws
+from verify.symbolic.vocabulary import Laws, families_of
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the one before it; "~" says that it is its leading term, "⇔" that each implies the other."""
@@ -69,6 +69,11 @@ class LineCheck:
     @property
     def equations(self) -> tuple[Any, ...]:
         """Equations of SymPy under which alone both sides are equal, such as values that are put in."""
+        return ()
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """Inequalities under which alone the line holds."""
         return ()
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
@@ -149,7 +154,8 @@ class Chain:
         name: What texts and experiments call it by; a claim's main chain needs none.
         title: What the page prints above it.
         defines: What the start is, in words, where it is not the quantity that the claim is about.
-        given: Conditions under which all lines hold, as relations of SymPy between symbols.
+        given: Conditions under which all lines hold, as relations of SymPy between symbols. What a check of
+            a line says of symbols as its own ``given`` is among them.
 
     Example:
         >>> Chain(Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra))
@@ -165,7 +171,9 @@ class Chain:
         given: tuple[Any, ...] = (),
     ) -> None:
         self.start, self.lines = sympify(start), lines
-        self.name, self.title, self.defines, self.given = name, title, defines, given
+        self.name, self.title, self.defines = name, title, defines
+        conditions = (each for line in lines for each in line.check.conditions if not families_of(each))
+        self.given = tuple(dict.fromkeys((*given, *conditions)))
 
     @property
     def end(self) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,12 +21,13 @@ from sympy import (
     sympify,
 )
 
+from verify.errors import ClaimError
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation, StepError
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import in_line
 from verify.symbolic.points import Undecided, derived
-from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices, range_of
 
 
 def _only_equality(relation: Relation, words: str) -> None:
@@ -175,6 +177,7 @@ class Substitution(LineCheck):
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_indices(opened) | _plain_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
+        _keep_apart(opened, values)
         # A size is put in by evaluating there: families keep their ranges.
         sizes = {
             symbol: int(value) for symbol, value in values.items() if is_size(symbol) and value.is_Integer
@@ -196,6 +199,18 @@ def substitute(values: Mapping[Any, Any]) -> Substitution:
         >>> Line(2 * sigma, "two components", substitute({d: 2}))
     """
     return Substitution(values)
+
+
+def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
+    """Raise where two free indices over one range, which mean different places, become one."""
+    places: dict[tuple[Any, Any], Any] = {}
+    for index in sorted(free_indices(x), key=str):
+        with suppress(ClaimError):
+            first = places.setdefault((range_of(x, index), values.get(index, index)), index)
+            if first != index:
+                raise StepError(
+                    f"{first} and {index} mean different places; both cannot be {values.get(index, index)}"
+                )
 
 
 def _put(x: Any, values: Mapping[Any, Any]) -> Any:
