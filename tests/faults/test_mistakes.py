@@ -1,4 +1,4 @@
-"""Honest mistakes are caught by one of four nets, each tried alone; the nearest true claim beside each passes."""
+"""Honest mistakes are caught by one of four nets, each tried alone, and the nearest true claim passes."""
 
 from functools import cache
 
