@@ -126,8 +126,8 @@ def coefficients(
     for name, value in _wanted(item).items():
         if item.over in value.free_symbols:
             raise ClaimError(
-                f"fit {item.prefix}{name}: the law {item.law} is no power of {item.over} and no polynomial, so "
-                "nothing can be fitted; draw a Plot of the checks in place of the Fit"
+                f"fit {item.prefix}{name}: the law {item.law} is no power of {item.over} and no polynomial; "
+                "draw a Plot of the checks in place of the Fit"
             )
         if left := ", ".join(sorted(map(str, value.free_symbols))):
             raise ClaimError(
