@@ -254,7 +254,7 @@ def test_a_check_without_a_control(check: Comparison, code: str) -> None:
         validate(Experiment((RIGHT, check), (WRONG,)), "a-claim")
     assert str(caught.value) == (
         f"claim a-claim, check {check.id}: no control goes through its code ({code}); add one, such as "
-        'wrong(check, …), or say why there is none: uncontrolled="…"'
+        'Wrong(…), or say why there is none: uncontrolled="…"'
     )
     blank = replace(check, uncontrolled=" ")
     with pytest.raises(ClaimError, match="no control goes through its code"):

@@ -213,7 +213,7 @@ def fact(name: str, what: str, value: Any) -> Fact:
     Raises:
         ClaimError: symbols are left in it.
     """
-    refuse_symbols(name, value)
+    refuse_symbols(f"fact {name}", value)
     return Fact(id=name, what=what, latex=latex(value), value=float(value))
 
 

@@ -135,7 +135,8 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
                     and order
                     and abs(float(assumed) - float(drawn.moments(order)[order])) > 1e-12
                 ):
+                    power = f"^{order}" * (order > 1)
                     raise ClaimError(
                         f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
-                        f"E {family}^{order} = {Fraction(drawn.moments(order)[order])}; correct the law"
+                        f"E {family}{power} = {Fraction(drawn.moments(order)[order])}; correct the law"
                     )
