@@ -267,7 +267,9 @@ class _Trial:
         large = 30 if any(side.has(exp, HyperbolicFunction) for side in self.sides) else 1000
         values += [] if moderate else [small, large, -small, -large]
         ends = [end for end in self._bounds(symbol) if end is not None]
-        values += [sum(ends) / sympify(2), *(end + x for end in ends for x in (0, 1, -1, small, -small))]
+        # Near a singular end rules of both sizes miss the same of an integral.
+        near = (0, 1, -1) if any(side.has(Integral) for side in self.sides) else (0, 1, -1, small, -small)
+        values += [sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
         if self.relation == "=" and symbol.is_complex is None:
             values.append(Rational(-1, 2) + 7 * I / 2)
         low, high = self._bounds(symbol)
@@ -431,6 +433,8 @@ class _Trial:
         shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in named]
         drawn = sorted(self.families & set(point.laws), key=str)
         shown += [f"{family} {point.laws[family]}" for family in drawn]
+        if not self.laws and any(side.has(E, Var, Cov) for side in self.sides) and self.families:
+            shown.append("a joint law, as no laws= are given")
         given = [(key, x) for key, x in point.components.items() if np.ndim(x) == 0]
         shown += [f"{key[0]}{list(key[1:])} = {_number(x)}" for key, x in given[:6]]
         return f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""
