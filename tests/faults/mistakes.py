@@ -153,7 +153,7 @@ class Trial:
     def by_second_net(self) -> str:
         """Return what the second net says of the first line that it refutes; no check is asked."""
         for chain, before, each in self.lines:
-            given = (*chain.given, *each.check.equations)
+            given = (*chain.given, *each.check.conditions)
             try:
                 refute(before, each.relation, sympy.sympify(each.expression), each.check.laws, given)
             except Counterexample as error:

@@ -8,7 +8,8 @@ from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, Indexed
 from sympy import S, Sum, Symbol, exp, factorial, gamma, log, oo, pi, sign, sin, cos, sqrt, symbols, sympify
 from sympy import tan, tanh
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.chains import LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family
