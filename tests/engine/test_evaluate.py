@@ -60,7 +60,7 @@ FORMER = "self-score"
 
 
 def test_a_derivation_is_on_record_line_by_line() -> None:
-    """As it was checked: expressions printed, reasons, checks, what the second net tried, whether they hold."""
+    """As it was checked: expressions, reasons, checks, what the second net tried, whether they hold."""
     derived = derivation(NAME)
     record = derivations.derivation_record(derived, ("minus-d4",))
     assert (record.status, record.bound) == (Proof.DERIVED, ("minus-d4",))

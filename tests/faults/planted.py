@@ -126,7 +126,7 @@ def _sampling(field: str, change: Callable[[Any, int], Any]) -> Plant:
 
 def _dimension(sampler: Any) -> int:
     if isinstance(sampler, Simulation):
-        return dict(sampler.sizes).get(d, 1)
+        return int(dict(sampler.sizes).get(d, 1))
     return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
 
 

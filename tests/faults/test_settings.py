@@ -354,7 +354,7 @@ def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
             assert sides, value
             return (int(sides[1]), int(sides[2] or sides[3])) == (rows, lengths["n"])
         if key == "rows":
-            return sampler.mirrored == (value == "each also with the other sign")
+            return sampler.mirrored is (value == "each also with the other sign")
         stated = scale_of(value, lengths.get("d_k", 1)) if isinstance(value, str) else float(value)
         return math.isclose(stated, values[key], rel_tol=1e-12)
 

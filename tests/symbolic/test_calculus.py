@@ -8,7 +8,8 @@ from hypothesis import given, settings, strategies as st
 from sympy import Abs, Expr, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
 
 from verify.errors import ClaimError
-from verify.symbolic.calculus import NotDerived, derive, expected
+from verify.symbolic.automatic import derive
+from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, STANDARD, Cov, Dot, E, Family, Law
 from verify.symbolic.vocabulary import Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, over_keys, q
 from verify.symbolic.vocabulary import score, score_of, sigma, sigma_k, sigma_q, v

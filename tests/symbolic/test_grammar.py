@@ -111,6 +111,8 @@ MISTAKES = [
     ("Var(q·m)", 4, "q is a vector: write q·k, |q| or q_i"),
     ("Var(m)", 4, "no name 'm'"),
     ("Vaar(q·k)", 0, "no function 'Vaar'; did you mean 'Var'?"),
+    ("E(score)/1e9992", 9, "a number is at most 1e300"),
+    ("1e-9992 E(score)", 0, "a number is at most 1e300, and at least 1e-300 or 0"),
     ("E(score", 1, "this bracket is not closed"),
     ("E(score))", 8, "this bracket was not opened"),
     ("E(score]", 7, "] means nothing here"),

@@ -17,8 +17,9 @@ from verify.errors import SettingsError, StepError
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
+from verify.symbolic.automatic import derive
 from verify.symbolic.bounds import earlier
-from verify.symbolic.calculus import NotDerived, derive
+from verify.symbolic.calculus import NotDerived
 from verify.symbolic.chains import Chain, Derivation, Line
 from verify.symbolic.checks import algebra, substitute
 from verify.symbolic.grammar import parse, parse_formula

@@ -230,6 +230,9 @@ class _Reader:
             self.fail("something is missing at the end", token)
         self._place += 1
         if token.kind == "number":
+            digits = token.text.lower().partition("e")[0].strip("0.")
+            if digits and not 1e-300 < float(token.text) < 1e300:
+                self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
             return Rational(token.text)
         if token.kind == "score" and not self.formula:
             return self._random(token, self._score(token.text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -12,15 +12,14 @@ from sympy import Add, Indexed, Mul, Sum, expand
 from verify.symbolic.row_integrals import Approximation, mean_entropy, mean_log_total, mean_product
 from verify.symbolic.vocabulary import Entropy, Largest, LogSumExp, Softmax, families_of, range_of
 
-if TYPE_CHECKING:
-    from verify.symbolic.numbers import Point
-
 MOST_KEYS = 2_000_000
 """The most keys of a row of whose weights a mean is taken; the largest score may be of any number."""
 
 
-def mean_of_row(x: Any, point: Point) -> float:
+def mean_of_row(x: Any, point: Any) -> float:
     """Return the mean of a polynomial of what is drawn from a row, by one-dimensional integrals.
+
+    ``point`` is the ``Point`` of ``numbers`` at which it is evaluated.
 
     Raises:
         ValueError: it is of another kind, or of scores that are not centred and normal.
@@ -74,9 +73,9 @@ def _few(keys: int) -> int:
     return keys
 
 
-def _deviation(scores: Any, point: Point) -> float:
+def _deviation(scores: Any, point: Any) -> float:
     (score,) = scores.atoms(Indexed)
     law = point.laws[score.base]
     if not law.normal or law.centres[0] or families_of(scores / score):
         raise ValueError("other scores")
-    return abs(float(point.value(scores / score))) * law.spreads[0]
+    return abs(float(point.value(scores / score))) * float(law.spreads[0])
