@@ -60,8 +60,8 @@ def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
 @pytest.mark.slow
 def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
     """SymPy may take as long as it likes; it is interrupted in the middle."""
-    endless = "[variance_route(n * score, STANDARD) for n in range(1, 10**8)]"
-    path = claim_file(("    return Derivation.of(", f"    {MARK}\n    {endless}\n    return Derivation.of("))
+    endless = "[Var(n * score).definition.expand() for n in range(1, 10**8)]"
+    path = claim_file(("    return Chain(", f"    {MARK}\n    {endless}\n    return Chain("))
     process = begin("report", "doubled-keys", "--claims", path, "--out", reports)
     is_interrupted(interrupted(process, "now", 0.2))
 
@@ -71,7 +71,7 @@ def test_ctrl_c_while_deriving(reports: Path, claim_file: Write) -> None:
 def test_impatience_leaves_no_process_behind(reports: Path, claim_file: Write) -> None:
     """Ctrl-C pressed again and again, while processes are at work, ends all of them like a single one."""
     mark = "__import__('os').write(2, b'%d\\n' % __import__('os').getpid())"
-    path = claim_file(("    return Experiment(", f"    {mark}\n    return Experiment("))
+    path = claim_file(("    yield Fit(", f"    {mark}\n    yield Fit("))
     options = ("--claims", path, "--tolerance", "0.0004", "--workers", 2, "--out", reports)
     process = begin("report", "doubled-keys", "score-variance", *options, start_new_session=True)
     process.stderr.readline()  # type: ignore[union-attr]  # it is a pipe

@@ -86,22 +86,18 @@ def test_what_are_no_results_is_reported_and_left_alone(
     assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
 
 
-BOUNDED = """    from dataclasses import replace
-    bounds = (replace(c, relation="≤", prediction=threshold(SHARE * c.prediction.value)) for c in checks)
-    checks = tuple(bounds)
-    controls = (wrong(checks[1], "only-doubled", "it stays below that", 16, truth=None),)
-    return Experiment(checks, controls)
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "status", "verdict"), [("0.975", 1, "refuted"), ("1", 0, "confirmed")])
 def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], share: str, status: int, verdict: str
 ) -> None:
     """Broken by half of the tolerance it does not pass; one that binds does."""
-    change = ("    return Experiment(checks, controls)\n", BOUNDED.replace("SHARE", share))
-    path = claim_file(change, ("    NORMAL, STANDARD,", "    NORMAL, threshold, STANDARD,"))
+    path = claim_file(
+        ("equals=derived.end)", f"at_most=Threshold({share} * 4 * size))"),
+        ('    yield Fit("variance-d*", over=d, law=derived.end)\n', ""),
+        ("{d: 8}, equals=2 * d, says=", "{d: 8}, at_most=2 * d, says="),
+        ("import STANDARD,", "import STANDARD, Threshold,"),
+    )
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == status
@@ -109,23 +105,28 @@ def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     assert f" doubled-keys  {verdict}: " in ended.out
 
 
-CHECKS = "    checks = variances(cells, LABEL, derivation.result)\n"
-MEANS = """    for n in means(cells, "mean", 0, lambda n: Tolerance(1.0, 2 * n**0.5, "the deviation")):
-        checks += (type(n)(**vars(n) | {"uncontrolled": "%s"}),)
-"""
+CHECKS = "equals=derived.end)\n"
+FIT = '    yield Fit("variance-d*", over=d, law=derived.end)\n'
 SILENT = [
     pytest.param(
-        CHECKS.replace(")", ', Tolerance(3, because="%s"))'),
-        "claim doubled-keys, check variance-d1: its tolerance is 3 times the run's, of the prediction; make "
-        'it at most twice, or say why it is so wide: Tolerance(…, because="…")',
+        [
+            (CHECKS, 'equals=derived.end, tolerance=Within(3, because="%s"))\n'),
+            (FIT, ""),
+            ("import ", "import Within, "),
+        ],
+        "its tolerance is 3 times the run's, of the prediction; make it at most twice, or say why it is so "
+        'wide: because="…"',
         "tolerance_because",
         id="wide",
     ),
     pytest.param(
-        CHECKS + MEANS,
-        "claim doubled-keys, check mean-d1: no control goes through its code (the same kinds of input, "
-        "statistic and estimand, and the same relation); add one, such as wrong(check, …), or say why there "
-        'is none: uncontrolled="…"',
+        [
+            (CHECKS, 'at_most=Threshold(5 * size), uncontrolled="%s")\n'),
+            (FIT, ""),
+            ("import ", "import Threshold, "),
+        ],
+        "no control goes through its code (the same kinds of input, statistic and estimand, and the same "
+        'relation); add a wrong version of it, or say why there is none: uncontrolled="…"',
         "uncontrolled",
         id="uncontrolled",
     ),
@@ -133,33 +134,39 @@ SILENT = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("checks", "complaint", "field"), SILENT)
+@pytest.mark.parametrize(("changes", "complaint", "field"), SILENT)
 def test_what_would_pass_in_silence_has_to_be_said(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], checks: str, complaint: str, field: str
+    tool: Tool,
+    tmp_path: Path,
+    claim_file: Callable[..., Path],
+    changes: list[tuple[str, str]],
+    complaint: str,
+    field: str,
 ) -> None:
     """A wide tolerance and a check without a control are refused in one line, and with a word on record."""
-    imported = ("    NORMAL, STANDARD,", "    NORMAL, Tolerance, means, STANDARD,")
-    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-    path = claim_file((CHECKS, checks.replace("%s", "")), imported)
-    ended = tool("run", "doubled-keys", "--claims", path, *options)
+
+    def run(word: str) -> Ended:
+        path = claim_file(*((old, new.replace("%s", word)) for old, new in changes))
+        options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
+        return tool("run", "doubled-keys", "--claims", path, *options)
+
+    ended = run("")
     assert ended.status == 2
-    assert ended.complaint == f"{complaint}; correct the claim file {path}"
+    whole = f"claim doubled-keys, check variance-d1: {complaint}; correct the claim file "
+    assert ended.complaint.startswith(whole)
     assert not (tmp_path / "out" / "results.json").exists()
-    path = claim_file((CHECKS, checks.replace("%s", "it is a test")), imported)
-    assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
+    assert run("it is a test").status == 0
     (claim,) = json.loads((tmp_path / "out" / "results.json").read_text())["claims"]
     assert {one.get(field, "") for one in claim["checks"]} - {""} == {"it is a test"}
 
 
 @pytest.mark.slow
-def test_what_is_derived_and_bound_to_nothing_is_a_threshold(
+def test_what_no_chain_starts_with_is_compared_with_a_threshold(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
-    """Of a law that is not assumed no theorem speaks, however right its numbers are."""
+    """Of another quantity nothing is derived, however right its numbers are."""
     path = claim_file(
-        ("    NORMAL, STANDARD,", "    LAPLACE, NORMAL_MOMENTS, Population, k, q,"),
-        ("2 * score, STANDARD)", "2 * score, Population({q: NORMAL_MOMENTS, k: NORMAL_MOMENTS}, d))"),
-        ("score_cell(n, NORMAL, NORMAL,", "score_cell(n, LAPLACE, LAPLACE,"),
+        ("derived.start, {d: size}, equals=derived.end", "4 * E(score**2), {d: size}, equals=4 * d")
     )
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
@@ -251,13 +258,13 @@ def test_results_can_be_rendered_elsewhere(
     [
         pytest.param([], 0, "✓ doubled-keys  confirmed: ", id="confirmed"),
         pytest.param(
-            [("LABEL, derivation.result)", "LABEL, 5 * d)")],
+            [("{d: size}, equals=derived.end", "{d: size}, equals=5 * d")],
             1,
             "✗ doubled-keys  refuted: ",
             id="refuted",
         ),
         pytest.param(
-            [('is only doubled", 2 * 8)', 'is only doubled", 4 * 8, truth=None)')],
+            [("derived.start, {d: 8}, equals=2 * d", "4 * E(score**2), {d: 8}, equals=4 * d")],
             3,
             "? doubled-keys  undecided: ",
             id="undecided",
@@ -286,36 +293,27 @@ def test_the_exit_status_says_the_outcome(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "change", [("scale=2)", "scale=3)"), ("variance_route(2 * score", "variance_route(3 * score")]
-)
-def test_what_is_derived_of_something_else_ends_with_status_2(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], change: tuple[str, str]
+def test_what_is_derived_of_another_law_ends_with_status_2(
+    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
-    """Another scale is measured than derived: nothing is drawn, and no results are left."""
+    """Components are drawn of which the chain says nothing: nothing is drawn, and no results are left."""
+    other = ("equals=derived.end)", "equals=derived.end, laws={q: UNIT_INTERVAL})")
+    path = claim_file(other, ("import ", "import UNIT_INTERVAL, q, "))
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-    ended = tool("run", "doubled-keys", "--claims", claim_file(change), *options)
+    ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == 2
-    assert "claim doubled-keys, check variance-d1: its prediction " in ended.complaint
-    assert " is derived, but of another quantity: on the same draws the check measures " in ended.complaint
+    assert "claim doubled-keys: check variance-d1: its chain assumes mean 0 and variance 1" in ended.complaint
+    assert " for q, but U(0,1) has moment 1 1/2; correct the law" in ended.complaint
     assert ended.complaint.endswith("doubled_keys.py")
     assert not list((tmp_path / "out").glob("*"))
 
 
 @pytest.mark.slow
-def test_a_step_that_does_not_follow_ends_with_status_1(
+def test_a_line_that_does_not_follow_ends_with_status_1(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
     """A claim whose derivation fails is not confirmed, however well the measurement agrees."""
-    old = "    return Derivation.of(variance_route(2 * score, STANDARD))"
-    new = (
-        "    from dataclasses import replace\n"
-        "    route = variance_route(2 * score, STANDARD)\n"
-        "    first, second, *rest = route.steps\n"
-        "    second = replace(second, expression=second.expression + 1)\n"
-        "    return Derivation.of(replace(route, steps=(first, second, *rest)))"
-    )
-    path = claim_file((old, new))
+    path = claim_file(("Line(4 * d", "Line(4 * d + 1"))
     ended = tool(
         "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
     )

@@ -14,7 +14,7 @@ import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
-from verify.evidence import Check, ClaimRecord, ControlRecord, Record, RunRecord
+from verify.evidence import PROFILES, Check, ClaimRecord, ControlRecord, Record, RunRecord
 from verify.montecarlo.estimands import DistanceToLaw, Measured
 from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
 
@@ -128,16 +128,21 @@ def _curves(record: ClaimRecord) -> dict[str, list[dict[str, Any]]]:
 def test_quick_estimates_agree_with_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
     """Two samples of one quantity differ by no more than their errors; of a control, than its intervals.
 
-    A control whose world is wrong by several tolerances says so in its settings, and is another quantity. So
-    is the distance of a wrong world from a law or a curve: it weighs points by the run's tolerances, or takes
-    the largest of many gaps.
+    A control whose world is wrong by several tolerances says so in its settings or its label, and is another
+    quantity. So is the distance of a wrong world from a law or a curve: it weighs points by the run's
+    tolerances, or takes the largest of many gaps.
     """
     for now, before in pairs:
         assert apart(now.checks, before.checks, _error) == {}, now.id
         worlds = {one.id: _world(one) for one in before.controls}
-        controls = experiment(now.id, 0.05).controls
+        controls = experiment(now.id, PROFILES["quick"]).controls
+        quickly, usual = (_labels(now.id, profile) for profile in ("quick", "standard"))
         distances = {one.comparison.id for one in controls if _is_distance(one.comparison)}
-        alike = [one for one in now.controls if _world(one) == worlds[one.id] and one.id not in distances]
+        alike = [
+            one
+            for one in now.controls
+            if _world(one) == worlds[one.id] and quickly[one.id] == usual[one.id] and one.id not in distances
+        ]
         assert len(alike) >= len(before.controls) - len(distances) - 1, now.id
         assert apart(alike, before.controls, _half) == {}, now.id
 
@@ -151,6 +156,11 @@ def _is_distance(comparison: Comparison) -> bool:
 def _world(control: ControlRecord) -> dict[str, Any]:
     """Return the control's settings but for the shape of its blocks, which changes with the tolerance."""
     return {key: value for key, value in control.cell.items() if key != "block"}
+
+
+def _labels(claim: str, profile: str) -> dict[str, str]:
+    """Return the labels of a claim's controls, in which stands by what an expression is multiplied."""
+    return {one.comparison.id: one.comparison.label for one in experiment(claim, PROFILES[profile]).controls}
 
 
 def apart(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sympy import Eq, FiniteSet, Ge, Gt, Le, Lt, S, Symbol, sqrt, symbols
+from sympy import Eq, FiniteSet, Ge, Gt, Le, Lt, S, Symbol, symbols
 
 from tests.catalogue import derivation
 from tests.following import with_step
@@ -63,11 +63,12 @@ class TestPlantedMistakes:
         assert [step.holds for step in examined.routes[0].steps] == [at < position for at in range(5)]
 
     @pytest.mark.parametrize(
-        ("position", "wrong"), [(0, sqrt), (0, lambda e: 1 / e), (1, lambda e: e**2), (2, lambda _: -d)]
+        ("position", "wrong"),
+        [(0, lambda e: 2 * e), (0, lambda e: e + 1), (1, lambda e: e**2), (2, lambda e: -e)],
     )
     def test_in_the_second_route_of_a_claim(self, position: int, wrong: Callable[[Any], Any]) -> None:
-        """Every step by the characteristic function has a rule that its mistakes do not pass."""
-        right = derivation("score-variance")
+        """Every step by the logarithm has a rule that its mistakes do not pass."""
+        right = derivation("softmax-jacobian")
         first, second = right.routes
         assert right.examine().agreement == "2 routes end in the same result"
         other = with_step(second, position, expression=wrong(second.steps[position].expression))

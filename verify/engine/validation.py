@@ -97,7 +97,7 @@ def _refuse_nonsense(one: Comparison, claim: str) -> None:
     if is_figure(written) and not rounds_to(one.prediction.value, written):
         raise ClaimError(
             f"claim {claim}, check {one.id}: its prediction is written ${written}$, and is "
-            f"{one.prediction.value:g}; make it of an expression: prediction(…)"
+            f"{one.prediction.value:g}; make it of an expression"
         )
 
 
@@ -111,13 +111,13 @@ def _refuse_silent_width(experiment: Experiment, claim: str) -> None:
         where = f"claim {claim}, check {check.id}: its tolerance"
         misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
         if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
-            raise ClaimError(f'{where} is a share of {tolerance.scale:g}; say of what: Tolerance(…, of="…")')
+            raise ClaimError(f'{where} is a share of {tolerance.scale:g}; say of what: of="…"')
         times = tolerance.times(prediction)
         if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
             of = "the prediction" if prediction else tolerance.of
             raise ClaimError(
                 f"{where} is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
-                'so wide: Tolerance(…, because="…")'
+                'so wide: because="…"'
             )
 
 
@@ -127,7 +127,7 @@ def _refuse_silent_allowance(check: Exact, claim: str) -> None:
     if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(check.prediction.value)):
         raise ClaimError(
             f"claim {claim}, check {check.id}: its allowance is {allowed.size:g}, which is more than "
-            'rounding; make it smaller, or say for what it is: Allowance(…, of="…")'
+            'rounding; make it smaller, or say for what it is: of="…"'
         )
 
 
@@ -144,8 +144,8 @@ def _refuse_uncontrolled(experiment: Experiment, claim: str) -> None:
             )
         if not word and route not in controls:
             raise ClaimError(
-                f"{where}: no control goes through its code ({_SAME_CODE[route[0]]}); add one, such as "
-                'wrong(check, …), or say why there is none: uncontrolled="…"'
+                f"{where}: no control goes through its code ({_SAME_CODE[route[0]]}); add a wrong "
+                'version of it, or say why there is none: uncontrolled="…"'
             )
 
 
