@@ -369,7 +369,7 @@ class TestPlan:
     def test_relative_to_zero(self) -> None:
         """A tolerance relative to a prediction of 0 is refused with the way to fix it."""
         zero = quantity("zero", 0.0, 0.0)
-        with pytest.raises(ClaimError, match="give its Tolerance a scale"):
+        with pytest.raises(ClaimError, match="give it a scale: Within"):
             plan(here(), Experiment((zero,), (WRONG,)))
 
 

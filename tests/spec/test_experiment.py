@@ -127,7 +127,7 @@ class TestChecks:
             (Check("x", score, {d: 4}, equals=1), "nothing in .* is averaged; write E"),
             (Check("x", Var(score), {d: 4}), "give one of equals=, at_most= and at_least="),
             (Check("x", Var(score), {d: 4}, equals=1, at_most=2), "give one of equals="),
-            (Check("x", Var(score), {d: 4}, equals=alpha), "alpha depends on alpha; give alpha a number"),
+            (Check("x", Var(score), {d: 4}, equals=alpha), "alpha is no number yet; give alpha a value"),
         ],
     )
     def test_what_cannot_be_measured_is_refused(self, check: Check, message: str) -> None:

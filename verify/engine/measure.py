@@ -91,7 +91,7 @@ class Samples:
         if not width > 0:
             raise ClaimError(
                 f"claim {self.claim}, check {comparison.id}: its prediction is 0, of which a relative "
-                "tolerance is 0; give its Tolerance a scale"
+                'tolerance is 0; give it a scale: Within(1, 8.0, "a deviation")'
             )
         return Goal(self.budget.share(look), 1 - self.settings.power, prediction, width)
 

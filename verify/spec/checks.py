@@ -214,7 +214,7 @@ def fact(name: str, what: str, value: Any) -> Fact:
     Raises:
         ClaimError: symbols are left in it.
     """
-    refuse_symbols(name, value)
+    refuse_symbols(f"fact {name}", value)
     return Fact(id=name, what=what, latex=latex(value), value=float(value))
 
 
@@ -226,4 +226,4 @@ def refuse_symbols(name: str, value: Any) -> None:
     """
     if isinstance(value, Expr) and value.free_symbols:
         left = ", ".join(sorted(map(str, value.free_symbols)))
-        raise ClaimError(f"{name}: {value} depends on {left}; give {left} a number in at={{…}}")
+        raise ClaimError(f"{name}: {value} is no number yet; give {left} a value in at={{…}}")

@@ -6,6 +6,7 @@ tolerance for each quantity, a sharper bound, coefficients off by twice their to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -76,7 +77,14 @@ class Plan:
     controlled: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Find what is measured of each comparison, and compile what is measured at one setting together."""
+        """Find what is measured of each comparison, and compile what is measured at one setting together.
+
+        Raises:
+            ClaimError: two have one id.
+        """
+        ids = Counter(item.id for item in self.items if isinstance(item, Check | Wrong | Computed))
+        if twice := [name for name, times in ids.items() if times > 1]:
+            raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
         for item in self.items:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
                 self.given[item.id], self.measured[item.id] = item, measurable(item)
@@ -202,7 +210,8 @@ class Plan:
     def _off(self, check: Any, name: str, subject: str) -> Control:
         """Return the control whose prediction is larger than a check's by twice the tolerance."""
         right = check.prediction.value
-        off = right + 2 * check.tolerance.width(right, self.run)
+        # As it is written, whatever the tolerance.
+        off = float(f"{right + 2 * check.tolerance.width(right, self.run):.6g}")
         wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"), uncontrolled="")
         return Control(f"{subject} is larger by twice the tolerance", wrong, right)
 

@@ -19,7 +19,7 @@ from verify.montecarlo.experiment import (
     WeightedFit,
 )
 from verify.montecarlo.experiment import Fit as FittedCoefficient
-from verify.spec.checks import Check, Fit, Item, refuse_symbols
+from verify.spec.checks import Check, Fit, Item
 from verify.symbolic.notation import latex
 
 _CHEAP = "a narrower one would need more draws than its points"
@@ -29,12 +29,19 @@ def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
     """Return the checks that a fit goes through.
 
     Raises:
-        ClaimError: fewer than two match, or one has no value of the symbol.
+        ClaimError: fewer than two match that have a value of the symbol; fewer than three where a bend is
+            looked for.
     """
     members = [check for check in items if isinstance(check, Check) and fnmatchcase(check.id, item.pattern)]
     members = [check for check in members if item.over in check.at]
     if len(members) < 2:
-        raise ClaimError(f"fit over {item.pattern!r}: {len(members)} checks match; a fit needs at least two")
+        count = len(members)
+        raise ClaimError(f"fit over {item.pattern!r}: {count} checks match; a fit needs at least two")
+    if len(members) == 2 and (has_misfit(item) or "curvature" in _wanted(item)):
+        raise ClaimError(
+            f"fit over {item.pattern!r}: 2 checks match, through which any line goes; add a third, or ask "
+            'for less with only=("slope",)'
+        )
     return members
 
 
@@ -117,7 +124,16 @@ def coefficients(
 
     coefficients = []
     for name, value in _wanted(item).items():
-        refuse_symbols(f"fit {item.prefix}{name}", value)
+        if item.over in value.free_symbols:
+            raise ClaimError(
+                f"fit {item.prefix}{name}: the law {item.law} is no power of {item.over} and no polynomial; "
+                "draw a Plot of the checks in place of the Fit"
+            )
+        if left := ", ".join(sorted(map(str, value.free_symbols))):
+            raise ClaimError(
+                f"fit {item.prefix}{name}: it is {value}, in which {left} is left; put a number in, or fit "
+                f"over {left}"
+            )
         words, model, target = _COEFFICIENTS[name]
         within = (
             item.tolerance.tolerance(run)

@@ -32,22 +32,31 @@ LAW_POINTS = 4
 """At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
-def predicted(given: Compared) -> Prediction:
+def predicted(given: Compared, *, is_set: bool = False) -> Prediction:
     """Return what a comparison's quantity is compared with, as a number with its exact form.
 
     Raises:
-        ClaimError: symbols are left in it.
+        ClaimError: symbols are left in it, it is no real number, or a bound that is a round decimal, which
+            nothing derives, is not said to be set.
     """
     value = given.predicted
     if isinstance(value, Prediction):
         return value
     if isinstance(value, Threshold):
-        return replace(predicted(replace(given, **_only(given.relation, value.value))), origin="set")
+        plain = replace(given, **_only(given.relation, value.value))
+        return replace(predicted(plain, is_set=True), origin="set")
     if isinstance(value, float):
+        if not is_set and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
+            raise ClaimError(
+                f"check {given.id}: its bound {value} is a round number, which nothing derives; say that "
+                f"it is set: Threshold({value})"
+            )
         return Prediction(value, f"{value:.6g}")
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
     number = sympify(value).subs({**_moments(given), **at})
     refuse_symbols(f"check {given.id}", number)
+    if number.is_extended_real is False or number.is_infinite:
+        raise ClaimError(f"check {given.id}: {value} is {number} there, no real number; correct at={{…}}")
     value, is_long = value_of(number), number.is_Rational and len(str(number)) > LONG
     return Prediction(value, f"{value:.6g}" if number.has(Integral) or is_long else latex(number))
 
@@ -166,7 +175,8 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
                     and order
                     and abs(float(assumed) - float(drawn.moments(order)[order])) > 1e-12
                 ):
+                    power = f"^{order}" * (order > 1)
                     raise ClaimError(
                         f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
-                        f"moment {order} {Fraction(drawn.moments(order)[order])}; correct the law"
+                        f"E {family}{power} = {Fraction(drawn.moments(order)[order])}; correct the law"
                     )

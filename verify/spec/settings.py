@@ -41,10 +41,18 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
     quantity = normalised(given.quantity)
     if not quantity.has(E, Quantile):
         raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")
+    for part in quantity.atoms(Quantile):
+        if part.args[1].is_number and not 0 < part.args[1] < 1:
+            raise ClaimError(f"check {given.id}: the level of {part} is no share; write 0.95, not 95")
     # What a program takes is not seen in its columns, so its families are those that have laws.
     programs = set(given.laws) if quantity.has(Column) else set()
     families = sorted(families_of(quantity) | programs, key=str)
     inside = {symbol for mean in quantity.atoms(E, Quantile) for symbol in mean.args[0].free_symbols}
+    if unused := set(given.laws) - set(families):
+        names = ", ".join(sorted(map(str, unused)))
+        raise ClaimError(
+            f"check {given.id}: nothing of {names} stands in {given.quantity}; leave its law out"
+        )
     needed = {size for family in families for size in family.ranges} | inside
     at = {symbol: sympify(value) for symbol, value in given.at.items()}
     laws = tuple((family, given.laws.get(family, NORMAL)) for family in families)

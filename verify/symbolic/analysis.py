@@ -463,7 +463,8 @@ def _quadrature(integral: Any) -> Any:
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]
     value, error = mpmath.quad(function, cuts, error=True, maxdegree=9)
     if not error <= mpmath.mpf(10) ** (12 - mpmath.mp.dps) * (1 + abs(value)):
-        raise StepError(f"{integral} does not converge, or too slowly to be compared")
+        shown = integral.xreplace({number: Float(number, 3) for number in integral.atoms(Float)})
+        raise StepError(f"{shown} does not converge, or too slowly to be compared")
     return value
 
 

@@ -17,6 +17,7 @@ from sympy.logic.boolalg import BooleanAtom
 from verify.errors import ClaimError, StepError, unknown
 from verify.symbolic.notation import assumptions_of, said
 from verify.symbolic.refutation import Counterexample, refute
+from verify.symbolic.vocabulary import families_of
 
 if TYPE_CHECKING:
     from verify.symbolic.vocabulary import Laws
@@ -154,7 +155,8 @@ class Chain:
         name: What texts and experiments call it by; a claim's main chain needs none.
         title: What the page prints above it.
         defines: What the start is, in words, where it is not the quantity that the claim is about.
-        given: Conditions under which all lines hold, as relations of SymPy between symbols.
+        given: Conditions under which all lines hold, as relations of SymPy between symbols. What a check of
+            a line says of symbols as its own ``given`` is among them.
 
     Example:
         >>> Chain(Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra))
@@ -170,7 +172,9 @@ class Chain:
         given: tuple[Any, ...] = (),
     ) -> None:
         self.start, self.lines = sympify(start), lines
-        self.name, self.title, self.defines, self.given = name, title, defines, given
+        self.name, self.title, self.defines = name, title, defines
+        conditions = (each for line in lines for each in line.check.given if not families_of(each))
+        self.given = tuple(dict.fromkeys((*given, *conditions)))
 
     @property
     def end(self) -> Any:

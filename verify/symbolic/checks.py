@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, factor
 from sympy import sympify
 
-from verify.errors import StepError
+from verify.errors import ClaimError, StepError
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_symbols
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices, free_symbols
+from verify.symbolic.vocabulary import range_of
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Substitution(LineCheck):
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
+        _keep_apart(opened, values)
         # A size is put in by evaluating there: families keep their ranges.
         sizes = {
             symbol: int(value) for symbol, value in values.items() if is_size(symbol) and value.is_Integer
@@ -141,6 +144,17 @@ class Substitution(LineCheck):
             raise StepError(f"with {put} put in, {error}") from None
         except Undecided as error:
             raise StepError(f"values put in could not be decided: {error}") from None
+
+
+def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
+    """Raise where two free indices over one range, which mean different places, become one."""
+    places: dict[tuple[Any, Any], Any] = {}
+    for index in sorted(free_indices(x), key=str):
+        with suppress(ClaimError):
+            value = values.get(index, index)
+            first = places.setdefault((range_of(x, index), value), index)
+            if first != index:
+                raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
 
 
 def substitute(values: Mapping[Any, Any]) -> Substitution:

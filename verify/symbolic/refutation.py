@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
+from sympy import Eq, Gt, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
@@ -28,6 +28,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
 from verify.symbolic.points import put_at
+from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Index, Indicator, Laws, Var, free_symbols
 from verify.symbolic.vocabulary import unnamed
 
@@ -266,7 +267,9 @@ class _Trial:
         large = 30 if any(side.has(exp, HyperbolicFunction) for side in self.sides) else 1000
         values += [] if moderate else [small, large, -small, -large]
         ends = [end for end in self._bounds(symbol) if end is not None]
-        values += [sum(ends) / sympify(2), *(end + x for end in ends for x in (0, 1, -1, small, -small))]
+        # Near a singular end rules of both sizes miss the same of an integral.
+        near = (0, 1, -1) if any(side.has(Integral) for side in self.sides) else (0, 1, -1, small, -small)
+        values += [sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
         if self.relation == "=" and symbol.is_complex is None:
             values.append(Rational(-1, 2) + 7 * I / 2)
         low, high = self._bounds(symbol)
@@ -340,6 +343,13 @@ class _Trial:
     def _components_allowed(self, point: Point) -> bool:
         """Return whether conditions on components hold, for all places of their indices."""
         for condition in self.of_components:
+            if self._is_almost_sure(condition):
+                continue
+            bare = condition.replace(lambda part: isinstance(part, E), lambda _: Symbol("mean"))
+            if not bare.has(Indexed, Dot):
+                if not holds(condition, point):
+                    return False
+                continue
             if point.laws or any(side.has(E, Var, Cov) for side in self.sides):
                 return False  # whether the outcomes of a law are such is not seen
             indices = sorted(vocabulary.free_indices(condition), key=str)
@@ -349,6 +359,15 @@ class _Trial:
                     if not holds(condition, point):
                         return False
         return True
+
+    def _is_almost_sure(self, condition: Any) -> bool:
+        """Return whether what is positive by a condition is never negative, and 0 in no outcome that is met.
+
+        These are outcomes of a law without atoms, or any numbers where no law is assumed.
+        """
+        laws = [self.laws[family] for family in vocabulary.families_of(condition) if family in self.laws]
+        is_positive = isinstance(condition, Gt) and condition.lts == 0
+        return is_positive and all(law.whole for law in laws) and Signs().nonnegative(condition.gts)
 
     def by_quadrature(self, point: Point) -> bool:
         """Return whether the line holds at a point, by rules of two sizes; False where they do not tell.
@@ -414,6 +433,8 @@ class _Trial:
         shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in named]
         drawn = sorted(self.families & set(point.laws), key=str)
         shown += [f"{family} {point.laws[family]}" for family in drawn]
+        if not self.laws and any(side.has(E, Var, Cov) for side in self.sides) and self.families:
+            shown.append("a joint law, as no laws= are given")
         given = [(key, x) for key, x in point.components.items() if np.ndim(x) == 0]
         shown += [f"{key[0]}{list(key[1:])} = {_number(x)}" for key, x in given[:6]]
         return f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""

@@ -134,6 +134,9 @@ class Dot(Function):  # type: ignore[misc]  # SymPy has no types
     nargs = 4
     is_extended_real = True
 
+    def _eval_is_nonnegative(self) -> bool | None:
+        return self.args[:2] == self.args[2:] or None
+
     @property
     def size(self) -> Expr:
         """The number of components."""

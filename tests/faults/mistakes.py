@@ -1,0 +1,305 @@
+"""The campaign of honest mistakes: what an author of a claim may get wrong, and which nets catch it.
+
+    python -m tests.faults.mistakes [--kind KIND] [-v]
+
+Beside each mistake of ``mistakes.toml`` stands its nearest true neighbour, which must pass. Four nets are
+tried, each without the others: the check of each line; the second net, with the checks switched off; the
+simulation, with every chain believed; and what language and engine refuse, as a control that is right.
+
+What is written there is a chain, or several things: chains, what is measured, and a ``Said``. Where nothing
+that is measured is written, the main chain's start is measured against its end, at the values ``AT``.
+"""
+
+import argparse
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sympy
+
+import verify
+from verify import spec
+from verify.errors import ClaimError, VerifyError
+from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Law, Line, Quantile, Var, d, moments
+from verify.spec import Within, n, score, sigma
+from verify.symbolic.chains import CheckedLine, StepError, Theorem
+from verify.symbolic.refutation import Counterexample, refute
+from verify.symbolic.vocabulary import UNIT, Cov, families_of
+
+FILE = Path(__file__).with_suffix(".toml")
+NETS = ("check", "second net", "simulation", "refusal")
+"""In the order in which an author meets them, but for the last, which comes at any time."""
+
+
+# ---- the words that mistakes are written with ------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """What a claim states."""
+
+    statement: str
+
+
+def line(start: Any, end: Any, check: Any = spec.algebra, relation: Any = "=", **chain: Any) -> Chain:
+    """Return a chain of one line."""
+    return Chain(start, Line(end, "as the check says", check, relation), **chain)
+
+
+def bound(before: Any, after: Any, relation: Any, **given: Any) -> Chain:
+    """Return a chain of one line that is a bound, by what its larger side has more."""
+    by = spec.at_most(after - before, **given) if relation in "≤<" else spec.at_least(before - after, **given)
+    return line(before, after, by, relation)
+
+
+def moments_of(*raw: Any) -> Law:
+    """Return a law of which these moments are assumed."""
+    return Law("these moments", tuple(map(sympy.S, raw)))
+
+
+def variance(*items: Any, of: Any = score, value: Any = d) -> tuple[Any, ...]:
+    """Return the variance of scores, derived, and what is measured beside it."""
+    return line(Var(of), value, moments(STANDARD)), *items
+
+
+def drawn(chain: Chain, law: Any) -> tuple[Any, ...]:
+    """Return a chain about queries and keys, measured under this law."""
+    laws = {spec.q: law, spec.k: law}
+    return chain, Check("x", chain.start, {d: 4}, equals=chain.end, laws=laws)
+
+
+def says(statement: str, chain: Chain) -> tuple[Any, ...]:
+    """Return a chain in a claim that states this."""
+    return chain, Said(statement)
+
+
+c, g, t, w, h, r, y, z = sympy.symbols("c g t w h r y z", positive=True)
+r, y = sympy.symbols("r y", real=True)
+z = sympy.Symbol("z")
+AT = {d: 4, n: 8, sigma: 1.5, c: 0.1, t: 0.5, w: 0.5, h: 0.5, r: 0.5, y: 0.5}
+"""Values of symbols where a mistake says nothing of what is measured."""
+
+OWN = {
+    "UNIT": UNIT,
+    "NOTHING": Derivation((), "nothing is derived"),
+    "LESS": sympy.Rational(98, 100),
+    "MORE": sympy.Rational(102, 100),
+    "COMMON": spec.Family("x", spec.m),
+    "PROB": spec.Softmax(spec.s[spec.a, spec.j], spec.j),
+    "MEAN": line(E(score), 0, moments(STANDARD), name="mean", title="the mean of a score"),
+    "TWICE": line(Var(2 * score), 4 * d, moments(STANDARD), name="twice", title="the variance of 2 q·k"),
+    "DENSITY": Theorem("the density of a normal law", "E f(X) is an integral.", "X is normal.", "any book"),
+    "DOMINATED": Theorem("dominated convergence", "lim ∫f = ∫lim f.", "f is dominated.", "any book"),
+}
+WORDS = {**vars(sympy), **{name: getattr(spec, name) for name in vars(spec) if name[0] != "_"}, **OWN}
+WORDS |= {word.__name__: word for word in (Said, line, bound, moments_of, variance, drawn, says)}
+WORDS |= {symbol.name: symbol for symbol in (c, g, t, w, h, r, y, z)}
+
+
+# ---- a trial ---------------------------------------------------------------------------------------------
+
+
+class Believed(Chain):
+    """A chain whose lines are taken to hold."""
+
+    @cached_property
+    def checked(self) -> tuple[CheckedLine, ...]:
+        """Its lines, undecided."""
+        return tuple(CheckedLine(line) for line in self.lines)
+
+
+@dataclass
+class Trial:
+    """What an author wrote, and what each net says of it."""
+
+    written: Any
+    items: list[Any] = field(default_factory=list)
+    statement: str = "In every case, {main}."
+
+    def __post_init__(self) -> None:
+        """Tell chains from what is measured."""
+        parts = self.written if isinstance(self.written, tuple) else (self.written,)
+        self.chains = [part for part in parts if isinstance(part, Chain)]
+        self.items = [part for part in parts if not isinstance(part, Chain | Said | Derivation)]
+        for part in parts:
+            if isinstance(part, Derivation):
+                self.statement = "Nothing is derived."
+            elif isinstance(part, Said):
+                self.statement = part.statement
+
+    @property
+    def lines(self) -> Iterator[tuple[Chain, Any, Line]]:
+        """Yield each line with its chain and the expression before it."""
+        for chain in self.chains:
+            before = chain.start
+            for each in chain.lines:
+                yield chain, before, each
+                before = sympy.sympify(each.expression)
+
+    def by_check(self) -> str:
+        """Return what the check of the first line that it refuses says."""
+        for _, before, each in self.lines:
+            try:
+                each.check.decide(before, sympy.sympify(each.expression), each.relation)
+            except StepError as error:
+                return str(error)
+        return ""
+
+    def by_second_net(self) -> str:
+        """Return what the second net says of the first line that it refutes; no check is asked."""
+        for chain, before, each in self.lines:
+            given = (*chain.given, *each.check.equations)
+            try:
+                refute(before, each.relation, sympy.sympify(each.expression), each.check.laws, given)
+            except Counterexample as error:
+                return str(error)
+        return ""
+
+    def measured(self) -> list[Any]:
+        """Return what is measured: as it is written, or a chain's start against its end."""
+        if self.items or not self.chains:
+            return self.items
+        chain = self.chains[0]
+        words = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">": "at_least"}
+        if chain.relation not in words or not chain.start.has(E, Var, Cov, Quantile):
+            return []
+        sides = chain.start + chain.end
+        known = sides.free_symbols | {size for family in families_of(sides) for size in family.ranges}
+        if chain.end.has(sympy.Indexed, E, Var, Cov):
+            return []  # it is no number yet
+        at = {symbol: value for symbol, value in AT.items() if symbol in known}
+        band = Within(scale=8.0, of="a scale") if chain.end == 0 else Within()
+        sharper = {"≤": 0.1, "<": 0.1, "≥": 10.0, ">": 10.0}.get(chain.relation, 0.0)
+        side = {words[chain.relation]: chain.end}
+        return [Check("x", chain.start, at, tolerance=band, sharper=sharper, **side)]
+
+    def run(self, *, believed: bool) -> ClaimRecord | None:
+        """Return the record of a claim of this, None where nothing of it can be measured.
+
+        Raises:
+            VerifyError: language or engine refuses it.
+        """
+        kind = Believed if believed else Chain
+        chains = tuple(
+            kind(x.start, *x.lines, name=x.name, title=x.title, given=x.given) for x in self.chains
+        )
+        derivation = Derivation.of(chains) if chains else Derivation((), "it is no derivation's")
+        items = self.measured()
+        if not items:
+            return None
+        claim = Claim(
+            id="mistake",
+            title="One of a campaign",
+            statement=self.statement,
+            meaning="It is one of a campaign.",
+            derive=lambda: derivation,
+            experiment=lambda: items,
+        )
+        return verify.run([claim], profile="quick", workers=1, store=False).claims[0]
+
+    def by_running(self) -> tuple[str, str]:
+        """Return what the simulation says against it, its chains believed, and what refuses it."""
+        try:
+            record = self.run(believed=True)
+        except VerifyError as error:
+            return "", str(error)
+        if record is None or record.verdict is Verdict.CONFIRMED:
+            return "", ""
+        for x in record.checks:
+            if x.verdict is not Verdict.CONFIRMED:
+                says = f"{x.relation} {x.prediction:.4g} is {x.verdict}: {x.estimate:.4g} is measured"
+                return f"{x.id}: {says}", ""
+        return "", record.reason
+
+    @property
+    def nets(self) -> dict[str, str]:
+        """What each net says that catches it."""
+        simulation, refusal = self.by_running()
+        texts = (self.by_check(), self.by_second_net(), simulation, refusal)
+        return {net: text for net, text in zip(NETS, texts, strict=True) if text}
+
+    @property
+    def problem(self) -> str:
+        """Why it does not pass, with all nets at work; empty where it does."""
+        try:
+            record = self.run(believed=False)
+        except VerifyError as error:
+            return str(error)
+        if record is None:
+            return Derivation.of(tuple(self.chains)).problem
+        passes = record.verdict is Verdict.CONFIRMED and record.derivation.status is not Proof.FAILED
+        return "" if passes else record.reason
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A mistake and its true neighbour, as they are written."""
+
+    kind: str
+    name: str
+    written: str
+    false: str
+    true: str
+    uncaught: str = ""
+
+    def trial(self, part: str) -> Trial:
+        """Return what is written with a part put in.
+
+        Raises:
+            ClaimError: a word of the language refuses to be used so.
+        """
+        value = eval(part, dict(WORDS))  # noqa: S307 - our own table
+        return Trial(eval(self.written, {**WORDS, "PART": value}))  # noqa: S307 - our own table
+
+    def nets(self) -> dict[str, str]:
+        """Return what each net says that catches the mistake."""
+        try:
+            return self.trial(self.false).nets
+        except ClaimError as error:
+            return {"refusal": str(error)}
+
+    def problem(self) -> str:
+        """Return why the true neighbour does not pass."""
+        return self.trial(self.true).problem
+
+
+def mistakes() -> list[Mistake]:
+    """Return those of the table."""
+    kinds = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return [Mistake(kind, name, *row) for kind, rows in kinds.items() for name, row in rows.items()]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; return 1 where something is caught otherwise than the table says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kind")
+    parser.add_argument("-v", action="store_true", help="Print what every net says.")
+    options = parser.parse_args(arguments)
+    by, caught, passed, wrong = Counter[str](), 0, 0, 0
+    chosen = [each for each in mistakes() if options.kind in {None, each.kind}]
+    for each in chosen:
+        nets, problem = each.nets(), each.problem()
+        by.update(nets.keys())
+        caught, passed = caught + bool(nets), passed + (not problem)
+        wrong += bool(nets) == bool(each.uncaught) or bool(problem)
+        print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT'}")
+        for net, text in list(nets.items())[: None if options.v else 1]:
+            print(f"    {net}: {text}")
+        if not nets:
+            print(f"    {each.uncaught}")
+        if problem:
+            print(f"    THE TRUE NEIGHBOUR FAILS: {problem}")
+    print(f"{caught} of {len(chosen)} caught; {', '.join(f'{by[net]} by {net}' for net in NETS)}")
+    print(f"{passed} true neighbours pass")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
