@@ -188,7 +188,8 @@ def _is_bound(
 def _rows() -> NormalRows:
     """Return rows of 64 scores whose deviation keeps Σp² at ½ or more, by a theorem of length-scaling."""
     check = next(one for one in _checks("length-scaling") if one.id == "kept-n64")
-    sampler: Any = check.cell.sampler
+    sampler = check.cell.sampler
+    assert isinstance(sampler, NormalRows)
     return replace(sampler, wanted=("squares", "largest"))
 
 

@@ -472,7 +472,8 @@ def test_a_wrong_label_of_blocks_is_seen(change: dict[str, Any]) -> None:
 )
 def test_wrong_blocks_are_seen(change: dict[str, Any]) -> None:
     """One field changed in the sampler alone."""
-    assert wrong_settings(replace(SIMULATED, sampler=replace(SIMULATED.sampler, **change)))
+    sampler: Any = SIMULATED.sampler
+    assert wrong_settings(replace(SIMULATED, sampler=replace(sampler, **change)))
 
 
 def test_other_labels_are_held_against_what_they_name() -> None:

@@ -8,8 +8,10 @@ from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, Indexed
 from sympy import S, Sum, Symbol, exp, factorial, gamma, log, oo, pi, sign, sin, cos, sqrt, symbols, sympify
 from sympy import tan, tanh
 
-from verify.errors import ClaimError, StepError
-from verify.symbolic.chains import LineCheck
+from verify.errors import ClaimError
+from verify.symbolic.analysis import equivalent
+from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family
 from verify.symbolic.vocabulary import Indicator, Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, e
@@ -354,3 +356,12 @@ def test_what_a_weight_stands_for() -> None:
     assert Softmax(y[2, 1], 2).definition == exp(y[2, 1]) / Sum(exp(y[l, 1]), (l, 1, N))
     with pytest.raises(ClaimError, match="no family has the index j"):
         range_of(IndexedBase("w")[j], j)
+
+
+def test_a_relation_that_is_true_or_false_at_once_says_nothing() -> None:
+    """SymPy decides some where they are written; one line says how to write them."""
+    size = Symbol("size", positive=True)
+    written = Eq(size, 1, evaluate=False)
+    for start, after in ((written, Eq(size, -1)), (Eq(size, -1), written)):
+        (checked,) = Chain(start, Line(after, "turned", equivalent(), "⇔")).checked
+        assert "evaluate=False" in checked.problem

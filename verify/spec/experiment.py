@@ -210,8 +210,7 @@ class Plan:
     def _off(self, check: Any, name: str, subject: str) -> Control:
         """Return the control whose prediction is larger than a check's by twice the tolerance."""
         right = check.prediction.value
-        # As it is written, whatever the tolerance.
-        off = float(f"{right + 2 * check.tolerance.width(right, self.run):.6g}")
+        off = right + 2 * check.tolerance.width(right, self.run)
         wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"), uncontrolled="")
         return Control(f"{subject} is larger by twice the tolerance", wrong, right)
 

@@ -12,8 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
+from sympy.logic.boolalg import BooleanAtom
 
-from verify.errors import ClaimError, StepError, unknown
+from verify.errors import ClaimError, unknown
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.notation import assumptions_of, said
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import families_of
@@ -173,7 +175,7 @@ class Chain:
         self.start, self.lines = sympify(start), lines
         self.name, self.title, self.defines = name, title, defines
         conditions = (each for line in lines for each in line.check.given if not families_of(each))
-        self.given = tuple(dict.fromkeys((*given, *conditions)))
+        self.stated, self.given = given, tuple(dict.fromkeys((*given, *conditions)))
 
     @property
     def end(self) -> Any:
@@ -214,18 +216,25 @@ class Chain:
         """Its lines, decided by their checks and tried by the second net, as far as the first that fails."""
         checked, before = list[CheckedLine](), self.start
         for line in self.lines:
-            problem, tried = "", ""
+            problem, tried, after = "", "", sympify(line.expression)
             try:
-                line.check.decide(before, sympify(line.expression), line.relation)
+                _refuse_decided(before, after)
+                line.check.decide(before, after, line.relation)
                 conditions = (*self.given, *line.check.conditions)
-                tried = refute(before, line.relation, sympify(line.expression), line.check.laws, conditions)
+                tried = refute(before, line.relation, after, line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)
             checked.append(CheckedLine(line, problem, tried))
             if problem:
                 break
-            before = sympify(line.expression)
+            before = after
         return tuple(checked)
+
+
+def _refuse_decided(*sides: Any) -> None:
+    """Refuse what SymPy has decided where it was written, so that nothing is left to check."""
+    if any(isinstance(side, BooleanAtom) for side in sides):
+        raise StepError("it is True or False at once; write it as Eq(…, …, evaluate=False)")
 
 
 @dataclass(frozen=True)
