@@ -112,6 +112,14 @@ def _status(claim: Claim, record: ClaimRecord) -> Proof:
     return Proof.AT_EXAMPLES if reaches & {"these-values", "numerically"} else proved_or_read
 
 
+def test_what_is_derived_is_what_is_drawn(records: dict[str, ClaimRecord]) -> None:
+    """In the language in which one expression is both, some check of a claim that draws is of it."""
+    for name, record in records.items():
+        is_drawn = any(check.method == "monte-carlo" for check in record.checks)
+        if isinstance(CATALOGUE[name].derived(), Derivation) and is_drawn:
+            assert record.derivation.bound, name
+
+
 def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord]) -> None:
     """A one-sided check against a plain decimal was not derived, and does not say so."""
     for name, record in records.items():

@@ -213,7 +213,7 @@ class TestExperiment:
 
     def test_a_fact_is_a_number(self) -> None:
         """Symbols that are left are named."""
-        with pytest.raises(ClaimError, match=r"^at-64: d_k depends on d_k; give d_k a number"):
+        with pytest.raises(ClaimError, match=r"^fact at-64: d_k is no number yet; give d_k a value"):
             fact("at-64", "the variance", d)
 
 
