@@ -200,7 +200,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def correction(origin: object = "") -> str:
     """Return what to do about a claim's own code."""
     return f"correct the claim file {origin}" if origin else "correct the claim"
-
-
-class StepError(Exception):
-    """A line does not follow from the one before; its text says why, in one line."""

@@ -28,9 +28,9 @@ from verify.errors import ClaimError, VerifyError
 from verify.evidence import ClaimRecord, Proof, Verdict
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Law, Line, Quantile, Var, d, moments
 from verify.spec import Within, n, score, sigma
-from verify.symbolic.chains import CheckedLine, StepError, Theorem
+from verify.symbolic.chains import CheckedLine, Theorem
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import UNIT, Cov, families_of
+from verify.symbolic.vocabulary import UNIT, Cov, StepError, families_of
 
 FILE = Path(__file__).with_suffix(".toml")
 NETS = ("check", "second net", "simulation", "refusal")
@@ -153,7 +153,7 @@ class Trial:
     def by_second_net(self) -> str:
         """Return what the second net says of the first line that it refutes; no check is asked."""
         for chain, before, each in self.lines:
-            given = (*chain.given, *each.check.equations)
+            given = (*chain.given, *each.check.conditions)
             try:
                 refute(before, each.relation, sympy.sympify(each.expression), each.check.laws, given)
             except Counterexample as error:

@@ -5,7 +5,6 @@ import inspect
 import math
 import pydoc
 import re
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -13,12 +12,8 @@ import pytest
 from sympy import S
 
 import verify.former
-from tests.catalogue import CATALOGUE
-from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
-from tests.tool import ROOT
 from verify.errors import ClaimError
-from verify.montecarlo.estimands import component
 from verify.former import figures, rules
 from verify.former.claim import Claim
 from verify.spec.claim import Findings
@@ -31,27 +26,6 @@ CHECKS = {
     f"variance-d{n}": check(f"variance-d{n}", n + 0.5, float(n), error=0.1, cell={"d_k": n}) for n in (64, 2)
 }
 FOUND = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
-
-
-class TestFindings:
-    """Which checks a figure draws."""
-
-    def test_by_a_pattern_of_their_ids(self) -> None:
-        """The pattern stands for whole ids, and one that finds nothing is an error."""
-        assert FOUND.matching("variance-d*") == tuple(CHECKS.values())
-        with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
-            FOUND.matching("var")
-
-    def test_what_no_check_compares_is_estimated_alike(self) -> None:
-        """Its interval is that of the estimand at the check's level."""
-        sample = sample_of(generator().normal(size=(400, 2)))
-        found = Findings({"one": check("one", 1.0, 1.0)}, {}, {"d8": sample})
-        estimands = component("mean"), component("square")
-        alpha = 1 - found.checks["one"].level
-        expected = [one.measure(sample, alpha) for one in estimands]
-        assert found.estimated("d8", estimands, like="one") == [(one.value, one.interval) for one in expected]
-
-
 WORDS: dict[str, Any] = {
     "title": "title",
     "statement": "statement",
@@ -64,24 +38,6 @@ WORDS: dict[str, Any] = {
 def claim(**changes: Any) -> Any:
     """Return a claim with some things changed."""
     return Claim(**{**WORDS, "experiment": lambda: "measured", **changes})
-
-
-@pytest.mark.parametrize("name", ["Two Keys", "two_keys", "-two", "two-", "zwölf"])
-def test_what_is_no_slug_is_no_id(name: str) -> None:
-    """The id is named, and what one looks like."""
-    with pytest.raises(ClaimError) as caught:
-        claim(id=name)
-    assert str(caught.value) == f"claim id {name!r}: use lower-case words joined by hyphens"
-
-
-@pytest.mark.parametrize("name", ["title", "statement", "meaning"])
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_an_empty_text_is_refused(name: str, text: str) -> None:
-    """By the claim's id, where it has one."""
-    for known, start in (("", "Claim"), ("two-keys", "claim two-keys")):
-        with pytest.raises(ClaimError) as caught:
-            claim(id=known, **{name: text})
-        assert str(caught.value) == f"{start}: its {name} is empty; write one"
 
 
 class TestPlaced:
@@ -190,7 +146,6 @@ class TestFigure:
 
 
 NAMESPACES = (verify.former, rules)
-CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]
 
 
 def _names(module: ModuleType) -> set[str]:
@@ -200,19 +155,7 @@ def _names(module: ModuleType) -> set[str]:
     return {alias.asname or alias.name for one in imported for alias in one.names}
 
 
-def _imported() -> dict[str, dict[str, set[str]]]:
-    """Return by module of this tool and name which chapters' claims import it."""
-    found: dict[str, dict[str, set[str]]] = {}
-    for path in CLAIM_FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify."):
-                for alias in node.names:
-                    names = found.setdefault(node.module or "", {})
-                    names.setdefault(alias.name, set()).add(path.parent.name)
-    return found
-
-
-@pytest.mark.parametrize("module", NAMESPACES, ids=["spec", "rules"])
+@pytest.mark.parametrize("module", NAMESPACES, ids=["former", "rules"])
 def test_help_has_one_line_for_each_name(module: ModuleType) -> None:
     """No name without a line, no line without a name, no line twice; and not the whole of every class."""
     rows = re.findall(r"^(\w+)  +\S", module.__doc__ or "", re.MULTILINE)
@@ -241,23 +184,3 @@ def test_every_rule_of_the_kernel_can_be_imported() -> None:
     kinds = {kind for one in modules for kind in vars(one).values() if inspect.isclass(kind)}
     written = {one.__name__ for one in kinds if issubclass(one, Rule) and "label" in vars(one)}
     assert written - {"Rule", "ByFormula"} <= _names(rules)
-
-
-def test_what_serves_one_chapter_lies_beside_its_claims() -> None:
-    """A claim shares with its chapter alone, and every name that a chapter shares serves a claim of it."""
-    found = _imported()
-    for module, names in found.items():
-        if ".shared" in module:
-            assert {one for chapters in names.values() for one in chapters} == {module.split(".")[2]}
-    for path in (ROOT / "verify/claims").glob("*/shared/__init__.py"):
-        shared = sys.modules[f"verify.claims.{path.parent.parent.name}.shared"]
-        used = {one.id for one in ast.walk(ast.parse(inspect.getsource(shared))) if isinstance(one, ast.Name)}
-        assert _names(shared) - used <= set(found[shared.__name__])
-
-
-def test_one_key_is_one_reference() -> None:
-    """Two works under one key could not be told apart; a key names the year that the entry states."""
-    cited = {one for claim in CATALOGUE.values() for one in claim.references}
-    assert len({one.key for one in cited}) == len(cited) > 20
-    dated = {one.key: one.text for one in cited if re.search(r"\d{4}$", one.key)}
-    assert {key for key, text in dated.items() if key[-4:] not in text} == set()

@@ -8,7 +8,7 @@ import pytest
 from sympy import Abs, Derivative, Eq, Integral, Limit, Rational, S, Subs, Symbol, besselk, erf, erfinv, exp
 from sympy import gamma, log, oo, pi, sqrt, symbols
 
-from verify.errors import StepError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited

@@ -9,7 +9,7 @@ from hypothesis import given as drawn, settings, strategies as st
 from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Ne, S, Symbol, cos, exp, gamma, log, oo
 from sympy import pi, sqrt, symbols, tanh
 
-from verify.errors import StepError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem

@@ -8,9 +8,10 @@ from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, Indexed
 from sympy import S, Sum, Symbol, exp, factorial, gamma, log, oo, pi, sign, sin, cos, sqrt, symbols, sympify
 from sympy import tan, tanh
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
 from verify.symbolic.analysis import equivalent
 from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family
 from verify.symbolic.vocabulary import Indicator, Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, e

@@ -7,7 +7,7 @@ from sympy import Derivative, I, Integral, Rational, Subs, Sum, Symbol, cos, exp
 
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.quantities import measurement
-from verify.errors import StepError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.analysis import by_density
 from verify.symbolic.calculus import expected
 from verify.symbolic.checks import algebra, moments

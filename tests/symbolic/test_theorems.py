@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
 from verify.symbolic.theorems import THEOREMS, cited, is_normal

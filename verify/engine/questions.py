@@ -11,9 +11,10 @@ from typing import Any
 from sympy import Dummy, Expr, Rational, S, cancel, sympify
 
 import verify.claims
+from verify.claims.chapters import CHAPTERS
 from verify.engine.catalogue import built_in
 from verify.engine.laws import ORDERS, assumed, called, law_named, moment_values
-from verify.errors import SettingsError, StepError
+from verify.errors import SettingsError
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
@@ -24,7 +25,20 @@ from verify.symbolic.chains import Chain, Derivation, Line
 from verify.symbolic.checks import algebra, substitute
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Family, Quantile, Var, d, families_of, k, n, q
+from verify.symbolic.vocabulary import (
+    BINDERS,
+    Dot,
+    E,
+    Family,
+    Quantile,
+    StepError,
+    Var,
+    d,
+    families_of,
+    k,
+    n,
+    q,
+)
 
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
 """Where a question is measured if nothing else is said."""
@@ -215,10 +229,13 @@ def _first(asked: Question, candidates: Sequence[_Candidate]) -> Deduction | Non
 
 
 def _claims() -> Iterator[Claim]:
-    """Yield the claims that come with the tool and are derived by chains."""
-    for path in sorted(Path(verify.claims.__path__[0]).glob("*/*.py")):
-        if b"from verify.spec import" in path.read_bytes():
-            claim = built_in(path.parent.name, path.stem)
+    """Yield the claims that come with the tool and are derived by chains, in the order of the report."""
+    for chapter in CHAPTERS:
+        folder = Path(verify.claims.__path__[0]) / chapter
+        files = [path for path in folder.glob("*.py") if b"from verify.spec import" in path.read_bytes()]
+        names = {path.stem.replace("_", "-"): path.stem for path in files}
+        for name in sorted(names, key=CHAPTERS[chapter].place):
+            claim = built_in(chapter, names[name])
             if isinstance(claim.derived(), Derivation):
                 yield claim
 

@@ -17,7 +17,7 @@ from sympy import Derivative, Dummy, Eq, Float, Integral, Limit, Piecewise, Rati
 from sympy import exp, expand, expand_log, gamma, lambdify, log, oo, pi, simplify, sqrt
 from sympy import limit as sympy_limit
 
-from verify.errors import StepError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import equal, require_holding, slope
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation
 from verify.symbolic.notation import said
@@ -221,8 +221,8 @@ class _Between(LineCheck):
         inherited = dict.fromkeys(
             words for line in _lines_of(self.lower, self.upper) for words in line.check.assumes
         )
-        # What is given holds in the end, as ``compare`` sees to.
-        before_the_end = said((*self.lower.given, *self.upper.given))
+        # What the chains themselves are given holds in the end, as ``compare`` sees to.
+        before_the_end = said((*self.lower.stated, *self.upper.stated))
         return tuple(words for words in inherited if words not in before_the_end)
 
     def compare(self, before: Any, after: Any, _: Relation) -> None:

@@ -16,7 +16,8 @@ from typing import Any
 from sympy import Add, Derivative, Dummy, Eq, IndexedBase, Integral, Limit, Max, Min, Mul, Pow, S, Subs, Sum
 from sympy import Tuple, sympify
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import said

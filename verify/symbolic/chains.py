@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
 from sympy.logic.boolalg import BooleanAtom
 
-from verify.errors import ClaimError, StepError, unknown
+from verify.errors import ClaimError, unknown
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.notation import assumptions_of, said
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import families_of
@@ -174,7 +175,7 @@ class Chain:
         self.start, self.lines = sympify(start), lines
         self.name, self.title, self.defines = name, title, defines
         conditions = (each for line in lines for each in line.check.given if not families_of(each))
-        self.given = tuple(dict.fromkeys((*given, *conditions)))
+        self.stated, self.given = given, tuple(dict.fromkeys((*given, *conditions)))
 
     @property
     def end(self) -> Any:

@@ -10,7 +10,8 @@ from typing import Any
 from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, factor
 from sympy import sympify
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation

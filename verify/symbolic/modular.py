@@ -17,7 +17,8 @@ from typing import Any
 from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, factor
 from sympy import factorial, fraction, gamma, sign, sympify
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, definition, range_of
 

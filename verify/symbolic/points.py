@@ -22,7 +22,8 @@ import sympy
 from sympy import Abs, Add, Derivative, Dummy, Indexed, Integer, Mul, Pow, S, Subs, Sum, Symbol, exp, log
 from sympy import sympify
 
-from verify.errors import ClaimError, StepError
+from verify.errors import ClaimError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.vocabulary import E, Indicator, Largest, Laws, Quantile, definition, families_of
 from verify.symbolic.vocabulary import free_indices, range_of
 

@@ -13,7 +13,7 @@ from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interv
 from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
 from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
 
-from verify.errors import StepError
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Largest, LogSumExp, Quantile
 from verify.symbolic.vocabulary import Softmax, Var, range_of
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from sympy import Dummy, Limit, sqrt
 
-from verify.errors import ClaimError, StepError, unknown
+from verify.errors import ClaimError, unknown
+from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import equal, slope
 from verify.symbolic.chains import LineCheck, Relation, Theorem
 from verify.symbolic.signs import Signs

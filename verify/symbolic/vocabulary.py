@@ -24,6 +24,10 @@ sigma = Symbol("sigma", positive=True)
 """The standard deviation of the scores of a row."""
 
 
+class StepError(Exception):
+    """A line does not follow from the one before; its text says why, in one line."""
+
+
 class Index(Symbol):  # type: ignore[misc]  # SymPy has no types
     """A place in a range of a family, counted from 1."""
 

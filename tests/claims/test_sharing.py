@@ -1,0 +1,52 @@
+"""What claims share: the names of their chapter's folder, and references."""
+
+import ast
+import inspect
+import re
+import sys
+from types import ModuleType
+
+from tests.catalogue import CATALOGUE
+from tests.tool import ROOT
+
+CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]
+
+
+def test_what_serves_one_chapter_lies_beside_its_claims() -> None:
+    """A claim shares with its chapter alone, and every name that a chapter shares serves a claim of it."""
+    imported = _imported()
+    for module, names in imported.items():
+        if ".shared" in module:
+            assert {chapter for chapters in names.values() for chapter in chapters} == {module.split(".")[2]}
+    for path in (ROOT / "verify/claims").glob("*/shared/__init__.py"):
+        shared = sys.modules[f"verify.claims.{path.parent.parent.name}.shared"]
+        nodes = ast.walk(ast.parse(inspect.getsource(shared)))
+        used = {node.id for node in nodes if isinstance(node, ast.Name)}
+        assert _names(shared) - used <= set(imported[shared.__name__])
+
+
+def _names(module: ModuleType) -> set[str]:
+    """Return the names that a module imports, its type annotations' aside."""
+    tree = ast.parse(inspect.getsource(module))
+    nodes = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module != "typing"]
+    return {alias.asname or alias.name for node in nodes for alias in node.names}
+
+
+def _imported() -> dict[str, dict[str, set[str]]]:
+    """Return by module of this tool and name which chapters' claims import it."""
+    imported: dict[str, dict[str, set[str]]] = {}
+    for path in CLAIM_FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("verify."):
+                names = imported.setdefault(node.module or "", {})
+                for alias in node.names:
+                    names.setdefault(alias.name, set()).add(path.parent.name)
+    return imported
+
+
+def test_one_key_is_one_reference() -> None:
+    """Two works under one key could not be told apart; a key names the year that the entry states."""
+    cited = {reference for claim in CATALOGUE.values() for reference in claim.references}
+    assert len({reference.key for reference in cited}) == len(cited) > 20
+    dated = {reference.key: reference.text for reference in cited if re.search(r"\d{4}$", reference.key)}
+    assert {key for key, text in dated.items() if key[-4:] not in text} == set()

@@ -1,0 +1,301 @@
+"""A claim: what it refuses, what its functions are given, and what is made of what they return."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.montecarlo.samples import generator, sample_of
+from tests.report.builders import check
+from verify.errors import ClaimError
+from verify.montecarlo.estimands import component
+from verify.spec import (
+    STANDARD,
+    Chain,
+    Check,
+    Claim,
+    Derivation,
+    Figure,
+    Findings,
+    Fit,
+    Line,
+    Plot,
+    Var,
+    algebra,
+    d,
+    fact,
+    figures,
+    moments,
+    score,
+)
+from verify.spec.checks import Item, Items
+
+SIZES = (2, 64)
+CHECKS = {
+    f"variance-d{size}": check(f"variance-d{size}", size + 0.5, float(size), error=0.1, cell={"d_k": size})
+    for size in reversed(SIZES)
+}
+FINDINGS = Findings(CHECKS | {"slope": check("slope", 1.0, 1.0)}, {}, {})
+
+
+def derive() -> Chain:
+    """Derive the variance of a score."""
+    return Chain(Var(score), Line(d, "moments of the components", moments(STANDARD)))
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure it in two dimensions, and give one exact value."""
+    for size in SIZES:
+        yield Check(f"variance-d{size}", derived.start, {d: size}, equals=derived.end)
+    yield fact("at-64", "the variance at 64", derived.end.subs(d, 64))
+
+
+def claim(**changes: Any) -> Claim:
+    """Return a claim with some things changed."""
+    words = {"id": "two-keys", "title": "title", "statement": "statement", "meaning": "meaning"}
+    return Claim(**{**words, "derive": derive, "experiment": experiment, **changes})
+
+
+def yielding(*items: Any) -> Callable[..., Any]:
+    """Return an experiment that yields these."""
+
+    def experiment() -> Any:
+        yield from items
+
+    return experiment
+
+
+class TestWords:
+    """What a claim is called and says."""
+
+    @pytest.mark.parametrize("name", ["Two Keys", "two_keys", "-two", "two-", "zwölf"])
+    def test_what_is_no_slug_is_no_id(self, name: str) -> None:
+        """The id is named, and what one looks like."""
+        with pytest.raises(ClaimError) as caught:
+            claim(id=name)
+        assert str(caught.value) == f"claim id {name!r}: use lower-case words joined by hyphens"
+
+    @pytest.mark.parametrize("name", ["title", "statement", "meaning"])
+    @pytest.mark.parametrize("text", ["", " \n"])
+    def test_an_empty_text_is_refused(self, name: str, text: str) -> None:
+        """By the claim's id, where it has one."""
+        for known, start in (("", "Claim"), ("two-keys", "claim two-keys")):
+            with pytest.raises(ClaimError) as caught:
+                claim(id=known, **{name: text})
+            assert str(caught.value) == f"{start}: its {name} is empty; write one"
+
+    @pytest.mark.parametrize("authors", ["A. Author", ["A. Author"], ("A. Author", " ")])
+    def test_authors_are_names(self, authors: Any) -> None:
+        """A text in their place would be read letter by letter."""
+        with pytest.raises(ClaimError, match=r"^claim two-keys: its authors are .*; give a tuple of names$"):
+            claim(authors=authors)
+
+
+class TestFunctions:
+    """Functions get what they name, in any order."""
+
+    @pytest.mark.parametrize(
+        ("function", "given", "message"),
+        [
+            ("derive", lambda derived: derived, "derive takes 'derived'; it may take nothing"),
+            (
+                "experiment",
+                lambda derivation: derivation,
+                "experiment takes 'derivation'; did you mean 'derived'? it may take derived and tolerance",
+            ),
+            ("figures", lambda checks: checks, "figures takes 'checks'; it may take derived and findings"),
+            ("figures", figures, "figures is not a function; make it one"),
+        ],
+    )
+    def test_one_that_wants_something_else_is_refused(self, function: str, given: Any, message: str) -> None:
+        """With all that it may take."""
+        with pytest.raises(ClaimError) as caught:
+            claim(**{function: given})
+        assert str(caught.value) == f"claim two-keys: {message}"
+
+    def test_each_gets_what_it_names(self) -> None:
+        """Wherever that stands, and nothing else."""
+        given: list[Any] = []
+
+        def swapped(tolerance: float, derived: Derivation) -> Items:
+            given.append((derived.end, tolerance))
+            yield from experiment(derived)
+
+        own = claim(experiment=swapped)
+        own.items(own.derived(), 0.05)
+        assert given == [(d, 0.05)]
+
+    def test_what_a_file_defines_is_found_by_its_name(self) -> None:
+        """What the claim names itself comes first, and a module of that name is no function."""
+        bare = claim(id="", derive=derive, experiment=yielding()).placed(
+            "from-file", "scaling", {"derive": lambda: None, "experiment": experiment, "figures": figures}
+        )
+        assert (bare.id, bare.chapter, bare.derived().end) == ("from-file", "scaling", d)
+        assert bare.items(bare.derived(), 0.05) == ()
+        found = Claim(title="t", statement="s", meaning="m").placed(
+            "from-file", "scaling", {"derive": derive, "experiment": experiment, "title": "another"}
+        )
+        assert (found.title, found.derived().end) == ("t", d)
+        assert len(found.items(found.derived(), 0.05)) == len(SIZES) + 1
+
+    def test_without_an_experiment_there_is_no_claim(self) -> None:
+        """A derivation may be left out."""
+        bare = Claim(title="t", statement="s", meaning="m")
+        with pytest.raises(ClaimError) as caught:
+            bare.placed("two-keys", "scaling", {"derive": derive})
+        assert str(caught.value) == "claim two-keys: it has no experiment; give it that function"
+        assert bare.placed("two-keys", "scaling", {"experiment": experiment}).derived().main is None
+
+
+class TestDerived:
+    """What ``derive`` may return."""
+
+    @pytest.mark.parametrize("returned", [None, d, (), (derive(), d)])
+    def test_what_is_no_chain_is_refused(self, returned: Any) -> None:
+        """Named as such, not as what is then missing of it."""
+        with pytest.raises(ClaimError) as caught:
+            claim(derive=lambda: returned).derived()
+        says = "its derive returns no chain; end it with return Chain(start, Line(…), …)"
+        assert str(caught.value) == f"claim two-keys: {says}"
+
+    @pytest.mark.parametrize("names", [("", ""), ("one", "two"), ("", "one", "one")])
+    def test_one_of_several_is_the_main_one(self, names: tuple[str, ...]) -> None:
+        """The others have names of their own."""
+        chains = tuple(Chain(score, Line(score + 0 * d, "the same", algebra), name=name) for name in names)
+        with pytest.raises(ClaimError, match="give each but the main one a name of its own"):
+            claim(derive=lambda: chains).derived()
+
+    def test_a_chain_that_is_not_there_is_refused(self) -> None:
+        """With the nearest that is."""
+        other = Chain(2 * score, Line(score + score, "twice", algebra), name="kurtosis")
+        derived = claim(derive=lambda: (derive(), other)).derived()
+        assert (derived.start, derived["kurtosis"].start) == (Var(score), 2 * score)
+        with pytest.raises(ClaimError, match="no chain 'kurtosys'; did you mean 'kurtosis'"):
+            derived["kurtosys"]
+        with pytest.raises(ClaimError, match="nothing is derived for the claim itself; name a chain"):
+            _ = Derivation((), "it is measured").end
+
+
+class TestExperiment:
+    """What ``experiment`` may yield, and what is read of it."""
+
+    def test_something_else_is_refused(self) -> None:
+        """By its kind, also where it is returned, not yielded, and where nothing is."""
+        for wanting in (yielding(Check("x", Var(score), {d: 2}, equals=d), d), lambda: [d], lambda: d):
+            with pytest.raises(ClaimError) as caught:
+                claim(experiment=wanting).items(Derivation((), "nothing"), 0.05)
+            says = "its experiment yields Symbol; yield Check, Fit, Wrong, Computed, fact(…) or Plot"
+            assert str(caught.value) == f"claim two-keys: {says}"
+        with pytest.raises(ClaimError, match="its experiment yields NoneType; yield Check"):
+            claim(experiment=lambda: None).items(Derivation((), "nothing"), 0.05)
+
+    @pytest.mark.parametrize(
+        ("item", "message"),
+        [
+            (Check("x", score, {d: 2}, equals=d), "check x: nothing in .* is averaged"),
+            (Fit("y*", over=d, law=d), r"fit over 'y\*': 0 checks match"),
+        ],
+    )
+    def test_what_does_not_fit_is_the_claims_mistake(self, item: Item, message: str) -> None:
+        """Its id stands before it, once."""
+        with pytest.raises(ClaimError, match=rf"^claim two-keys: {message}"):
+            claim(experiment=yielding(item)).measured_by(claim().derived(), 0.05)
+
+    def test_checks_are_measured_and_facts_are_values(self) -> None:
+        """At the tolerance of the run."""
+        own = claim()
+        made = own.measured_by(own.derived(), 0.05)
+        assert [(one.id, one.prediction.value) for one in made.checks] == [
+            ("variance-d2", 2.0),
+            ("variance-d64", 64.0),
+        ]
+        assert [(one.id, one.value) for one in own.exact_values(own.derived())] == [("at-64", 64.0)]
+
+    def test_a_fact_is_a_number(self) -> None:
+        """Symbols that are left are named."""
+        with pytest.raises(ClaimError, match=r"^at-64: d_k depends on d_k; give d_k a number"):
+            fact("at-64", "the variance", d)
+
+
+class TestFindings:
+    """What figures are made from."""
+
+    def test_checks_are_found_by_a_pattern_of_their_ids(self) -> None:
+        """The pattern stands for whole ids, and one that finds nothing is an error."""
+        assert FINDINGS.matching("variance-d*") == tuple(CHECKS.values())
+        with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
+            FINDINGS.matching("var")
+
+    def test_what_no_check_compares_is_estimated_alike(self) -> None:
+        """Its interval is that of the estimand at the check's level."""
+        sample = sample_of(generator().normal(size=(400, 2)))
+        findings = Findings({"one": check("one", 1.0, 1.0)}, {}, {"d8": sample})
+        estimands = component("mean"), component("square")
+        alpha = 1 - findings.checks["one"].level
+        expected = [one.measure(sample, alpha) for one in estimands]
+        assert findings.estimated("d8", estimands, like="one") == [
+            (one.value, one.interval) for one in expected
+        ]
+
+
+class TestFigures:
+    """What is drawn of a claim."""
+
+    PLOT = Plot("growth", "variance-d*", d, "It grows", "A line and points", {"derived": d}, {"root": d**0.5})
+
+    def drawn(self, *items: Any, **more: Any) -> tuple[Figure, ...]:
+        """Return the figures of an experiment with these items besides its checks."""
+
+        def with_more(derived: Derivation) -> Items:
+            yield from experiment(derived)
+            yield from items
+
+        own = claim(experiment=with_more, **more)
+        return own.drawn(own.derived(), FINDINGS)
+
+    def test_a_plot_has_points_and_curves(self) -> None:
+        """Points in the order of their places, curves from the first to the last."""
+        (figure,) = self.drawn(self.PLOT)
+        assert [(layer.role, layer.label) for layer in figure.layers] == [
+            ("measured", "measured"),
+            ("truth", "derived"),
+            ("control", "root"),
+        ]
+        points, line, root = figure.layers
+        assert (points.x, points.y) == ((2.0, 64.0), (2.5, 64.5))
+        assert (line.x[0], line.x[-1]) == pytest.approx(SIZES)
+        assert line.y == pytest.approx(line.x)
+        assert (root.y[0], root.y[-1]) == pytest.approx((2**0.5, 8))
+        assert (figure.x.label, figure.y.label) == ("dimension $d_k$", CHECKS["variance-d2"].quantity)
+
+    def test_the_first_fit_is_drawn_where_there_is_no_plot(self) -> None:
+        """What a claim draws itself is drawn in its place, and beside plots."""
+        fit = Fit("variance-d*", over=d, law=d)
+        (usual,) = self.drawn(fit)
+        assert {layer.role for layer in usual.layers} == {"truth", "measured"}
+        own = usual.model_copy(update={"id": "own"})
+        assert [one.id for one in self.drawn(fit, figures=lambda: own)] == ["own"]
+        assert [one.id for one in self.drawn(fit, self.PLOT, figures=lambda: [own])] == ["growth", "own"]
+        assert self.drawn() == ()
+
+    @pytest.mark.parametrize(
+        ("over", "message"),
+        [
+            ("dk", r"^check variance-d64 has no setting 'dk'; did you mean 'd_k'\?$"),
+            ("T", "no setting 'T'; its settings are d_k, law$"),
+            ("law", "check variance-d64: its setting 'law' is 'normal'; take one that is a number"),
+        ],
+    )
+    def test_an_axis_is_a_setting_that_is_a_number(self, over: str, message: str) -> None:
+        """Another is refused with those that there are."""
+        checks = [check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})]
+        with pytest.raises(ClaimError, match=message):
+            figures.measured(checks, over)
+
+    def test_a_label_stands_once(self) -> None:
+        """At the first of the layers that share it."""
+        points = figures.measured(CHECKS.values(), d)
+        layers = figures.curve("law", d, SIZES), points, figures.curve("law", 2 * d, SIZES), points
+        drawn = figures.figure("f", "F", "f", *layers, x=d, y="y").layers
+        assert [layer.label for layer in drawn] == ["law", "measured", "", ""]
+        assert drawn[3].y == drawn[1].y

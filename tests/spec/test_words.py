@@ -1,0 +1,199 @@
+"""The words of a claim: slots, filled from what is derived and measured."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.report.builders import check
+from verify.cli.explore import titled
+from verify.errors import ClaimError
+from verify.spec import (
+    STANDARD,
+    Chain,
+    Check,
+    Claim,
+    Derivation,
+    E,
+    Line,
+    Threshold,
+    Var,
+    Wrong,
+    algebra,
+    d,
+    fact,
+    figures,
+    moments,
+    score,
+)
+from verify.spec.checks import Items
+
+FOUND = (
+    check("variance-d8", 31.923, 32.0, error=0.11, cell={"d_k": 8}),
+    check("variance-d64", 0.1, 0.0, error=0.11, cell={"d_k": 64}),
+    check("loose", 1.0, 4.0, relation="≤"),
+    check("tight", 3.0, 4.0, relation="≤"),
+)
+
+
+def derive() -> tuple[Chain, ...]:
+    """Derive a variance, a mean, and a bound."""
+    return (
+        Chain(Var(2 * score), Line(4 * d, "moments of the components", moments(STANDARD))),
+        Chain(E(score), Line(0, "moments of the components", moments(STANDARD)), name="mean"),
+        Chain(
+            Var(score),
+            Line(d, "moments of the components", moments(STANDARD)),
+            Line(2 * d, "it is twice as large", algebra, "≤"),
+            name="bound",
+        ),
+    )
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure the variance in two dimensions."""
+    for size in (8, 64):
+        yield Check(f"variance-d{size}", derived.start, {d: size}, equals=derived.end)
+    for name in ("loose", "tight"):
+        yield Check(name, derived["bound"].start, {d: 2}, at_most=derived["bound"].end)
+    yield fact("share", "a share", d.subs(d, 8) ** -1)
+    yield Wrong("squared", derived.start, {d: 8}, equals=d**2, says="it is {square}, here {value}")
+    yield Wrong("little", derived.start, {d: 64}, at_most=Threshold(9), says="at most {value} at {cell:d_k=}")
+
+
+def claim(**changes: Any) -> Claim:
+    """Return a claim, changed so."""
+    given: dict[str, Any] = {
+        "id": "mine",
+        "title": "Scores grow",
+        "statement": "{main}.",
+        "meaning": "Much.",
+        "symbols": {"square": d**2},
+        "derive": derive,
+        "experiment": experiment,
+    }
+    return Claim(**(given | changes))
+
+
+MINE = claim()
+DERIVED = MINE.derived()
+EXPERIMENT = MINE.measured_by(DERIVED, 0.05)
+WORDS = MINE.words(DERIVED, MINE.exact_values(DERIVED), EXPERIMENT, FOUND)
+CONTROLS = {control.comparison.id: control for control in EXPERIMENT.controls}
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{main}", r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$"),
+        ("{main:start} and {main:end}", r"$\operatorname{Var}(2 q\cdot k)$ and $4 d_k$"),
+        ("{mean}", r"$\mathbb{E}[q\cdot k] = 0$"),
+        ("{bound}, {bound:end}", r"$\operatorname{Var}(q\cdot k) \le 2 d_k$, $2 d_k$"),
+        ("{share}, {share:2}, {share:3%}", r"$\frac{1}{8}$, 0.12, 12.5%"),
+        ("{variance-d8:estimate}, {variance-d8:ratio}", "32, 1.00"),
+        ("{variance-d8:estimate.1}, {variance-d8:ratio.2%}", "30, 100%"),
+        ("{variance-d8:prediction}, {variance-d8:prediction.2}", "$32$, 32"),
+        ("{variance-d8:d_k} or {variance-d8:d_k=}", "8 or $d_k = 8$"),
+        ("{tightest:ratio.2}", "0.75"),
+        ("{score}, {scaled_score}", r"$q\cdot k$, $q\cdot k/\sqrt{d_k}$"),
+        (r"1/2 of {square}, at most $\sqrt{d_k}$ {d_k}", r"1/2 of $d_k^2$, at most $\sqrt{d_k}$ $d_k$"),
+    ],
+)
+def test_slots_are_filled(text: str, filled: str) -> None:
+    """By chains, facts, checks, settings and symbols; braces in typed formulas are LaTeX's."""
+    assert WORDS.fill("meaning", text) == filled
+
+
+def test_assumptions_are_those_of_the_main_chain() -> None:
+    """In sentences."""
+    assert WORDS.fill("meaning", "{assumptions}") == " ".join(DERIVED.main.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "form", "filled"),
+    [
+        (1.4365, 0.031, "estimate", "1.4"),
+        (1.4365, 0.031, "estimate.3", "1.4"),
+        (1.4365, 0.031, "estimate.1", "1"),
+        (1.4365, 0.031, "estimate±", "1.436\u00a0±\u00a00.031"),
+        (1.4365, 0.031, "ratio±%", "(71.8\u00a0±\u00a01.6)%"),
+        (1.4365, 0.031, "interval", "[1.281,\u00a01.598]"),
+        (1.4365, 0.031, "interval.2", "[1.2,\u00a01.6]"),
+        (0.38688, 0.0027, "estimate.3%", "39%"),
+        (0.99921, 0.00017, "estimate.4%", "99.9%"),
+        (4 / 9, 0.0, "estimate.3", "0.444"),
+        (0.0004, 0.002, "estimate.2", "0.00"),
+    ],
+)
+def test_no_digit_is_printed_that_the_error_does_not_support(
+    estimate: float, error: float, form: str, filled: str
+) -> None:
+    """The number of digits is the most; beside its error, and in its interval, a value has more."""
+    words = replace(WORDS, checks=(check("variance-d8", estimate, 2.0, error=error),))
+    assert words.fill("meaning", f"{{variance-d8:{form}}}") == filled
+
+
+@pytest.mark.parametrize(
+    ("where", "text", "message"),
+    [
+        ("statement", "{sqare}", "no slot 'sqare'; did you mean 'square'?"),
+        ("statement", "{main:strat}", "no side 'strat'; did you mean 'start'?"),
+        ("meaning", "{square:2}", "a symbol has no forms; leave the colon out"),
+        (
+            "meaning",
+            "{share:digits}",
+            "it has no form 'digits'; give a number of digits, such as :3, or nothing",
+        ),
+        ("meaning", "{variance-d8:estimat}", "no form 'estimat'; did you mean 'estimate'?"),
+        ("meaning", "{variance-d64:ratio}", "its prediction is 0, so there is no ratio; take the estimate"),
+        ("control squared", "{cell:d}", "no setting 'd'; did you mean 'd_k'?"),
+    ],
+)
+def test_what_is_not_there_is_refused_in_one_line(where: str, text: str, message: str) -> None:
+    """With the nearest there is, or what to do."""
+    with pytest.raises(ClaimError) as refused:
+        WORDS.fill(where, text, CONTROLS["squared"].comparison)
+    assert str(refused.value) == f"claim mine: its {where} has {text}: {message}"
+
+
+def test_a_control_speaks_of_its_own_cell() -> None:
+    """And of what it claims."""
+    said = {control.comparison.id: control.what for control in WORDS.spoken(EXPERIMENT).controls}
+    assert said["squared"] == "it is $d_k^2$, here $64$"
+    assert said["little"] == "at most $9$ at $d_k = 64$"
+    own = WORDS.fill("control", "{cell:d_k=} and {d_k}, {value:2}", CONTROLS["squared"].comparison)
+    assert own == "$d_k = 8$ and $d_k$, 64"
+
+
+def test_a_figure_is_filled_everywhere() -> None:
+    """A mistake in one of its texts is named by its place."""
+    layers = (
+        figures.curve("derived {square}", d, (1, 2)),
+        figures.joined("at {variance-d8:d_k}", (1, 2), (1, 2)),
+    )
+    drawn = figures.figure("f", "{main}", "Of {share:1} to {mean:end}", *layers, x=d, y="over {score}")
+    filled = WORDS.drawn(drawn)
+    assert (filled.title, filled.alt) == (r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$", "Of 0.1 to 0")
+    assert (filled.x.label, filled.y.label) == ("dimension $d_k$", r"over $q\cdot k$")
+    assert [layer.label for layer in filled.layers] == ["derived $d_k^2$", "at 8"]
+    with pytest.raises(ClaimError, match=r"claim mine: its figure f, alt has \{odds\}: no slot 'odds'"):
+        WORDS.drawn(drawn.model_copy(update={"alt": "It is {odds}."}))
+
+
+def test_what_is_not_measured_yet_is_said_to_be() -> None:
+    """Before a run, and where a derivation failed; an experiment may be made when a slot asks for it."""
+    text = "{variance-d8:estimate}, {variance-d8:d_k}"
+    assert replace(WORDS, checks=()).fill("meaning", text) == "(measured in a run), 8"
+    assert MINE.words(DERIVED).fill("meaning", text) == "(not computed), (not computed)"
+    made = replace(WORDS, experiment=lambda: EXPERIMENT, checks=())
+    assert made.fill("meaning", text) == "(measured in a run), 8"
+
+
+def test_a_title_is_filled_without_a_run() -> None:
+    """From chains and symbols; what only a run knows is refused."""
+    named = claim(title="Scores have {main:end}")
+    assert titled(named) == "Scores have $4 d_k$"
+    assert titled(MINE) == "Scores grow"
+    assert replace(WORDS, claim=named).said()["title"] == titled(named)
+    with pytest.raises(ClaimError, match=r"its title has \{share\}: no slot 'share'"):
+        replace(WORDS, claim=claim(title="{share}")).said()
