@@ -161,7 +161,8 @@ def _bent(patch: pytest.MonkeyPatch) -> None:
     right = Simulation.sample
 
     def wrong(self: Simulation, rng: np.random.Generator, count: int) -> Array:
-        return right(self, rng, count) * _dimension(self) ** 0.1
+        larger: Array = right(self, rng, count) * _dimension(self) ** 0.1
+        return larger
 
     patch.setattr(Simulation, "sample", wrong)
 
