@@ -156,6 +156,17 @@ def _means_over_one_less(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reduced, "sample", wrong)
 
 
+def _bent(patch: pytest.MonkeyPatch) -> None:
+    """Plant blocks whose statistics are larger by a power of the dimension, off any line."""
+    right = Simulation.sample
+
+    def wrong(self: Simulation, rng: np.random.Generator, count: int) -> Array:
+        larger: Array = right(self, rng, count) * _dimension(self) ** 0.1
+        return larger
+
+    patch.setattr(Simulation, "sample", wrong)
+
+
 def _components(change: Callable[[Array, float, np.random.Generator], Array]) -> Plant:
     """Plant laws whose draws are changed, by a function of the draws, their deviation and the generator."""
     right = Distribution.draw
@@ -217,6 +228,7 @@ FAULTS: dict[str, Plant] = {
     "statistics ten times as small": _statistics(lambda values: values / 10),
     "statistics in each other's place": _statistics(lambda values: np.roll(values, 1, axis=1)),
     "means over rows divided by one less": _means_over_one_less,
+    "statistics times a power of the dimension": _bent,
     "one component more": _sampling("d", lambda d, _: d + 1),
     "scale with another power of the dimension": _sampling("scale", lambda scale, d: scale * d**0.1),
     "scales in reverse order": _sampling("scales", lambda scales, _: scales[::-1]),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Rational, Symbol
+from sympy import Rational, Symbol, sympify
 
 from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from tests.faults.planted import changed
@@ -330,6 +330,16 @@ ROLES = {"query": "q", "key": "k", "value": "v", "upstream": "u", "scores": "s"}
 """Families by the names of settings that say which law they have."""
 
 
+def written_number(label: str) -> float:
+    """Return the number that a formula of roots and fractions writes."""
+    text, before = label.strip("$").replace("\\left", "").replace("\\right", ""), ""
+    while text != before:
+        before = text
+        text = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", text)
+        text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
+    return float(sympify(text))
+
+
 def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
     """Return the settings that blocks of families do not keep to: sizes, laws, other values."""
     blocks = max(1, DRAWS // (sampler.coordinates or DRAWS))
@@ -349,13 +359,15 @@ def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
             return follows_drawn(draws[name], label)
         if key in lengths:
             return bool(value == (rows if key == "m" else lengths[key]))
+        if key == "block" and value.endswith(" pairs"):
+            return bool(value == f"{rows} pairs") and "n" not in lengths
         if key == "block":
             sides = re.fullmatch(r"(\d+)(?: queries, (\d+) keys|×(\d+))", value)
             assert sides, value
             return (int(sides[1]), int(sides[2] or sides[3])) == (rows, lengths["n"])
         if key == "rows":
             return sampler.mirrored is (value == "each also with the other sign")
-        stated = scale_of(value, lengths.get("d_k", 1)) if isinstance(value, str) else float(value)
+        stated = written_number(value) if isinstance(value, str) else float(value)
         return math.isclose(stated, values[key], rel_tol=1e-12)
 
     return [f"{key}: {value}" for key, value in cell.settings if key != "program" and not holds(key, value)]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import ChainMap
 from itertools import chain
 from typing import Any
@@ -30,10 +31,10 @@ SHORT = ("score-variance-any-law", "sqrt-scaling", "over-scaling", "scaling-expo
 """Claims in both languages whose chains are short."""
 PART = list(CATALOGUE)[1::16]
 RIGHT = {
-    "d_k E[q_i²] E[k_i²]²": "every square has mean 1",
-    "Var(k_a·k_j)": "components have one law, and a key is as good as a query",
+    r"factor E\([qk]\[.*\]\*\*2\) (dropped|once more): ": "every square of a standard component has mean 1",
+    r"another symbol: [qk] \| .*(q_a·q_j|k_a·k_j)": "a key of the same law is as good as a query",
 }
-"""Spoiled expressions that are as right as the original, with why."""
+"""How lines about standard components are spoiled and are as right as before, with why."""
 a, b, x = symbols("a b x", positive=True)
 
 
@@ -42,7 +43,7 @@ def test_no_spoiled_step_survives(name: str) -> None:
     """Two versions of each expression of a few claims; all are tried by hand, see the campaign."""
     tally = spoil(name, derivation(name), sample=2, seed=0)
     assert tally.tried >= 6
-    assert [one for one in tally.survivors if one.rpartition(" | ")[2] not in RIGHT] == []
+    assert [one for one in tally.survivors if not any(re.search(how, one) for how in RIGHT)] == []
 
 
 def test_a_check_that_sees_nothing_lets_all_survive() -> None:
