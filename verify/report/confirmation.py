@@ -8,6 +8,7 @@ from verify.evidence import (
     Axis,
     Check,
     ClaimRecord,
+    DerivationRecord,
     Figure,
     OrdinaryFit,
     PlotLayer,
@@ -96,7 +97,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     ]
     if len(derived) < len(_DERIVED):
         return None
-    routes = [min(chain.routes, key=lambda route: len(route.steps)) for chain in derived]
+    routes = [_shown(chain, whole=place == 0) for place, chain in enumerate(derived)]
     fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
     levels = [check.level for card in opening for check in _fits(card.claim)]
     figures = {view.key: view for card in cards.values() for view in card.figures}
@@ -116,6 +117,13 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
             for key, figure in ratios({card.claim.id: card.claim for card in opening}).items()
         ),
     )
+
+
+def _shown(derivation: DerivationRecord, *, whole: bool) -> RouteRecord:
+    """Return the chain of what a claim says, or the shortest that shows it unless the ``whole`` is wanted."""
+    same = [route for route in derivation.routes if route.subject == derivation.subject]
+    main = next((route for route in same if not route.name), derivation.routes[0])
+    return main if whole else min(same or [main], key=lambda route: len(route.steps))
 
 
 def _lines(route: RouteRecord, *, unfolds: bool) -> Iterator[Line]:
