@@ -22,12 +22,10 @@ QUICKLY_MADE = {
 """Claims that take a fraction of a second: exact and drawn ones, with fits and without."""
 QUICKLY_RUN = {
     *QUICKLY_MADE,
-    "attention-entropy",
     "ignored-keys",
     "score-variance",
-    "softmax-worked-examples",
 }
-"""Claims of the quick run by default: those, one with two routes, bounds, figures of its own, and facts."""
+"""Claims of the quick run by default: those, and two with a second route, facts, and figures of their own."""
 EACH_QUICKLY_MADE, EACH_BY_HAND = (
     pytest.mark.parametrize(
         "name",

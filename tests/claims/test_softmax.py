@@ -26,6 +26,7 @@ MISTAKES: dict[str, tuple[Chain | None, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_wrong_constant_fails_its_line(name: str) -> None:
     """A bound that is false somewhere, or not what the check says, does not hold; the right one does."""

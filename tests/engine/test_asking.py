@@ -215,7 +215,10 @@ DERIVED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "law", "formula"), DERIVED)
+@pytest.mark.parametrize(
+    ("text", "law", "formula"),
+    [pytest.param(*case, marks=[pytest.mark.slow] * (place > 3)) for place, case in enumerate(DERIVED)],
+)
 def test_formulas_are_derived_for_every_dimension(text: str, law: str, formula: Expr) -> None:
     """Moments give a formula for every dimension, from as few of them as it takes, and no line is refuted."""
     deduction = deduce(question(text, law=law))

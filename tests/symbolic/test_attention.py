@@ -14,6 +14,8 @@ from verify.symbolic.kernel.core import Reach, prove
 from verify.symbolic.kernel.hypotheses import Refused
 from verify.symbolic.kernel.words import n
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 INNER = Sum(P[a, k] * DP[a, k], (k, 1, n))
 OF_SCORES = P[a, j] * (DP[a, j] - INNER)
 

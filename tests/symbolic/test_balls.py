@@ -17,6 +17,8 @@ from verify.symbolic.balls import Scene, value, values
 from verify.symbolic.kernel.words import E, MatrixShape, Var, largest, n, p, s
 from verify.symbolic.means import ComponentLaw, laws_with, moment
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 i, j = Idx("i"), Idx("j")
 a = Symbol("a", positive=True)
 SCORES = {(s, 1): fmpq(0), (s, 2): fmpq(1), (s, 3): fmpq(-2)}

@@ -18,6 +18,8 @@ from verify.symbolic.kernel.core import Chain, Reviewed, Same, prove
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Population
 from verify.symbolic.kernel.words import E, M, Var, largest, n, p, s, sigma, x
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 R = Rational
 
 

@@ -14,6 +14,8 @@ from verify.symbolic.kernel.words import E, Var
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import KEY, PRODUCT, QUERY, SIGMA_Q, d
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 TRUE: dict[str, Callable[[], Route]] = {
     "pairings": lambda: derivation("dependent-query-key").routes[0],
     "any law": lambda: derivation("dependent-query-key").lemmas[0],

@@ -18,6 +18,8 @@ from verify.symbolic.law import DENSITY, below, distribution, rounding_error, x
 from verify.symbolic.printing import function
 from verify.symbolic.scores import d
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 
 @pytest.mark.parametrize("dimension", [1, 2, 7, 64])
 @pytest.mark.parametrize("point", [0.1, 1.0, 5.0])

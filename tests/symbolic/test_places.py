@@ -17,6 +17,8 @@ from verify.symbolic.kernel.words import M, n, p, x
 from verify.symbolic.layouts import Layout
 from verify.symbolic.places import Outside, contains, corners, plans, scene_at, somewhere
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 i = Idx("i")
 a, c = Symbol("a", positive=True), Symbol("c", positive=True)
 DOMAINS = [

@@ -21,7 +21,10 @@ from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.row_integrals import (
     Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
     mean_lost, mean_product, mean_squares, over_lengths,
+
 )  # fmt: skip
+
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)

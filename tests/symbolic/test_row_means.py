@@ -16,6 +16,8 @@ from verify.symbolic.kernel.words import E, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
 from verify.symbolic.softmax import i, j
 
+pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
+
 SQUARES = Sum(p[i] ** 2, (i, 1, n))
 INNER = Sum(p[i] * s[i], (i, 1, n))
 TOTAL = E(log(Sum(exp(s[i]), (i, 1, n))))
