@@ -174,7 +174,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
         assert f"Derivation: {plain(chain.title)}" in text or not chain.title
         for line in chain.lines:
             assert f"\n  {line.relation} {notation.plain(line.expression)}\n" in text
-            decided = line.check.words
+            decided = plain(line.check.words)
             assert f"\n      {plain(line.because)} (✓ {decided}, tried" in text
     lines = sum(len(chain.lines) for chain in derived.chains)
     assert re.search(

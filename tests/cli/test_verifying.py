@@ -303,7 +303,7 @@ def test_what_is_derived_of_another_law_ends_with_status_2(
     ended = tool("run", "doubled-keys", "--claims", path, *options)
     assert ended.status == 2
     assert "claim doubled-keys: check variance-d1: its chain assumes mean 0 and variance 1" in ended.complaint
-    assert " for q, but U(0,1) has moment 1 1/2; correct the law" in ended.complaint
+    assert " for q, but U(0,1) has E q = 1/2; correct the law" in ended.complaint
     assert ended.complaint.endswith("doubled_keys.py")
     assert not list((tmp_path / "out").glob("*"))
 

@@ -15,7 +15,7 @@ from verify.engine.catalogue import catalogue
 from verify.montecarlo import devices
 from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
-from verify.montecarlo.devices import Device, DeviceError, OnDevice, find_device, moved
+from verify.montecarlo.devices import Device, DeviceError, OnDevice, SimulationOnDevice, find_device, moved
 from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
@@ -173,10 +173,10 @@ def test_block_vectors_are_those_of_the_distribution() -> None:
 def test_cells_are_moved_wherever_they_stand() -> None:
     """In checks, in fits' members and in controls; each says what draws it, and keeps its id."""
     claim = catalogue()["score-variance"]
-    before = claim.experiment(claim.derive(), 0.05)
+    before = claim.measured_by(claim.derived(), 0.05)
     after = moved(before, CARD)
     cells = cells_of(every_comparison(after))
-    assert {type(one.sampler) for one in cells} == {OnDevice}
+    assert {type(one.sampler) for one in cells} == {SimulationOnDevice}
     assert {dict(one.settings)["generator"] for one in cells} == {CARD.generator}
     assert [one.id for one in cells] == [one.id for one in cells_of(every_comparison(before))]
     assert [one.id for one in after.checks] == [one.id for one in before.checks]
@@ -192,7 +192,7 @@ def test_a_cell_is_another_one_on_another_device() -> None:
         there.sampler.sample(np.random.default_rng(1), 1)
 
 
-@pytest.mark.parametrize("name", ["score-variance", "correlated-components", "causal-rows"])
+@pytest.mark.parametrize("name", ["correlated-components", "causal-rows"])
 def test_what_a_device_measures_is_bound_as_here(name: str) -> None:
     """On draws of the device's own."""
     theorems, checks = derived_and_measured(name)

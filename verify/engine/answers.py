@@ -254,7 +254,7 @@ def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
     lines = [beside("    ", plain(chain.start))]
     for checked in chain.checked:
         line = checked.line
-        decided = line.check.words
+        decided = unformatted(line.check.words)
         tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
         ending = f"✓ {decided}, {tried}" if checked.holds else f"✗ {checked.problem}"
         lines.append(beside(f"  {line.relation} ", plain(line.expression)))
