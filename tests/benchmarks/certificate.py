@@ -21,7 +21,9 @@ from tests.montecarlo.samples import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import MIN_BLOCKS
 from verify.montecarlo.intervals import normal_quantile
-from verify.former.cells import score_cell
+from verify.montecarlo.quantities import measurement
+from verify.symbolic import vocabulary as words
+from verify.symbolic.vocabulary import Var, k, q, score
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 WIDTH = 0.005
@@ -101,20 +103,24 @@ def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
     The efficiency is the Cramér-Rao bound 4/(d·m·B) of the relative variance over the variance reached.
     """
     begun = time.perf_counter()
-    one = score_cell(d, NORMAL, NORMAL, WIDTH * 7 / normal_quantile(alpha))
-    relative = one.variance.block_variance or math.nan
-    side = one.cell.settings[-1][1]
+    wanted = WIDTH * 7 / normal_quantile(alpha)
+    cell, estimands = measurement(
+        f"d{d}", {"variance": Var(score)}, {q: NORMAL, k: NORMAL}, {words.d: d}, tolerance=wanted
+    )
+    variance: Any = estimands["variance"]
+    relative = variance.block_variance or math.nan
+    side = int(str(dict(cell.settings)["block"]).partition("×")[0])
     blocks = max(MIN_BLOCKS, math.ceil(relative * (normal_quantile(alpha) * (1 + WIDTH) / WIDTH) ** 2))
-    sums = draw(one.cell, "certificate", 1, blocks, None, map)
+    sums = draw(cell, "certificate", 1, blocks, None, map)
     while True:
-        sample = sums.sample(one.cell)
-        measured = one.variance.measure(sample, alpha)
+        sample = sums.sample(cell)
+        measured = variance.measure(sample, alpha)
         low, high = measured.interval
         reached = (high - low) / 2 / measured.value
         if reached <= WIDTH:
             break
         more = math.ceil(sums.total.count * (reached / WIDTH) ** 2) + 1
-        sums = draw(one.cell, "certificate", 1, more, sums, map)
+        sums = draw(cell, "certificate", 1, more, sums, map)
     took = time.perf_counter() - begun
     rows = int(str(side).split("×", maxsplit=1)[0])
     bound = 4 / (d * rows * sample.blocks)
