@@ -7,7 +7,7 @@ import pytest
 from sympy import Rational, exp, log, sqrt
 
 from verify.claims.softmax import attention_concentration, attention_entropy, effective_keys
-from verify.claims.softmax.shared.effective_keys import ONCE, TWICE
+from verify.spec.many_keys import ONCE, TWICE
 from verify.spec import Chain, Derivation, E, a, d, j, n, s, sigma, squares
 from verify.spec.integrals import integrated
 

@@ -4,7 +4,7 @@ import math
 
 from sympy import Eq, Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.claims.softmax.shared import for_raw_scores, inverse_square
+from verify.spec.lemmas import for_raw_scores, inverse_square
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
 from verify.spec import Largest, Line, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
 from verify.spec import equivalent, fact, figures as draw, j, l, n, over_keys, s, score, sigma, squares

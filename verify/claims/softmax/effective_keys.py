@@ -5,7 +5,7 @@ from dataclasses import replace
 from sympy import E as EULER
 from sympy import Float, Limit, S, oo
 
-from verify.claims.softmax.shared.effective_keys import many_keys
+from verify.spec.many_keys import many_keys
 from verify.spec import (
     Allowance,
     Chain,

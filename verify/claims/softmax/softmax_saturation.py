@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from sympy import Expr, Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
 
-from verify.claims.softmax.shared import for_raw_scores, inverse_square
+from verify.spec.lemmas import for_raw_scores, inverse_square
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
 from verify.spec import Line, Softmax, Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact
 from verify.spec import integral, j, l, n, numerically, s, score, sigma, substitute, figures as draw

@@ -1,4 +1,4 @@
-"""What claims about softmax share: bounds for raw scores from those of rows."""
+"""Lemmas that claims of several chapters rest on: bounds for raw scores from those of rows."""
 
 from sympy import Gt, Indexed, Integral, Symbol, exp, gamma, oo, simplify, sqrt
 
