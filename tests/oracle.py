@@ -19,6 +19,8 @@ FROZEN = Path(__file__).parent / "frozen" / "oracle.json"
 TOLERANCE = 0.01  # of the run that the oracle was made of; bands and near misses depend on it
 RESTATED = {("scaling-keeps-shape-and-order", "scores-beyond-one")}
 """What compares something stronger now: a share of scores, where it was its distance from a law."""
+REJUDGED = {"a6": "wrong", "n10": "holds-with-conditions"}
+"""Statements with another outcome: code that does not run is no misprint; low dimension is a condition."""
 _ERRORS = 6.0
 _ROUNDING = 1e-12
 
@@ -43,7 +45,7 @@ def departures(record: RunRecord) -> list[str]:
         elif name in expected["claims"]:
             lines += _claim_departures(claims[name], expected["claims"][name], same_tolerance=same_tolerance)
     outcomes = {statement.id: str(statement.outcome) for statement in record.statements}
-    for name, outcome in expected["statements"].items():
+    for name, outcome in (expected["statements"] | REJUDGED).items():
         # A run of some claims leaves the statements of others open or out.
         if not record.run.claims and outcomes.get(name) != outcome:
             lines.append(f"statement {name}: {outcomes.get(name)}, was {outcome}")

@@ -168,7 +168,7 @@ _STATEMENTS = st.builds(
         st.builds(
             evidence.Part,
             claim=_SLUGS,
-            evidence=st.just("compute:softmax"),
+            evidence=st.just("computed"),
             kind=st.sampled_from(["says", "prints"]),
             holds=st.none() | st.booleans(),
             printed=st.none() | _TEXTS,

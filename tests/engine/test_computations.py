@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +13,9 @@ from scipy.stats import binom, chi2, norm
 from tests.strategies import floats
 from tests.tool import Ended
 from verify.claims.chapters import CHAPTERS
-from verify.engine import computations
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import INCOMPATIBLE, SampleLaw, mean_law, variance_law
+from verify.engine.computations import INCOMPATIBLE, SampleLaw, compute
+from verify.engine.sample_laws import mean_law, variance_law
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -39,12 +38,6 @@ kind = "prints"
 """
 
 
-def computed(**table: Any) -> float:
-    """Return the value of a computation."""
-    what, inputs = computations.inputs_of(table)
-    return computations.COMPUTATIONS[what].compute(inputs).value
-
-
 def written(folder: Path, text: str, rest: str) -> Path:
     """Return a file of sources with one statement of one part."""
     path = folder / "mine.toml"
@@ -63,19 +56,22 @@ def test_values_are_those_of_numpy() -> None:
     scores = np.array([2.5, 1.0, -0.3])
     weights = np.exp(scores) / np.exp(scores).sum()
     entropy = -(weights * np.log(weights)).sum()
-    assert computed(what="softmax", scores=scores.tolist(), key=2) == pytest.approx(weights[1], rel=1e-14)
-    assert computed(what="entropy", scores=scores.tolist()) == pytest.approx(entropy, rel=1e-14)
-    bits = computed(what="entropy", scores=scores.tolist(), unit="bits")
-    assert bits == pytest.approx(entropy / math.log(2), rel=1e-14)
-    halved = computed(what="softmax", scores=(2 * scores).tolist(), key=1, d_k=4)
-    assert halved == pytest.approx(weights[0], rel=1e-14)
-    assert computed(what="dot-product", q=[0.1, 2], k=[3, 4]) == 8.3
-    assert computed(what="dot-product", q=[1, 2, 3, 4], k=[1, 1, 1, 1], scaled=True) == 5
-    assert computed(what="variance", d_k=64) == 64
-    assert computed(what="variance", d_k=64, query_variance=4, root=True) == 16
-    assert computed(what="variance", d_k=64, scale="1/d_k") == 1 / 64
-    assert computed(what="scale", d_k=64) == 8
-    assert computed(what="scale", d_k=64, form="factor") == 0.125
+    assert compute("softmax([2.5, 1, -0.3], 2)").value == pytest.approx(weights[1], rel=1e-14)
+    assert compute("max(softmax([2.5, 1, -0.3]))").value == pytest.approx(weights.max(), rel=1e-14)
+    assert compute("softmax([5, 2, -0.6]/sqrt(d_k), 1)", 4).value == pytest.approx(weights[0], rel=1e-14)
+    assert compute("entropy([2.5, 1.0, -0.3])").value == pytest.approx(entropy, rel=1e-14)
+    assert compute("H([2.5, 1, -0.3])/log(2)").value == pytest.approx(entropy / math.log(2), rel=1e-14)
+    assert compute("logsumexp([2.5, 1, -0.3])").value == pytest.approx(
+        np.log(np.exp(scores).sum()), rel=1e-14
+    )
+    assert compute("[0.1, 2]·[3, 4]").value == 8.3
+    assert compute("[1, 2, 3, 4]·[1, 1, 1, 1]/sqrt(4)").value == 5
+    assert compute("sum(2 [1, 2] - [3, 1])").value == 2
+    assert compute("Var(q·k)", 64).value == compute("Var(q·k)/sd(q·k)^2*d_k", 64).value == 64
+    assert compute("sd(2 q·k)", 64).value == 16
+    assert compute("Var(q·k/d_k)", 64).value == 1 / 64
+    assert compute("E(|q·k|²)", 3).value == 3
+    assert compute("E(score^4)", 2).value == 3 * 2**2 + 6 * 2
 
 
 @pytest.mark.slow
@@ -84,13 +80,11 @@ def test_a_sample_spreads_as_simulated_ones_do() -> None:
     rng = np.random.default_rng(1)
     q, k = rng.standard_normal((2, 4000, 200, 8))
     scores = (q * k).sum(axis=2)
-    found = {"mean": scores.mean(axis=1), "variance": scores.var(axis=1, ddof=1)}
-    found["standard-deviation"] = np.sqrt(found["variance"])
-    for statistic, values in found.items():
-        what, inputs = computations.inputs_of(
-            {"what": "sample", "statistic": statistic, "d_k": 8, "scores": 200}
-        )
-        expected = computations.COMPUTATIONS[what].compute(inputs)
+    samples = {"E(q·k)": scores.mean(axis=1), "Var(q·k)": scores.var(axis=1, ddof=1)}
+    samples["sd(q·k)"] = np.sqrt(samples["Var(q·k)"])
+    samples["sd(q·k/sqrt(d_k))"] = samples["sd(q·k)"] / 8**0.5
+    for statistic, values in samples.items():
+        expected = compute(statistic, 8, 200)
         assert values.mean() == pytest.approx(expected.value, abs=0.05)
         assert expected.sample is not None
         assert values.std() == pytest.approx(expected.sample.deviation, rel=0.06)
@@ -99,15 +93,18 @@ def test_a_sample_spreads_as_simulated_ones_do() -> None:
 
 
 def test_every_computation_rests_on_a_claim_of_the_catalogue() -> None:
-    """Whose derivation it evaluates, and to which its statement leads."""
+    """To which its statement leads."""
     names = {claim for chapter in CHAPTERS.values() for claim in chapter.claims}
-    assert {one.claim for one in computations.COMPUTATIONS.values()} <= names
+    expressions = ("sd(q·k)", "entropy([2, 1])", "softmax([2, 1], 1)", "[1, 2]·[3, 4]")
+    claims = {compute(expression, 64).claim for expression in expressions}
+    assert claims <= names
+    assert len(claims) == len(expressions)
 
 
-SCALE = 'compute = { what = "scale", d_k = 64 }'
-SOFTMAX = 'compute = { what = "softmax", scores = [2, 1], key = 1 }'
-SAMPLE = 'compute = { what = "sample", statistic = "variance", d_k = 64, scores = 1000 }'
-FEW = 'compute = { what = "sample", statistic = "variance", d_k = 1, scores = 30 }'
+SCALE = 'compute = "sqrt(Var(q·k))"\nd_k = 64'
+SOFTMAX = 'compute = "softmax([2, 1], 1)"'
+SAMPLE = 'compute = "Var(q·k)"\nd_k = 64\nscores = 1000'
+FEW = 'compute = "Var(q·k)"\nd_k = 1\nscores = 30'
 
 
 @pytest.mark.parametrize(
@@ -131,7 +128,7 @@ def test_a_statement_is_decided_without_code(
     statement = decided(tmp_path, text, f'printed = "{printed}"\n{table}')
     assert statement.outcome is Outcome(outcome)
     (part,) = statement.parts
-    assert part.evidence.startswith("compute:")
+    assert part.evidence == "computed"
     assert str(part.computed) in part.reason
     assert statement.note == part.reason
     assert ("has probability" in part.reason) is (table in {SAMPLE, FEW})
@@ -161,7 +158,7 @@ def test_a_false_figure_is_wrong_whatever_else_is_said(tmp_path: Path) -> None:
     assert statement.outcome is Outcome.WRONG
 
 
-ROOT_512 = 'compute = { what = "scale", d_k = 512 }'
+ROOT_512 = SCALE.replace("64", "512")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +189,7 @@ def test_a_sample_that_is_about_has_a_wider_cell(tmp_path: Path) -> None:
 )
 def test_an_input_is_the_number_that_is_printed(tmp_path: Path, text: str) -> None:
     """TOML keeps no last zero of 1.5440; a figure's last zero counts, as it says how precise it is."""
-    table = 'compute = { what = "variance", d_k = 1, query_variance = 1.5440 }'
+    table = 'compute = "1.5440 Var(q·k)"\nd_k = 1'
     assert decided(tmp_path, text, f'printed = "1.544"\n{table}').outcome is Outcome.HOLDS
     with pytest.raises(SourcesError, match="stands nowhere in the text"):
         decided(tmp_path, text.replace("1.544", "1.545"), f'printed = "1.544"\n{table}')
@@ -221,7 +218,7 @@ def test_a_figure_is_a_number_of_its_own(tmp_path: Path, text: str) -> None:
 
 def test_the_sign_of_an_input_counts(tmp_path: Path) -> None:
     """Of 2 and 1, and of −2 and −1, the weights are not the same."""
-    table = 'printed = "0.27"\ncompute = { what = "softmax", scores = [-2, -1], key = 1 }'
+    table = 'printed = "0.27"\ncompute = "softmax([-2, -1], 1)"'
     assert decided(tmp_path, "Of −2 and −1 it is 0.27.", table).outcome is Outcome.HOLDS
     with pytest.raises(SourcesError, match="has the number 2, which"):
         read_sources(written(tmp_path, "Of 2 and 1 it is 0.27.", table))
@@ -232,18 +229,22 @@ def test_the_sign_of_an_input_counts(tmp_path: Path) -> None:
     [
         ("One divides by 9.", PRINTED + SCALE, "stands nowhere in the text"),
         ("8, with 32 of them", PRINTED + SCALE, "has the number 32, which"),
-        ("8", PRINTED + SCALE.replace("scale", "scal"), "scale"),
-        ("8", PRINTED + SCALE.replace("d_k", "d"), "is no input of it"),
-        ("8", PRINTED + 'compute = { what = "scale" }', "scale d_k is missing"),
-        ("8", PRINTED + SCALE.replace("64", "0"), "scale d_k is 0; give at least 1"),
-        ("8", PRINTED + SCALE.replace("64", "64.5"), "scale d_k is 64.5; give a whole number"),
-        ("8", PRINTED + SCALE.replace("64", '"64"'), "scale d_k is '64'; give a whole number"),
-        ("8", PRINTED + SOFTMAX.replace("[2, 1]", '["2"]'), "softmax scores is '2'; give a number"),
-        ("8", PRINTED + SOFTMAX.replace("[2, 1]", "[]"), "softmax scores is empty; give at least 1 number"),
-        ("8", PRINTED + SOFTMAX.replace("[2, 1]", "7"), "give numbers in square brackets"),
-        ("8", PRINTED + SAMPLE.replace('"variance"', '"median"'), "statistic is 'median'; give"),
-        ("8", PRINTED + SOFTMAX.replace("key = 1", "key = 3"), "there are 2 scores"),
-        ("8", PRINTED + 'compute = { what = "dot-product", q = [1], k = [1, 2] }', "give as many"),
+        ("8", PRINTED + SCALE.replace("Var", "Vra"), "no function 'Vra'; did you mean 'Var'"),
+        ("8", PRINTED + SCALE.replace("d_k = 64", ""), "needs a dimension; add d_k = 64"),
+        ("8", PRINTED + SCALE.replace("64", "0"), "d_k"),
+        ("8", PRINTED + SCALE.replace("64", "64.5"), "must be a whole number"),
+        ("8", PRINTED + SCALE.replace("q·k", "n q·k"), "has n, which has no value"),
+        ("8", PRINTED + SCALE.replace("Var(q·k)", "q·k"), "q·k is random: write E(…) around it"),
+        ("8", PRINTED + SOFTMAX.replace("[2, 1]", "[]"), "something is missing"),
+        ("8", PRINTED + SOFTMAX.replace("[2, 1], 1", "[2, 1]"), "this is a list; take one of its numbers"),
+        ("8", PRINTED + SOFTMAX.replace(", 1)", ", 3)"), "there are 2 numbers"),
+        ("8", PRINTED + SOFTMAX.replace("softmax([2, 1], 1)", "exp([2, 1])"), "exp is of one number"),
+        ("8", PRINTED + 'compute = "[1]·[1, 2]"', "two lists of one length have a product"),
+        ("8", PRINTED + 'compute = "[1] + [1, 2]"', "lists of one length"),
+        ("8", PRINTED + 'compute = "log(-[2]·[1])"', "it divides by 0, or takes a root of a negative number"),
+        ("8", PRINTED + 'compute = { what = "scale" }', "must be text"),
+        ("8", PRINTED + SAMPLE.replace("Var", "kurtosis"), "with scores it is E(…), Var(…) or sd(…)"),
+        ("8", PRINTED + SAMPLE.replace("1000", "20"), "scores"),
         ("8", PRINTED + SCALE + '\nclaim = "sqrt-scaling"', "no place beside compute"),
         ("8", SCALE, "add the figure that is to be what is computed"),
         ("8", PRINTED, "claim"),
@@ -254,6 +255,18 @@ def test_mistakes_are_named_with_their_line(tmp_path: Path, text: str, rest: str
     with pytest.raises(SourcesError, match=r"mine\.toml: line \d+: .*") as caught:
         read_sources(written(tmp_path, text, rest))
     assert what in str(caught.value)
+
+
+def test_a_dimension_belongs_to_what_is_computed(tmp_path: Path) -> None:
+    """Beside a claim's evidence it would say nothing."""
+    rest = 'd_k = 8\nprinted = "8"\nclaim = "sqrt-scaling"\nevidence = "fact:a"'
+    path = written(tmp_path, "8", rest)
+    says = path.read_text(encoding="utf-8").replace(
+        'source = "s"\n', 'source = "s"\nclaim = "sqrt-scaling"\n'
+    )
+    path.write_text(says, encoding="utf-8")
+    with pytest.raises(SourcesError, match="belongs to what is computed; remove it, or add compute"):
+        read_sources(path)
 
 
 def test_a_number_of_a_text_is_bound_to_its_evidence(tmp_path: Path) -> None:
@@ -281,7 +294,7 @@ def test_outcomes_are_printed_and_fail_the_run(
     given = ("--sources", path, "--profile", "quick", "--out", tmp_path, "--fresh")
     ended = tool("run", "worked-dot-products", *given, *(["--lenient-sources"] if lenient else []))
     assert ended.status == int(not lenient)
-    assert "s1: misprinted. What q·k is divided by at d_k = 64, for variance 1 is 8, not 9." in ended.out
+    assert "s1: misprinted. sqrt(Var(q·k)) at d_k = 64 is 8, not 9." in ended.out
     record = load(tmp_path / "results.json")
     assert record.run.own_sources
     assert record.exit_status == 1

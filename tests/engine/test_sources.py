@@ -257,15 +257,6 @@ def test_anything_else_is_no_figure(text: str) -> None:
         PartEntry.model_validate(PART | {"printed": text})
 
 
-def test_what_is_computed_rests_on_the_claim_of_its_computation() -> None:
-    """Whatever it is called in the file."""
-    part = PartEntry.model_validate(
-        {"text": "It is 2.", "kind": "prints", "printed": "2", "compute": {"what": "dot-product"}}
-    )
-    assert (part.evidence_kind, part.evidence_id) == ("compute", "dot-product")
-    assert part.evidence_claim == "worked-dot-products"
-
-
 TEXT = '''title = "All"
 
 [[statement]]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
 from pydantic_core import PydanticCustomError
 
-from verify.engine import computations
+from verify.engine.computations import FEWEST_SCORES, Computed, compute
 from verify.errors import SourcesError
 from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
@@ -35,6 +35,9 @@ _REMEDIES = {
     "bool_type": "must be true or false; correct it",
     "literal_error": 'must be "says" or "prints"; correct it',
     "enum": 'must be an outcome such as "holds"; correct it',
+    "int_type": "must be a whole number; correct it",
+    "greater_than_equal": "is too small; correct it",
+    "less_than_equal": "is too large; correct it",
     "tuple_type": "must be a list of tables; write each under its own [[header]]",
     "model_type": "must be a table; write it under its own [[header]]",
 }
@@ -72,14 +75,17 @@ class PartEntry(Record):
     """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
 
     ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
-    the ``evidence`` of a ``claim`` decides it, or what it has computed, which may be printed or said.
-    ``given`` are the numbers of its text that nothing decides.
+    the ``evidence`` of a ``claim`` decides it, or the expression that it has computed, at a dimension
+    ``d_k`` and as a statistic of so many ``scores``, which may be printed or said. ``given`` are the numbers
+    of its text that nothing decides.
     """
 
     text: Prose
     claim: Slug | None = None
     evidence: Annotated[str, AfterValidator(_evidence)] | None = None
-    compute: dict[str, Any] | None = None
+    compute: str | None = None
+    d_k: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
+    scores: Annotated[int, Field(strict=True, ge=FEWEST_SCORES, le=10**12)] | None = None
     kind: Literal["says", "prints"]
     printed: Annotated[str, AfterValidator(_printed)] | None = None
     about: StrictBool = False
@@ -87,20 +93,17 @@ class PartEntry(Record):
 
     @property
     def evidence_kind(self) -> str:
-        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"compute"``."""
-        return "compute" if self.compute is not None else (self.evidence or "").partition(":")[0]
+        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"computed"``."""
+        return "computed" if self.compute is not None else (self.evidence or "").partition(":")[0]
 
     @property
     def evidence_id(self) -> str:
-        """The id of the check, control or fact, or the computation's name; empty for a verdict."""
-        if self.compute is not None:
-            return str(self.compute.get("what", ""))
+        """The id of the check, control or fact; empty for a verdict, and for what is computed."""
         return (self.evidence or "").partition(":")[2]
 
-    @property
-    def evidence_claim(self) -> str:
-        """The claim that decides this part, or whose derivation is evaluated."""
-        return computations.COMPUTATIONS[self.evidence_id].claim if self.compute else self.claim or ""
+    def computed(self) -> Computed:
+        """Return what it has computed; ``ValueError`` says what is wrong with it."""
+        return compute(self.compute or "", self.d_k, self.scores)
 
 
 class StatementEntry(Record):
@@ -423,8 +426,8 @@ def _figures(part: PartEntry) -> tuple[str, ...]:
 
 def _inputs(part: PartEntry) -> list[float]:
     """Return the numbers that its computation is given."""
-    given = [value if isinstance(value, list) else [value] for value in (part.compute or {}).values()]
-    return [one for values in given for one in values if type(one) in {int, float}]
+    numbers = [float(number) for number in _NUMBER.findall(part.compute or "")]
+    return [*numbers, *(size for size in (part.d_k, part.scores) if size is not None)]
 
 
 def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
@@ -437,18 +440,18 @@ def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
 
 def _evidence_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
     """Yield what is wrong about that which decides a part: a claim's evidence, or a computation."""
+    absent = [key for key in ("claim", "evidence") if getattr(part, key) is None]
     if part.compute is None:
-        for key in ("claim", "evidence"):
-            if getattr(part, key) is None:
-                yield key, "is missing; add it, or what to compute"
+        yield from ((key, "is missing; add it, or what to compute") for key in absent)
+        extra = [key for key in ("d_k", "scores") if getattr(part, key) is not None]
+        yield from ((key, "belongs to what is computed; remove it, or add compute") for key in extra)
         return
-    for key in ("claim", "evidence"):
-        if getattr(part, key) is not None:
-            yield key, "has no place beside compute; remove one of them"
+    extra = [key for key in ("claim", "evidence") if key not in absent]
+    yield from ((key, "has no place beside compute; remove one of them") for key in extra)
     if part.printed is None:
         yield "printed", "is missing; add the figure that is to be what is computed"
     try:
-        computations.inputs_of(part.compute)
+        part.computed()
     except ValueError as error:
         yield "compute", str(error)
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from verify.engine import computations
-from verify.engine.computations import INCOMPATIBLE, SampleLaw
+from verify.engine.computations import INCOMPATIBLE, Computed, SampleLaw
 from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
-from verify.evidence import ClaimRecord, Outcome, Part, Proof, Record, Statement, Verdict
+from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
 from verify.evidence.judging import outcome_of
 from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
 
@@ -81,8 +80,8 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
     parts = tuple(
         Part(
             text=part.text,
-            claim=part.evidence_claim,
-            evidence=f"compute:{part.evidence_id}" if part.compute else part.evidence or "",
+            claim=part.computed().claim if part.compute else part.claim or "",
+            evidence="computed" if part.compute else part.evidence or "",
             kind=part.kind,
             printed=part.printed,
             computed=finding.computed,
@@ -109,13 +108,13 @@ def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statem
 
 def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Answer:
     if part.compute is not None:
-        return _held_against_computed(part, *computations.inputs_of(part.compute))
+        return _held_against_computed(part, part.computed())
     return _examined(part, claims.get(part.claim or ""))
 
 
-def _held_against_computed(part: PartEntry, what: str, inputs: Record) -> _Answer:
+def _held_against_computed(part: PartEntry, computed: Computed) -> _Answer:
     """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
-    computed, printed = computations.COMPUTATIONS[what].compute(inputs), part.printed or ""
+    printed = part.printed or ""
     shown = as_printed(computed.value, printed)
     if computed.sample is not None:
         return _held_against_sample(part, shown, computed.words, computed.sample)

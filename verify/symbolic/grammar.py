@@ -6,7 +6,9 @@
     atom       = number | name | name "(" expression {"," expression} ")"
                | "(" expression ")" | "|" expression "|"
 
-Nothing of a text is executed. What ``notation.plain`` prints of a question about a single query can be read.
+What a statement has computed may also hold lists of numbers, such as ``softmax([2, 1]/sqrt(d_k), 1)`` and
+``[1, 2]·[3, 4]``. Nothing of a text is executed. What ``notation.plain`` prints of a question about a single
+query can be read.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from sympy import Abs, Expr, Integer, Rational, S, Sum, exp, gamma, log, pi, sqrt, sympify
+from sympy import Abs, Expr, ImmutableMatrix, Integer, Max, Rational, S, Sum, exp, gamma, log, pi, sqrt
 from sympy import E as EULER
+from sympy import sympify
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic import vocabulary as of
@@ -93,6 +96,23 @@ _BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
 }
 """What runs over all keys."""
 
+
+def _weights(scores: Any) -> Any:
+    """Return the weights of a list of scores."""
+    powers = scores.applyfunc(exp)
+    return powers / sum(powers)
+
+
+_LISTS: Mapping[str, Callable[[Any], Any]] = {
+    "softmax": _weights,
+    "sum": sum,
+    "max": lambda numbers: Max(*numbers),
+    "H": lambda scores: -sum(weight * log(weight) for weight in _weights(scores)),
+    "logsumexp": lambda scores: log(sum(scores.applyfunc(exp))),
+}
+_LISTS = {**_LISTS, "entropy": _LISTS["H"]}
+"""What is made of a list of numbers; of a list by softmax, the second argument takes one."""
+
 _SCALED = {"p_scaled": "p", "H_scaled": "H"}
 _RANDOM = ("score", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
 _QUESTION = (*_MEANS, *_BINDERS, *_PLAIN, *_CONSTANTS, *_RANDOM, "P", "softmax")
@@ -127,6 +147,23 @@ def parse_formula(text: str) -> Expr:
     return _Reader(text, formula=True).whole()
 
 
+def parse_value(text: str) -> Expr:
+    """Return what a statement has computed, which may hold means, d_k, and lists of numbers.
+
+    Raises:
+        QuestionError: it is no such expression, or its value is a list.
+    """
+    reader = _Reader(text, formula=False, lists=True)
+    value = reader.whole()
+    if reader.random_outside is not None:
+        reader.fail(f"{reader.random_outside.text} is random: write E(…) around it", reader.random_outside)
+    if isinstance(value, ImmutableMatrix):
+        raise QuestionError(
+            _marked("this is a list; take one of its numbers, as in softmax([2, 1], 1)", text, 0)
+        )
+    return value
+
+
 def _marked(problem: str, text: str, at: int) -> str:
     return f"{problem}\n  {text}\n  {' ' * at}^"
 
@@ -134,8 +171,8 @@ def _marked(problem: str, text: str, at: int) -> str:
 class _Reader:
     """Reads one text from left to right; a score is of the key that the innermost sum around it runs over."""
 
-    def __init__(self, text: str, *, formula: bool) -> None:
-        self.text, self.formula = text, formula
+    def __init__(self, text: str, *, formula: bool, lists: bool = False) -> None:
+        self.text, self.formula, self.lists = text, formula, lists
         self.known = (*_PLAIN, *_CONSTANTS) if formula else _QUESTION
         self.random_outside: _Token | None = None
         self._averaged, self._deep, self._bars = 0, 0, False
@@ -191,6 +228,8 @@ class _Reader:
         total = self._product()
         while sign := self._take("+", "-"):
             term = self._product()
+            if getattr(total, "shape", None) != getattr(term, "shape", None):
+                self.fail("only lists of one length are added to each other", sign)
             total = total + term if sign.text == "+" else total - term
         return total
 
@@ -200,8 +239,13 @@ class _Reader:
             sign = self._take("*", "/")
             if sign is None and not self._begins_factor():
                 return product
-            factor = self._factor()
-            if sign and sign.text == "/" and factor == 0:
+            place, factor = self._next, self._factor()
+            if isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
+                if product.shape != factor.shape or sign is None or sign.text == "/":
+                    self.fail("two lists of one length have a product, by · between them", place)
+                product = product.dot(factor)
+                continue
+            if sign and sign.text == "/" and self._number_of(factor, place) == 0:
                 self.fail("this divides by 0", sign)
             product = product / factor if sign and sign.text == "/" else product * factor
 
@@ -215,10 +259,10 @@ class _Reader:
             return -self._factor()
         base = self._atom()
         while self._next.kind == "raised":
-            base **= Integer(self._next.text.translate(_DIGITS))
+            base = self._number_of(base, self._next) ** Integer(self._next.text.translate(_DIGITS))
             self._place += 1
         if sign := self._take("^"):
-            power = self._factor()
+            base, power = self._number_of(base, sign), self._number_of(self._factor(), sign)
             if base.is_Rational and power.is_number and abs(power) > _HIGHEST:
                 self.fail(f"a power of a number is at most {_HIGHEST}", sign)
             base **= power
@@ -230,20 +274,29 @@ class _Reader:
             self.fail("something is missing at the end", token)
         self._place += 1
         if token.kind == "number":
-            digits = token.text.lower().partition("e")[0].strip("0.")
-            if digits and not 1e-300 < float(token.text) < 1e300:
-                self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
-            return Rational(token.text)
+            return self._number(token)
         if token.kind == "score" and not self.formula:
             return self._random(token, self._score(token.text))
         if token.kind in ("name", "score"):
             return self._named(token)
+        if token.text not in _CLOSING:
+            self.fail(f"something is missing before {token.text}", token)
+        return self._bracketed(token)
+
+    def _number(self, token: _Token) -> Rational:
+        digits = token.text.lower().partition("e")[0].strip("0.")
+        if digits and not 1e-300 < float(token.text) < 1e300:
+            self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
+        return Rational(token.text)
+
+    def _bracketed(self, token: _Token) -> Any:
+        """Return what stands in a bracket that no name precedes: a list, a length, a size, an expression."""
+        if token.text == "[" and self.lists:
+            return self._list(token)
         if token.text == "|" and (length := self._length()) is not None:
             return length
-        if token.text in _CLOSING:
-            (inside,) = self._until_closed(token, 1)
-            return Abs(inside) if token.text == "|" else inside
-        return self.fail(f"something is missing before {token.text}", token)
+        (inside,) = self._until_closed(token, 1)
+        return Abs(self._number_of(inside, token)) if token.text == "|" else inside
 
     def _until_closed(self, opening: _Token, number: int, name: str = "a bracket") -> list[Any]:
         """Return what stands in brackets, as many expressions as are asked for."""
@@ -264,6 +317,48 @@ class _Reader:
             self.fail(f"{name} holds {things}, not {len(parts)}", opening)
         return parts
 
+    def _number_of(self, value: Any, token: _Token) -> Any:
+        """Return a value that is no list."""
+        if isinstance(value, ImmutableMatrix):
+            self.fail(f"{token.text} is of one number, not of a list", token)
+        return value
+
+    def _list(self, opening: _Token) -> Any:
+        """Return the numbers in square brackets."""
+        numbers = [self._sum()]
+        while self._take(","):
+            numbers.append(self._sum())
+        if not self._take("]"):
+            self.fail("this bracket is not closed", opening)
+        return ImmutableMatrix(numbers)
+
+    def _of_list(self, token: _Token) -> Any:
+        """Return a function of a list, such as its softmax or, with a second argument, one weight of it."""
+        self._place += 1
+        numbers = self._sum()
+        if not isinstance(numbers, ImmutableMatrix):
+            self.fail(f"{token.text} is of a list here: {token.text}([2, 1])", token)
+        result = _LISTS[token.text](numbers)
+        if token.text == "softmax" and self._take(","):
+            key = self._sum()
+            if not (key.is_Integer and 1 <= key <= len(numbers)):
+                self.fail(
+                    f"there are {len(numbers)} numbers; the second argument is one of their places", token
+                )
+            result = result[int(key) - 1]
+        if not self._take(")"):
+            self.fail("this bracket is not closed", token)
+        return result
+
+    def _has_list(self) -> bool:
+        """Return whether the bracket that opens here holds a list."""
+        deep = 0
+        for token in self._tokens[self._place :]:
+            deep += (token.text == "(") - (token.text == ")")
+            if token.text == "[" or deep == 0:
+                return token.text == "["
+        return False
+
     def _length(self) -> Any:
         """Return the length of a vector that stands alone behind an opened bar; None if none does."""
         token, after, *_ = (*self._tokens[self._place :], self._next)
@@ -280,10 +375,13 @@ class _Reader:
         if name not in self.known:
             self._refuse(token)
         is_called = self._next.text in ("(", "[")
+        if self.lists and name in _LISTS and self._has_list():
+            return self._of_list(token)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _PLAIN:
-            return _PLAIN[name](self._argument(token) if is_called else self._atom())
+            inside = self._argument(token) if is_called else self._atom()
+            return _PLAIN[name](self._number_of(inside, token))
         if name in _MEANS or name == "P":
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
