@@ -18,7 +18,6 @@ from verify.claims.modern.shared.variants import (
     BiasedRows,
     CappedScores,
     DroppedWeights,
-    GroupedScores,
     RecoveredScales,
     RotatedScores,
     RoundedScores,
@@ -186,33 +185,6 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
     scores = QUERIES[0]
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_grouped_heads_by_loops(shared: bool) -> None:
-    """Three heads meet the same six keys, or each two of its own; a cell records how many heads."""
-    assert ("heads", 3) in GroupedScores(shared).settings(Shape(3, 6, 4))
-    keys = DRAWS.normal(size=(2, 6, 4))
-    found = GroupedScores(shared).reduce(QUERIES, keys)
-    for block in range(2):
-        many = 6 if shared else 2
-        of_heads = [
-            [dot(QUERIES[block, head], keys[block, key if shared else 2 * head + key]) for key in range(many)]
-            for head in range(3)
-        ]
-        flat = list(itertools.chain(*of_heads))
-        pairs = [
-            (of_heads[one][key], of_heads[two][key])
-            for one, two in itertools.permutations(range(3), 2)
-            for key in range(many)
-        ]
-        expected = [
-            *(statistics.fmean(score**power for score in flat) for power in (1, 2)),
-            statistics.fmean(one * two for one, two in pairs),
-            statistics.fmean(one**2 * two**2 for one, two in pairs),
-            statistics.fmean(score**4 for score in flat),
-        ]
-        assert found[block] == pytest.approx(expected)
 
 
 def test_dropped_weights_by_loops() -> None:

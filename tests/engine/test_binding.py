@@ -448,7 +448,6 @@ def test_sources_are_what_is_drawn() -> None:
     [
         pytest.param("attention-sink", marks=pytest.mark.slow),
         "correlated-components",
-        "grouped-queries",
         "variance-split",
     ],
 )

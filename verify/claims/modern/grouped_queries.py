@@ -1,85 +1,95 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
-from verify.claims.modern.shared import GroupedScores
-from verify.former import (
-    E, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route, Smooth, Tolerance,
-    beside, biased, cell_of, cells_of, cite, covariance, d, figure, in_turn, k, moment_steps, normal, ordered,
-    over_cells, q, score, variance, variance_route, wrong,
-)  # fmt: skip
+from sympy import Expr
 
-HEADS, KEYS = 8, 16
-VARIANCE = r"$\operatorname{Var}(q\cdot k)$"
-PRODUCT, SQUARES = (
-    rf"covariance of {what} of two heads with one key" for what in ("the scores", "the squared scores")
-)
-other = ordered("qbar[]:q3")
-ELSEWHERE = score.subs(q, other)
-SHARED = Population(dict.fromkeys((q, other, k), NORMAL_MOMENTS[:5]), d)
-"""The score of another head's query with the same key, and the moments of all components."""
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Cov, Derivation, Items, Line
+from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score
+from verify.spec import score_of
+
+OTHER_HEAD, OTHER_KEY = score_of(b, j), score_of(b, l)
+"""The score of another head's query with the same key, and with a key of its own."""
 
 
-def derive() -> Derivation:
+def related(other: Expr) -> Expr:
+    """Return the correlation of a squared score with the square of another one."""
+    return Cov(score**2, other**2) / Var(score**2)
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the variance of one head's scores, and how those of two heads with one key go together."""
-    starts = {
-        "Covariance of the scores of two heads": E(score * ELSEWHERE) - E(score) * E(ELSEWHERE),
-        "Covariance of their squares": E(score**2 * ELSEWHERE**2) - E(score**2) * E(ELSEWHERE**2),
-        "Variance of a square": E(score**4) - E(score**2) ** 2,
-    }
-    lemmas = tuple(
-        Route.telling(one, start, moment_steps(start, SHARED))
-        .defining(f"the {one[0].lower()}{one[1:]}")
-        .called(name)
-        for name, (one, start) in zip(("products", "squares", "square"), starts.items(), strict=True)
+    one_head = Chain(
+        Var(score),
+        Line(d, "products of components have mean 0 and variance 1", moments(STANDARD)),
     )
-    return Derivation.of(variance_route(score, SHARED, "One head"), lemmas=lemmas)
+    products = Chain(
+        Cov(score, OTHER_HEAD),
+        Line(0, "both queries have mean 0 and are independent", moments(STANDARD)),
+        name="products",
+        title="Covariance of the scores of two heads",
+    )
+    squares = Chain(
+        Cov(score**2, OTHER_HEAD**2),
+        Line(2 * d, "both squares have the key's length in them", moments(NORMAL_COMPONENTS)),
+        name="squares",
+        title="Covariance of their squares",
+    )
+    square = Chain(
+        Var(score**2),
+        Line(2 * d * (d + 3), "fourth moments of both", moments(NORMAL_COMPONENTS)),
+        name="square",
+        title="Variance of a square",
+    )
+    correlation = Chain(
+        related(OTHER_HEAD),
+        Line(2 * d / Var(score**2), "the covariance", earlier(squares)),
+        Line(1 / (d + 3), "the variance", earlier(square)),
+        name="correlation",
+        title="Correlation of the squared scores of two heads",
+    )
+    own = Chain(
+        related(OTHER_KEY),
+        Line(0, "nothing is shared", moments(NORMAL_COMPONENTS)),
+        name="own",
+        title="The same for keys of their own",
+    )
+    return one_head, products, squares, square, correlation, own
 
 
-RELATED = Smooth(
-    lambda at: (at["squares"] - at["square"] ** 2) / (at["fourth"] - at["square"] ** 2), positive=False
-)
-"""The correlation of two heads' squared scores, from the means of a block."""
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
-    apart, squares, whole = (lemma.end for lemma in derivation.lemmas)
-    cells = cells_of("d{d_k}", (1, 2, 8), lambda d_k: (normal(HEADS, KEYS, d_k), GroupedScores()))
-    spreads = over_cells("variance-d{d_k}", VARIANCE, cells, variance(), derivation.result)
-    products = over_cells("product-d{d_k}", PRODUCT, cells, covariance("product", "mean", "mean"), apart,
-                          lambda d_k: Tolerance(1.0, d_k, "the variance of a score"))  # fmt: skip
-    wide = Tolerance(0.5, 1.0, "a correlation of 1", "one near 0 is no easier to measure than any other")
-    related = over_cells("squares-d{d_k}", SQUARES, cells, RELATED, squares / whole, wide)
-    own = cell_of("own-keys", normal(HEADS, HEADS * KEYS, 1), GroupedScores(shared=False))
-    return Experiment(in_turn(spreads, products, related), (
-        wrong(spreads[8], "twice-the-variance", "a key that eight heads share has scores of twice the "
-              "variance", 2 * 8),
-        wrong(products[1], "heads-agree", "heads with one key have one score", 1),
-        wrong(related[1], "independent", "scores of two heads are independent, so their squares are "
-              "uncorrelated", 0),
-        wrong(related[1], "own-keys", "heads with keys of their own go together as much", cell=own,
-              truth=0.0),
-        biased(spreads[8], tolerance),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the correlation of squared scores over the dimension."""
-    _, squares, whole = (lemma.end for lemma in derivation.lemmas)
-    return figure(
+    products, correlation = derived["products"], derived["correlation"]
+    near = Within(0.5, 1, "a correlation of 1", "one near 0 is no easier to measure than any other")
+    for size in (1, 2, 8):
+        at, of_score = {d: size}, Within(1, size, "the variance of a score")
+        control = "biased-prediction" if size == 8 else ""
+        yield Check(f"variance-d{size}", derived.start, at, equals=derived.end, control=control)
+        yield Check(f"product-d{size}", products.start, at, equals=products.end, tolerance=of_score)
+        yield Check(f"squares-d{size}", correlation.start, at, equals=correlation.end, tolerance=near)
+    says = "a key that eight heads share has scores of twice the variance"
+    yield Wrong("twice-the-variance", of="variance-d8", equals=2 * d, says=says)
+    yield Wrong("heads-agree", of="product-d1", equals=d, says="heads with one key have one score")
+    says = "scores of two heads are independent, so their squares are uncorrelated"
+    yield Wrong("independent", of="squares-d1", equals=0, says=says)
+    says, own = "heads with keys of their own go together as much", derived["own"].start
+    yield Wrong("own-keys", own, {d: 1}, equals=correlation.end, tolerance=near, says=says)
+    yield Plot(
         "together",
-        "What sharing keys does to heads fades as the dimension grows",
-        "Correlation of the squared scores of two heads with one key, over the dimension: measured points on "
-        "the derived curve, from a quarter in one dimension to an eleventh in eight.",
-        "correlation of squared scores",
-        *beside(findings.matching("squares-d*"), "derived", (squares / whole).simplify()),
+        "squares-d*",
+        over=d,
+        title="What sharing keys does to heads fades as the dimension grows",
+        alt="Correlation of the squared scores of two heads with one key, over the dimension: measured "
+        "points on the derived curve, from a quarter in one dimension to an eleventh in eight.",
+        y="correlation of squared scores",
+        curves={"derived": correlation.end},
     )
 
 
 CLAIM = Claim(
     title="Sharing keys among heads leaves the variance of every head's scores unchanged",
-    statement="For independent standard normal components, a head's scores have variance {theorem:result} "
+    statement="For independent standard normal components, a head's scores have variance {main:end} "
     "however many heads share its keys. Scores of two heads with one key are uncorrelated, but not "
-    "independent: their squares have covariance {squares:result}, each having variance {square:result}.",
+    "independent: their squares have covariance {squares:end}, each having variance {square:end}, and so the "
+    "correlation {correlation:end}.",
     meaning="Grouped queries need no scale of their own: a score does not know how many other queries its "
     "key meets. What heads share is the length of the key: a long one makes the scores of all of them "
     "large, of either sign. In eight dimensions that is a correlation of {squares-d8:prediction.2%} between "

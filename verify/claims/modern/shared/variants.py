@@ -139,42 +139,6 @@ class BesideSink(Statistic):
 
 
 @dataclass(frozen=True)
-class GroupedScores(Statistic):
-    """Moments of the scores of heads, a query each, with keys that all share or, if not ``shared``, own.
-
-    They are the means of scores, their squares and fourth powers, and over pairs of heads that meet the same
-    key, or each its own of the same number, those of products of two scores and of two squares.
-    """
-
-    shared: bool = True
-    names = ("mean", "square", "product", "squares", "fourth")
-
-    def settings(self, shape: Shape) -> Settings:
-        return (*super().settings(shape), ("heads", shape.m))
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the means, shape (blocks, 5)."""
-        heads = queries.shape[1]
-        if self.shared:
-            scores = double(scores_of(queries, keys))
-        else:
-            own = keys.reshape(len(keys), heads, -1, keys.shape[2])
-            scores = double(scores_of(queries[:, :, None], own)[:, :, 0])
-        squares = scores * scores
-        of_keys = [np.einsum("bhn->bn", one) for one in (scores, squares)]
-        sums = [np.einsum("bn->b", one) for one in of_keys]
-        fourth = np.einsum("bhn,bhn->b", squares, squares)
-        # What all pairs of heads have, less what each head has with itself.
-        pairs = [
-            np.einsum("bn,bn->b", one, one) - itself
-            for one, itself in zip(of_keys, (sums[1], fourth), strict=True)
-        ]
-        many = scores[0].size
-        means = (*sums, *(one / (heads - 1) for one in pairs), fourth)
-        return np.stack(means, axis=1) / many
-
-
-@dataclass(frozen=True)
 class DroppedWeights(Statistic):
     """What dropout of weights at a ``rate`` does to outputs, and that of keys to the larger of two weights.
 
