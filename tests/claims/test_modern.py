@@ -61,7 +61,6 @@ from verify.claims.newer.shared.rows import (
 )
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.experiment import Exact
-from verify.montecarlo.inputs import Shape
 
 RNG = np.random.default_rng(18)
 
