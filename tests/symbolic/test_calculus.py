@@ -2,15 +2,18 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from sympy import Abs, Expr, IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan, sqrt, symbols
+from sympy import Abs, Expr, IndexedBase, Integer, KroneckerDelta, Rational, S, Sum, Symbol, expand, nan
+from sympy import simplify, sqrt, symbols
 
 from verify.errors import ClaimError
 from verify.symbolic.automatic import derive
 from verify.symbolic.calculus import NotDerived, expected
-from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, STANDARD, Cov, Dot, E, Family, Law
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
+from verify.symbolic.vocabulary import Family, Law, s
 from verify.symbolic.vocabulary import Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, over_keys, q
 from verify.symbolic.vocabulary import score, score_of, sigma, sigma_k, sigma_q, v
 
@@ -147,7 +150,7 @@ def test_sums_over_keys_count_equal_keys_apart(size: int, keys: int, powers: lis
         (E(v[j, i]), STANDARD, "no law of v is assumed"),
         (Quantile(score, Rational(1, 2)), STANDARD, "does not follow from moments"),
         (E(q[a, 2 * i]), STANDARD, "is no place"),
-        (E(Sum(j * score, (j, 1, n))), STANDARD, "only sums"),
+        (E(Sum(i * q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of its index at d_k"),
         (E(Sum(score, (j, 2, n))), STANDARD, "only sums from 1"),
         (E(Sum(q[a, i], (i, 1, n))), STANDARD, "a sum ends at n, and the range of q at d_k"),
         (Sum(E(k[j, i] * k[l, i]), (l, 2, n)), STANDARD, "has means of several places"),
@@ -186,6 +189,28 @@ def test_an_automatic_chain_is_short_and_checked(
     for line in chain.lines:
         line.check.decide(before, line.expression, "=")
         before = line.expression
+
+
+@pytest.mark.parametrize("sizes", [{n: 3}, {n: 5}])
+def test_terms_of_a_sum_may_depend_on_the_place(sizes: dict[Any, int]) -> None:
+    """Summed by hand: places coincide with each other, with a free one and with a numbered one."""
+    biased, many = s[a, j] - mu * j, sizes[n]
+    row = E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2)
+    assert _number(expected(row, NORMAL_ROWS), sizes, mu=2) == 1 - Rational(1, many) + Rational(
+        many**2 - 1, 3
+    )
+    together = E(s[a, 2] ** 2 * over_keys(j * s[a, j]) * over_keys(j**2 * s[a, j]))
+    cubes = sum(at**3 for at in range(1, many + 1))
+    assert _number(expected(together, NORMAL_ROWS), sizes) == cubes + 2 * 2**3
+    free = E(s[a, l] ** 2 * s[a, 1] ** 2 * over_keys(sqrt(j) * s[a, j]))
+    roots = [sqrt(at) for at in range(1, many + 1)]
+    by_hand = 4 * sum(roots) + 4 * (roots[0] + roots[1])
+    assert simplify(_number(expected(free, {s: normal(1)}), sizes, l=2) - by_hand) == 0
+
+
+def _number(value: Expr, sizes: dict[Any, int], **given: int) -> Expr:
+    names = {symbol: given[str(symbol)] for symbol in value.free_symbols if str(symbol) in given}
+    return value.xreplace({n: Integer(sizes[n])}).subs(names).doit()
 
 
 def test_an_index_that_a_sum_binds_catches_no_free_one() -> None:

@@ -141,7 +141,7 @@ def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
     moments = _Moments(dict(laws))
     try:
-        result = expand(sum((term.factor * moments.total(term) for term in _terms(x)), S.Zero))
+        result = expand(sum((_total(term, moments) for term in _terms(x)), S.Zero))
     except PolynomialError:
         written = re.sub(r"~\d+", "", str(E(x)))
         raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
@@ -207,11 +207,38 @@ def _part(part: Any) -> Iterator[_Term]:
             for number in range(int(low), int(high) + 1):
                 yield from _terms(inner.xreplace({index: Integer(number)}))
             return
-        own = Dummy(index.name)
+        own = Dummy(index.name, positive=True, integer=True)
         for term in _terms(inner.xreplace({index: own})):
-            if low != 1 or term.factor.has(own):
+            if low != 1:
                 raise NotDerived(f"{part}: only sums from 1 of components and scores have a value")
             yield _Term(bound=((own, high),)) * term
+
+
+def _total(term: _Term, moments: _Moments) -> Any:
+    """Return factor · Σ Π entries; of a factor that depends on a place, a sum over the place is left."""
+    index, size = next((pair for pair in term.bound if term.factor.has(pair[0])), (None, None))
+    if index is None:
+        return term.factor * moments.total(term)
+    standing = {
+        (place, its) for base, where in term.entries for place, its in zip(where, base.ranges, strict=True)
+    }
+    if term.equal:
+        raise NotDerived(f"a factor depends on {index}, beside a Kronecker delta")
+    if wrong := next((its for place, its in standing if place == index and its != size), None):
+        raise NotDerived(f"a sum ends at {size}, and the range of its index at {wrong}")
+    bound_ones = {place for place, _ in term.bound}
+    others = {place for place, its in standing if its == size and (index, size) in standing} - bound_ones
+    bound = tuple(pair for pair in term.bound if pair[0] != index)
+
+    def at(place: Any) -> Any:
+        """Return the mean with a place put in, which is none of the others or equal to one of them."""
+        entries = _moved(term.entries, index, place)
+        return _total(_Term(term.factor.xreplace({index: place}), bound, entries), moments)
+
+    own = Index(f"{index.name}'{len(bound)}")
+    apart = at(own)
+    equal = (at(place) - apart.xreplace({own: place}) for place in others)
+    return Sum(apart, (own, 1, size)) + sum(equal, S.Zero)
 
 
 @dataclass
