@@ -12,16 +12,14 @@ from verify.claims.modern.shared import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
 from verify.claims.pipeline.shared import ScoresBesideValues
-from verify.engine.binding import _BLOCKS, _SEEDS, bound
+from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
-from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIFORM, UNIT_INTERVAL, Array
+from verify.montecarlo.distributions import LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Array
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.estimands import (
-    Bounded,
     Measured,
     Smooth,
-    complement,
     component,
     covariance,
     kurtosis,
@@ -182,54 +180,6 @@ def _is_bound(
         return bound("a-claim", _theorems(claim), [check]) == ("check",)
     except ClaimError:
         return None
-
-
-@cache
-def _rows() -> NormalRows:
-    """Return rows of 64 scores whose deviation keeps Σp² at ½ or more, by a theorem of length-scaling."""
-    check = next(one for one in _checks("length-scaling") if one.id == "kept-n64")
-    sampler = check.cell.sampler
-    assert isinstance(sampler, NormalRows)
-    return replace(sampler, wanted=("squares", "largest"))
-
-
-@pytest.mark.parametrize(
-    ("expected", "change", "estimand", "value", "relation"),
-    [
-        (True, {}, component("squares"), S.Half, "≥"),
-        (True, {}, complement("squares"), S.Half, "≤"),
-        (True, {}, Bounded("squares"), S.Half, "≥"),
-        (False, {}, complement("squares"), S.Half, "="),
-        (False, {}, complement("squares"), S.Half, "≥"),
-        (False, {}, component("squares"), S.Half, "≤"),
-        (False, {}, component("largest"), S.Half, "≥"),
-        (False, {}, Bounded("squares", signed=True), S.Half, "≥"),
-        (False, {}, component("squares"), Float("0.495"), "≥"),
-        (False, {"deviation": 1.01}, component("squares"), S.Half, "≥"),
-        (False, {"keys": 63}, component("squares"), S.Half, "≥"),
-        (False, {"distribution": UNIFORM}, component("squares"), S.Half, "≥"),
-    ],
-    ids=[
-        "bound", "complement", "bounded-mean", "equation", "other-relation", "no-complement", "another-mean",
-        "signed", "another-value", "deviation-one-per-cent-off", "another-number-of-keys", "another-law",
-    ],
-)  # fmt: skip
-def test_rows_of_scores(
-    *, expected: bool, change: dict[str, Any], estimand: Any, value: Any, relation: str
-) -> None:
-    """A bound holds of the rows that are drawn, and of what a complement leaves."""
-    rows = _rows()
-    if "deviation" in change:
-        change = {"deviation": change["deviation"] * rows.deviation}
-    assert _is_bound("length-scaling", replace(rows, **change), estimand, value, relation) is expected
-
-
-def test_no_number_binds_what_is_another() -> None:
-    """A bound that is made to fit the draws of one seed does not fit those of the next."""
-    first, *_ = _SEEDS
-    squares, largest = _rows().sample(np.random.default_rng(first), _BLOCKS).mean(axis=0)
-    fitting = largest - squares + 0.5
-    assert not _is_bound("length-scaling", _rows(), component("largest"), Float(fitting), "≥")
 
 
 LEVELS = LevelRows(8, 16, 1.0, RADEMACHER, ("squares", "entropy"))

@@ -1,120 +1,136 @@
 """At a fixed scale attention thins out over longer texts; a spread that grows like √(ln n) keeps it."""
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
 
-from sympy import Float, Range, Rational, Sum, log, oo, sqrt
+from sympy import Float, Limit, log, oo, sqrt
 
-from verify.former import (
-    E, NORMAL, SQUARES, WEIGHTED_SCORE, Claim, Derivation, Experiment, Fact, Figure, Findings, NormalRows,
-    Notation, Quantity, Route, Step, Tolerance, capped, cell_of, cite, component, effective_keys, fact,
-    figure, integrated, j, line, measured, n, p, prediction, row_integrals, row_means, s, sharper,
-    sigma, wrong,
-)  # fmt: skip
-from verify.former.rules import ByParts, Hypotheses, LargestScore, PutIn, Replaced, Surplus, largest
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
+from verify.spec import Line, Softmax, Within, Wrong, a, at_least, between, cite, cited, earlier
+from verify.spec import fact, figures as draw, j, l, n, over_keys, s, sigma, squares
+from verify.spec.integrals import integrated
+from verify.spec.many_keys import ONCE, at_most_keys
 
-KEYS, TIMES = (4, 64, 1024), 2
-"""Numbers of keys; the growing spread, as a multiple of √(2 ln n)."""
+KEYS, MANY, TIMES = (4, 64, 1024), 10**6, 2
+"""Numbers of keys; very many; the growing spread, as a multiple of √(2 ln n)."""
 GROWING = TIMES * sqrt(2 * log(n))
+ROW = sigma * s[a, j]
+MEAN = E(squares(ROW))
+NAME = rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$"
 
-LABEL = r"$\mathbb{E}\sum p_j^2$"
 
-
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive that a spread of a multiple of √(2 ln n) keeps a share of the weight on few keys."""
-    route = Route.of(
-        r"Independent normal scores of standard deviation $\sigma$",
-        E(SQUARES),
-        Step(1 - E(WEIGHTED_SCORE) / sigma**2, "Integration by parts (Stein)", ByParts(-p[j])),
-        Step(1 - E(largest) / sigma**2, "No average of scores exceeds the largest",
-             Surplus(Sum(p[j] * (largest - s[j]), (j, 1, n)) / sigma**2, "≥")),
-        Step(1 - sqrt(2 * log(n)) / sigma, "The largest of $n$ normal scores", LargestScore()),
-    )  # fmt: skip
-    choice = Route.of(
-        rf"With $\sigma = {TIMES}\sqrt{{2\ln n}}$",
-        E(SQUARES),
-        Step(route.end, "The bound for any spread", Replaced(route.proved())),
-        Step(1 - Rational(1, TIMES), "The number of keys cancels", PutIn({sigma: GROWING})),
-        under=Hypotheses().restricted(n, Range(2, oo)),
+    weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
+    more = at_least(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
+    stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
+    bound = Chain(
+        MEAN,
+        Line(1 - E(weighted) / sigma**2, "integration by parts", stein),
+        Line(1 - E(top) / sigma**2, "no average of scores exceeds the largest", more, "≥"),
+        Line(1 - sqrt(2 * log(n)) / sigma, "the largest of $n$ normal scores", most, "≥"),
     )
-    finite = "what stays finite at a fixed spread, so that E Σp² falls to 0"
-    thinning = effective_keys.for_many().defining(finite).called("many")
-    return Derivation.of(route, lemmas=(choice.called("growing"), *effective_keys.lemmas(), thinning))
-
-
-def _rows(keys: int, deviation: float, kind: str) -> Quantity:
-    """Return the comparison of rows' concentration with its integral."""
-    cell = cell_of(f"{kind}-n{keys}", NormalRows(keys, 8, deviation, NORMAL, ("squares",)))
-    exact, mean = (
-        integrated(row_integrals.mean_squares(keys, deviation).value),
-        component("squares", positive=True),
+    at_growing = earlier(bound, at={sigma: GROWING}, given=(n > 1,))
+    cancelled = "the bound for any spread: the number of keys cancels"
+    growing = Chain(
+        MEAN.xreplace({sigma: GROWING}),
+        Line(bound.end.xreplace({sigma: GROWING}), cancelled, at_growing, "≥"),
+        name="growing",
+        title=f"With {NAME}",
+        given=(n > 1,),
     )
-    return Quantity(f"{kind}-n{keys}", LABEL, cell, mean, exact, Tolerance(0.75))
+    return bound, growing, *at_fixed_spread()
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def at_fixed_spread() -> tuple[Chain, ...]:
+    """Derive that at a fixed spread the mean sum of squared weights falls to 0."""
+    *others, upper = at_most_keys()
+    at_most = Chain(
+        MEAN,
+        Line(upper.end / n, "the bound of n times it", earlier(upper, given=(n > ONCE,)), "≤"),
+        name="at-most",
+        title="At a fixed spread at most, for enough keys",
+        given=upper.given,
+    )
+    not_negative = Chain(
+        MEAN,
+        Line(0, "squares are not negative", at_least(MEAN), "≥"),
+        name="at-least",
+        title="At least",
+    )
+    fixed = Chain(
+        Limit(MEAN, n, oo),
+        Line(0, "it lies between two bounds that tend there", between(not_negative, at_most)),
+        name="fixed",
+        title="At a fixed spread, for ever more keys",
+    )
+    return *others, upper, at_most, not_negative, fixed
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure concentration over the number of keys, at one fixed and at a growing spread."""
-    kept, near = prediction(derivation.lemmas[0].end), capped(0.5, tolerance)
-    growing = [_rows(keys, float(GROWING.subs(n, keys)), "growing") for keys in KEYS]
-    dense, *_, thin = fixed = [_rows(keys, 1.0, "fixed") for keys in KEYS]
-    bounds = [
-        replace(one, id=one.id.replace("growing", "kept"), prediction=kept, tolerance=near, relation="≥")
-        for one in growing
-    ]
-    last = growing[-1]
-    return Experiment((*growing, *bounds, *fixed), (
-        sharper(bounds[-1], 1.18, last.prediction.value),
-        wrong(thin, "fixed-keeps",
-              "a fixed scale keeps attention as concentrated over {cell:n} keys as over {fixed-n4:n}", dense),
-        wrong(last, "growing-thins-out", "with the growing spread, too, attention thins out", thin),
-    ))  # fmt: skip
+    growing, wide, near = derived["growing"], Within(0.75), Within(0.5, fixed=True)
+    values = {keys: integrated(growing.start, {n: keys}) for keys in (*KEYS, MANY)}
+    thin = {keys: integrated(MEAN, {n: keys, sigma: 1}) for keys in KEYS}
+    few, _, last = KEYS
+    for keys in KEYS:
+        at, false = {n: keys}, 1.18 if keys == last else 0
+        yield Check(f"growing-n{keys}", growing.start, at, equals=values[keys], tolerance=wide)
+        kept = Check(f"kept-n{keys}", growing.start, at, at_least=growing.end, tolerance=near)
+        yield replace(kept, sharper=false, sharper_truth=values[keys])
+    for keys in KEYS:
+        yield Check(f"fixed-n{keys}", MEAN, {n: keys, sigma: 1}, equals=thin[keys], tolerance=wide)
+    says = "a fixed scale keeps attention as concentrated over {cell:n} keys as over {fixed-n4:n}"
+    yield Wrong("fixed-keeps", of=f"fixed-n{last}", equals=thin[few], says=says)
+    says = "with the growing spread, too, attention thins out"
+    yield Wrong("growing-thins-out", of=f"growing-n{last}", equals=thin[last], says=says)
+    for keys in (few, last, MANY):
+        what = rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated"
+        yield fact(f"kept-by-n{keys}", what, Float(values[keys], 6))
 
 
-def facts() -> tuple[Fact, ...]:
-    """Return what the growing spread keeps of few and of many keys, beside the bound of one half."""
-    return tuple(
-        fact(f"kept-by-n{keys}", rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated",
-             Float(row_integrals.mean_squares(keys, float(GROWING.subs(n, keys))).value, 6))
-        for keys in (KEYS[0], KEYS[-1], row_means.KEYS[-1])
-    )  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw both over the number of keys."""
-    kept = float(derivation.lemmas[0].end)
+    growing, span = derived["growing"], (KEYS[0], KEYS[-1])
+    thin = Float(integrated(MEAN, {n: KEYS[0], sigma: 1}))
 
-    def exact(deviation: Callable[[float], float]) -> Callable[[float], float]:
-        return lambda keys: row_integrals.mean_squares(round(keys), deviation(round(keys))).value
+    def kept(keys: float) -> float:
+        return integrated(growing.start, {n: round(keys)})
 
-    return figure(
+    def fixed(keys: float) -> float:
+        return integrated(MEAN, {n: round(keys), sigma: 1})
+
+    return draw.figure(
         "thinning-out",
         "A spread that grows like the root of {log} keeps attention concentrated",
         "The mean sum of squared weights over the number of keys: with a spread of twice the root of "
         "two ln n it stays above one half, with a fixed spread it falls like one over n.",
-        "{mean}",
-        line("bound: {growing:result}", kept, "other", points=2),
-        line("exact", exact(lambda keys: TIMES * math.sqrt(2 * math.log(keys))), points=13),
-        line("", exact(lambda _: 1.0), points=13),
-        line("wrong: a fixed spread keeps it", exact(lambda _: 1.0)(KEYS[0]), "control", points=2),
-        measured(findings.matching("growing-n*"), rf"$\sigma = {TIMES}\sqrt{{2\ln n}}$", "n"),
-        measured(findings.matching("fixed-n*"), "{fixed-n4:sigma=}", "n"),
+        draw.curve("bound: {growing:end}", growing.end, span, "other", many=2),
+        draw.curve("exact", kept, span, many=13),
+        draw.curve("", fixed, span, many=13),
+        draw.curve("wrong: a fixed spread keeps it", thin, span, "control", many=2),
+        draw.measured(findings.matching("growing-n*"), n, NAME),
+        draw.measured(findings.matching("fixed-n*"), n, r"$\sigma = 1$"),
         x="number of keys {n}",
+        y="{mean}",
     )
 
 
 CLAIM = Claim(
     title="Attention dilutes with length unless scores spread like {root_log}",
-    statement="At a fixed spread {sigma} of the scores {mean} falls towards zero as the number of keys "
-    "grows; with a spread of twice {spread} it is at least {growing:result} for every {n} from two on.",
+    statement="At a fixed spread {sigma} of independent normal scores {mean} falls towards zero as the "
+    "number of keys grows; with a spread of twice {spread} it is at least {growing:end} for every {n} from "
+    "two on.",
     meaning="The growing spread leaves {mean} at {kept-by-n4:2} for {kept-n4:n} keys, {kept-by-n1024:2} for "
     "{kept-n1024:n} and {kept-by-n1000000:2} for a million. Division by {root_d} frees attention from growth "
     "with the dimension, not from dilution with the length: ten times as many keys share the same weight. "
     "For random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of "
     "long contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not "
     "random.",
-    symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": E(SQUARES),
-             "spread": Notation(r"\sqrt{2\ln n}", sqrt(2 * log(n)))},
-    references=cite("chiang2022", "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of "
-                     "Self-Attention, ACL 2022.", "https://arxiv.org/abs/2202.12172"),
-)  # fmt: skip
+    symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": MEAN}
+    | {"spread": sqrt(2 * log(n))},
+    references=cite(
+        "chiang2022",
+        "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of Self-Attention, ACL 2022.",
+        "https://arxiv.org/abs/2202.12172",
+    ),
+)
