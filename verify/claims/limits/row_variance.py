@@ -1,108 +1,98 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from sympy import Expr, S, Sum, Symbol, exp
+from sympy import Ge, Rational, Symbol, sqrt
 
-from verify.claims.limits.shared import RowVariance, block_variances
-from verify.former import (
-    E, EVEN, GENERAL, NORMAL, UNIFORM_COMPONENTS, Claim, Components, Derivation, Experiment, Fact, Figure,
-    Findings, Ordered, OrderedBase, Population, Quantity, Route, Simulated, Smooth, Step, Tolerance, Var,
-    biased, cell_of, component, d, evaluate, fact, figure, for_components, index, j, k, line, measured,
-    moment_steps, mu_k, mu_q, n, one_step, over_cells, p, q, s, score, sigma_k, sigma_q, wrong,
-)  # fmt: skip
-from verify.former.rules import Evaluation, SumIdentity
+from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Cov, Derivation, E, Items, Line
+from verify.spec import Plot, Softmax, Var, Within, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k
+from verify.spec import mu_q, n, over_keys, q, s, score, score_of, sigma_k, sigma_q
 
-DIMENSIONS, QUERIES, KEYS = (1, 8, 64, 256), 16, 32
-LABEL = "mean variance of the scores within a row"
-other = OrderedBase(Ordered("k'", "q3"))
-POPULATION = Population({**GENERAL.moments, other: GENERAL.moments[k]}, d, alike=((k, other),))
-sibling = Sum(q[index] * other[index], (index, 1, d))
+DIMENSIONS, BLOCK, HALF = (1, 8, 64, 256), {m: 16, n: 32}, Rational(1, 2)
+UNIFORM, CENTRED = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, {q: NORMAL, k: NORMAL}
+OF_UNIFORM = {mu_q: HALF, mu_k: HALF, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
+"""Means and standard deviations of components from U(0, 1)."""
+
+OTHER = score_of(a, l)
 """The score of the same query with another key."""
+
+ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)
+"""The variance of the scores of one query."""
 
 c = Symbol("c", real=True)
 """What is added to all scores of one query."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the expected variance of one query's scores from the product of two of them."""
-    start = E(score**2) - E(score * sibling)
-    result = d * (sigma_q**2 + mu_q**2) * sigma_k**2
-    route = Route.of("The same query, two keys", start, *moment_steps(start, POPULATION, result))
-    between = E(score * sibling) - E(score) * E(sibling)
-    total = Route.of(
-        "The total variance: within rows, and between the rows' own means",
+    pair, result = E(score**2) - E(score * OTHER), d * (sigma_q**2 + mu_q**2) * sigma_k**2
+    row = Chain(
+        E(ROW),
+        Line(pair, "the squares, less the products of two different keys", moments(GENERAL)),
+        Line(result, "moments of the components", moments(GENERAL)),
+        title="The same query, two keys",
+        given=(Ge(n, 2),),
+    )
+    total = Chain(
         Var(score),
-        Step(start + between,
-             r"Given the query, two scores of its row are independent and both have the mean "
-             r"$q\cdot\mathbb{E}[k]$: their covariance is the variance of that mean", Evaluation(POPULATION)),
-        Step(result + d * sigma_q**2 * mu_k**2, "Moments of the components",
-             Evaluation(POPULATION, assumed=True)),
-    ).defining("the variance over all queries and keys").called("total")  # fmt: skip
-    shifted = exp(s[1] + c) / Sum(exp(s[j] + c), (j, 1, n))
-    shift = one_step("A softmax does not see a shift of its row", shifted, p[1], "The factor $e^c$ cancels",
-                     SumIdentity(),
-                     defines="the first weight of a row whose scores are all shifted")  # fmt: skip
-    return Derivation.of(route, lemmas=(total, shift))
+        Line(pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL)),
+        Line(result + d * sigma_q**2 * mu_k**2, "moments of the components", moments(GENERAL)),
+        name="total",
+        title="The total variance: within rows, and between the rows' own means",
+        defines="the variance over all queries and keys",
+    )
+    shift = Chain(
+        Softmax(s[a, j] + c, j),
+        Line(Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra),
+        name="shift",
+        title="A softmax does not see a shift of its row",
+        defines="a weight of a row whose scores are all shifted",
+    )
+    return row, total, shift
 
 
-def _alike(expression: Expr, components: Components = UNIFORM_COMPONENTS) -> Expr:
-    """Return ``expression`` for such components of queries and keys."""
-    return for_components(expression, components, components)
-
-
-def _rows(name: str, components: Components, law: Expr) -> dict[int, Quantity]:
-    """Return the comparisons of the mean row variance with ``law``, by its derived block variance."""
-    drawn = components.distribution
-    inputs = {n: Simulated(drawn, drawn, QUERIES, KEYS, n) for n in DIMENSIONS}
-    cells = {n: cell_of(f"{name}-d{n}", one, RowVariance()) for n, one in inputs.items()}
-    moments = (drawn.mean, *drawn.central_moments(4)[2:])
-
-    def estimand(n: int) -> Smooth:
-        absolute = block_variances.row_variance(n, QUERIES, KEYS, moments, moments)
-        return component("row-variance", block_variance=absolute / float(law.subs(d, n)) ** 2, positive=True)
-
-    # The keys' mean direction decides how a block's rows vary, so that draws are dear.
-    return over_cells(f"{name}-row-d{{d_k}}", LABEL, cells, estimand, law, Tolerance(2.0))
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the variance within rows for components with and without a mean."""
-    centred = Components(NORMAL, S(0), S(1))
-    uniform = _rows("uniform", UNIFORM_COMPONENTS, _alike(derivation.result))
-    normal = _rows("normal", centred, _alike(derivation.result, centred))
-    at64 = uniform[64]
-    return Experiment((*uniform.values(), *normal.values()), (
-        wrong(at64, "rows-as-the-whole", "rows vary as much as all scores together: here by {value}",
-              _alike(evaluate(Var(score), GENERAL)).subs(d, 64), tolerance=EVEN),
-        wrong(at64, "without-means", "rows vary by {without_means}, whatever the means",
-              UNIFORM_COMPONENTS.variance**2 * 64, tolerance=EVEN),
-        biased(at64, tolerance),
-    ))  # fmt: skip
-
-
-def facts() -> Fact:
-    """Return the variance over all queries and keys where rows are measured."""
-    whole = _alike(evaluate(Var(score), GENERAL)).subs(d, 64)
-    return fact("total-variance", "variance over all scores of uniform components in 64 dimensions", whole)
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the row variance of uniform components below the total one."""
-    return figure(
+    # The keys' mean direction decides how a block's rows vary, so that draws are dear.
+    within = Within(2.0)
+    for name, laws in (("uniform", UNIFORM), ("normal", CENTRED)):
+        for size in DIMENSIONS:
+            control = "biased-prediction" if (name, size) == ("uniform", 64) else ""
+            yield Check(
+                f"{name}-row-d{size}",
+                derived.start,
+                {d: size, n: 32},
+                equals=derived.end,
+                laws=laws,
+                tolerance=within,
+                shape=BLOCK,
+                control=control,
+            )
+    total = derived["total"].end
+    says = "rows vary as much as all scores together: here by {value}"
+    yield Wrong("rows-as-the-whole", of="uniform-row-d64", equals=total, laws=UNIFORM, says=says)
+    says, alone = "rows vary by {without_means}, whatever the means", d * sigma_q**2 * sigma_k**2
+    yield Wrong("without-means", of="uniform-row-d64", equals=alone, laws=UNIFORM, says=says)
+    what, of_uniform = (
+        "variance over all scores of uniform components in 64 dimensions",
+        total.subs(OF_UNIFORM),
+    )
+    yield fact("total-variance", what, of_uniform.subs(d, 64))
+    yield Plot(
         "rows-and-total",
-        "Rows vary less than the whole matrix",
-        "For uniform components that are all positive the measured variance within rows lies on its line, "
-        "below that of the total variance.",
-        "variance of the scores",
-        line("within a row", _alike(derivation.result)),
-        line("total", _alike(evaluate(Var(score), GENERAL)), "control"),
-        measured(findings.matching("uniform-row-d*")),
+        "uniform-row-d*",
+        over=d,
+        title="Rows vary less than the whole matrix",
+        alt="For uniform components that are all positive the measured variance within rows lies on its "
+        "line, below that of the total variance.",
+        y="variance of the scores",
+        curves={"within a row": derived.end.subs(OF_UNIFORM)},
+        wrong={"total": of_uniform},
     )
 
 
 CLAIM = Claim(
     title="The softmax sees the variance within a row, not the total one",
-    statement="The scores of one query vary by {theorem:result} on average; the rest of the total variance, "
-    "which is {total:result}, shifts whole rows, and a softmax over a row does not see it. For components "
+    statement="The scores of one query vary by {main:end} on average; the rest of the total variance, "
+    "which is {total:end}, shifts whole rows, and a softmax over a row does not see it. For components "
     "uniform between zero and one, in {uniform-row-d64:d_k} dimensions, the variance within a row is "
     "{uniform-row-d64:prediction}, out of a total of {total-variance}.",
     meaning="Adding a number to all scores of a query changes no softmax weight, so the part of the "
