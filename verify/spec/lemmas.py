@@ -1,6 +1,6 @@
-"""Lemmas that claims of several chapters rest on: bounds for raw scores from those of rows."""
+"""Lemmas that claims of several chapters rest on: the entropy of a row, and bounds for raw scores."""
 
-from sympy import Gt, Indexed, Integral, Symbol, exp, gamma, oo, simplify, sqrt
+from sympy import Expr, Gt, Indexed, Integral, S, Symbol, exp, gamma, log, oo, simplify, sqrt
 
 from verify import spec as of
 
@@ -50,3 +50,60 @@ def for_raw_scores(bound: of.Chain, inverse: of.Chain) -> of.Chain:
         title="Raw scores: averaged over the length of a query",
         given=(of.d > 2,),
     )
+
+
+def entropy_lost(name: str = "") -> tuple[of.Chain, of.Chain, of.Chain]:
+    """Derive how much of its largest entropy a row of normal scores loses at most on average.
+
+    The first chain has the squared weights in its bound, the second, which gets the ``name``, has none; the
+    third, "scaled", is about scaled scores of normal queries and keys.
+    """
+    row, scaled_score = of.sigma * of.s[of.a, of.j], of.score / sqrt(of.d)
+    rest, total = 1 - of.E(of.squares(row)), of.E(of.LogSumExp(row, of.j))
+    weighted = of.E(of.over_keys(of.Softmax(row, of.j) * row))
+    stein, growth = (of.cited(theorem, laws=of.NORMAL_ROWS) for theorem in ("stein", "interpolation"))
+    by_parts = "integration by parts: each score brings out the derivative of its weight"
+    grows = r"the first mean is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2/2$ at the rate in brackets, "
+    grows += "which falls"
+    first = of.Chain(
+        lost(row),
+        of.Line(
+            log(of.n) - total + weighted, r"$\ln p_j = \sigma s_j - \ln\sum_l e^{\sigma s_l}$", of.algebra
+        ),
+        of.Line(log(of.n) - total + of.sigma**2 * rest, by_parts, stein),
+        of.Line(of.sigma**2 * rest / 2, grows, growth, "≤"),
+        name="first",
+        title="A bound with the squared weights",
+    )
+    missing = of.at_most(of.sigma**2 * of.E(of.squares(row)) / 2)
+    bound = of.Chain(
+        lost(row),
+        of.Line(first.end, "the bound with the squared weights", of.earlier(first), "≤"),
+        of.Line(of.sigma**2 / 2, "squares are positive", missing, "≤"),
+        name=name,
+        title="A bound without them" if name else "",
+    )
+    deviation = sqrt(SQUARED_LENGTH / of.d)
+    given_query = r"given the query, scaled scores are independent and normal with deviation $|q|/\sqrt{d_k}$"
+    normal = of.cited("normal combination", laws={**of.NORMAL_COMPONENTS, **of.NORMAL_ROWS})
+    there = of.earlier(bound, at={of.sigma: deviation}, given=(Gt(SQUARED_LENGTH, 0),))
+    mean_length = of.moments(of.NORMAL_COMPONENTS)
+    scaled = of.Chain(
+        lost(scaled_score),
+        of.Line(of.E(log(of.n) - of.Entropy(deviation * of.s[of.a, of.j], of.j)), given_query, normal),
+        of.Line(
+            of.E(SQUARED_LENGTH / (2 * of.d)),
+            "the bound at this deviation, averaged over queries",
+            there,
+            "≤",
+        ),
+        of.Line(S.Half, "the mean of the squared length is the dimension", mean_length),
+        name="scaled",
+        title="Scaled scores of normal queries and keys",
+    )
+    return first, bound, scaled
+
+
+def lost(scores: Expr) -> Expr:
+    """Return the mean entropy of rows that is lost against an even spread over all keys."""
+    return log(of.n) - of.E(of.Entropy(scores, of.j))

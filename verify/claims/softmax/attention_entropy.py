@@ -2,10 +2,10 @@
 
 from sympy import Expr, Float, Gt, Rational, S, exp, log, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, STEIN, Chain, Check, Claim, Derivation, Dot, E
-from verify.spec import Entropy, Figure, Findings, Indicator, Items, Line, LogSumExp, Softmax, Threshold
-from verify.spec import Within, Wrong, a, algebra, at_most, cited, d, earlier, fact, figures as draw, j
-from verify.spec import moments, n, of_probability, over_keys, q, s, score, sigma, squares
+from verify.spec.lemmas import entropy_lost, lost
+from verify.spec import STEIN, Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items
+from verify.spec import Line, Threshold, Within, Wrong, a, d, earlier, fact, figures as draw, j, n
+from verify.spec import of_probability, s, score, sigma, squares
 from verify.spec.integrals import KEYS, integrated
 
 GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
@@ -18,31 +18,14 @@ TIGHT, WIDE = {n: 512, sigma: 1}, {n: 512, sigma: 2}
 """Where the bounds are tight."""
 
 NEAR = Within(0.25, fixed=True)
-ROW, SCALED, SQUARE = sigma * s[a, j], score / sqrt(d), Dot(q, a, q, a)
-p, REST = Softmax(ROW, j), 1 - E(squares(ROW))
+ROW, SCALED = sigma * s[a, j], score / sqrt(d)
+REST = 1 - E(squares(ROW))
 SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))
-
-
-def lost(scores: Expr) -> Expr:
-    """Return the mean entropy that is lost against an even spread over all keys."""
-    return log(n) - E(Entropy(scores, j))
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive the bound by Gaussian integration by parts, and average it over queries."""
-    total, weighted = E(LogSumExp(ROW, j)), E(over_keys(p * ROW))
-    stein, growth = cited("stein", laws=NORMAL_ROWS), cited("interpolation", laws=NORMAL_ROWS)
-    by_parts = "integration by parts: each score brings out the derivative of its weight"
-    grows = r"the first mean is $\ln n$ at $\sigma = 0$ and grows with $\sigma^2/2$ at the rate in brackets, "
-    grows += "which falls"
-    first = Chain(
-        lost(ROW),
-        Line(log(n) - total + weighted, r"$\ln p_j = \sigma s_j - \ln\sum_l e^{\sigma s_l}$", algebra),
-        Line(log(n) - total + sigma**2 * REST, by_parts, stein),
-        Line(sigma**2 * REST / 2, grows, growth, "≤"),
-        name="first",
-        title="A bound with the squared weights",
-    )
+    first, bound, scaled = entropy_lost()
     above = earlier(first, given=(Gt(REST, 0),))
     ratio = Chain(
         lost(ROW) / first.end,
@@ -50,23 +33,6 @@ def derive() -> tuple[Chain, ...]:
         name="ratio",
         title="The loss over that bound",
         given=(n > 1,),
-    )
-    bound = Chain(
-        lost(ROW),
-        Line(first.end, "the bound with the squared weights", earlier(first), "≤"),
-        Line(sigma**2 / 2, "squares are positive", at_most(sigma**2 * E(squares(ROW)) / 2), "≤"),
-    )
-    deviation = sqrt(SQUARE / d)
-    given_query = r"given the query, scaled scores are independent and normal with deviation $|q|/\sqrt{d_k}$"
-    normal = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_ROWS})
-    there = earlier(bound, at={sigma: deviation}, given=(Gt(SQUARE, 0),))
-    scaled = Chain(
-        lost(SCALED),
-        Line(E(log(n) - Entropy(deviation * s[a, j], j)), given_query, normal),
-        Line(E(SQUARE / (2 * d)), "the bound at this deviation, averaged over queries", there, "≤"),
-        Line(S.Half, "the mean of the squared length is the dimension", moments(NORMAL_COMPONENTS)),
-        name="scaled",
-        title="Scaled scores of normal queries and keys",
     )
     return first, ratio, bound, scaled
 
