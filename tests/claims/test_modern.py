@@ -15,7 +15,6 @@ from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.shared.variants import (
     BesideSink,
-    BiasedRows,
     CappedScores,
     DroppedWeights,
     RecoveredScales,
@@ -28,7 +27,6 @@ from verify.claims.modern.shared.variants import (
     rounded,
     soft_capped,
     spacing_above,
-    with_linear_bias,
 )
 from verify.claims.newer.shared.rounding import (
     WIDTH,
@@ -145,15 +143,6 @@ def test_rotation_is_by_plain_matrices() -> None:
     found = RotatedScores(3).reduce(QUERIES, KEYS)
     assert found[:, 0] == pytest.approx(scores.mean(axis=(1, 2)))
     assert found[:, 1] == pytest.approx((scores**2).mean(axis=(1, 2)))
-
-
-def test_a_linear_bias_by_hand() -> None:
-    """The first key is at no distance; the variance is that over the keys themselves, not an estimate."""
-    assert with_linear_bias(np.zeros(3), 0.5).tolist() == [0.0, -0.5, -1.0]
-    found = BiasedRows(0.25, 0.5).reduce(QUERIES, KEYS)
-    for block in range(2):
-        rows = np.reshape(dots(block), (3, 5)) / 2 - 0.25 * np.arange(5)
-        assert found[block, 0] == pytest.approx(statistics.fmean(map(statistics.pvariance, rows.tolist())))
 
 
 def test_a_cap_and_its_slope_by_differences() -> None:

@@ -11,7 +11,7 @@ from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
 from verify.claims.gradients.shared.samplers import LayerStack
-from verify.claims.modern.shared.variants import BiasedRows
+from tests.former.biased import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
 from verify.montecarlo.experiment import Allowance

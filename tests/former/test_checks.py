@@ -8,7 +8,7 @@ import pytest
 from sympy import S, Symbol, sqrt
 
 from tests.strategies import measured
-from verify.claims.modern.shared.variants import BiasedRows
+from tests.former.biased import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Sample
 from verify.montecarlo.distributions import NORMAL

@@ -319,7 +319,9 @@ def _block_variance(
     (dot,) = dots
     left, first, right, second = dot.args
     alone = not any(mean.has(Column, sp.Indexed) for mean in means.values())
-    if left == right or len({first, second} & free_indices(dot)) < 2 or not alone:
+    # Of sums over keys, no place is that of one score.
+    is_free = all({first, second} <= free_indices(mean) for mean in means.values())
+    if left == right or first == second or not (alone and is_free):
         return None
     drawn = tuple((family, laws[family]) for family in (left, right))
     exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at}

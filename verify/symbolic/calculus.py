@@ -238,7 +238,8 @@ def _total(term: _Term, moments: _Moments) -> Any:
     own = Index(f"{index.name}'{len(bound)}")
     apart = at(own)
     equal = (at(place) - apart.xreplace({own: place}) for place in others)
-    return Sum(apart, (own, 1, size)) + sum(equal, S.Zero)
+    whole = Sum(apart, (own, 1, size))
+    return (whole.doit() if apart.is_polynomial(own) else whole) + sum(equal, S.Zero)
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """What the claims about modern attention alone measure with: its variants, rounding, and recovered scales."""
 
 from verify.claims.modern.shared.variants import (
-    BesideSink, BiasedRows, CappedScores, Cosines, DroppedWeights, RecoveredScales,
+    BesideSink, CappedScores, Cosines, DroppedWeights, RecoveredScales,
     RotatedScores, RoundedScores, beside_sink, change_of_weights, distance_from_half, distance_of_orders,
-    fitted_scale, largest_cosine, largest_move, response, rotation_angles, spacing_above, with_linear_bias,
+    fitted_scale, largest_cosine, largest_move, response, rotation_angles, spacing_above,
 )  # fmt: skip
 from verify.montecarlo.estimands import difference, entropy_lost
 from verify.montecarlo.statistics import ScoreProducts

@@ -47,11 +47,6 @@ def rotated(vectors: Array, position: float) -> Array:
     return vectors @ turn.astype(vectors.dtype)
 
 
-def with_linear_bias(scores: Array, slope: float) -> Array:
-    """Return scores, shape (…, n), less the slope times the distance of the key, 0 to n - 1."""
-    return scores - slope * np.arange(scores.shape[-1], dtype=np.float64)
-
-
 def soft_capped(scores: Array, cap: float) -> Array:
     """Return cap·tanh(scores/cap)."""
     return cap * np.tanh(scores / cap)
@@ -91,20 +86,6 @@ class RotatedScores(Statistic):
         """Return both, shape (blocks, 2); the keys are at position 5."""
         scores = double(scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5)))
         return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
-
-
-@dataclass(frozen=True)
-class BiasedRows(Statistic):
-    """The mean variance within rows of scores less the slope times the distance of the key."""
-
-    slope: float
-    scale: float = 1.0
-    names = ("row-variance",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        scores = with_linear_bias(double(scores_of(self.scale * queries, keys)), self.slope)
-        return scores.var(axis=2).mean(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
