@@ -12,7 +12,7 @@ from verify.symbolic.vocabulary import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_ROWS, E, d, n, s, sigma, squares, a, j
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, Softmax, a, d, j, l, n, s, sigma, squares
 
 x, y = symbols("x y", real=True)
 t, w, z = symbols("t w z", positive=True)
@@ -124,6 +124,13 @@ def test_a_second_derivative_at_zero() -> None:
     second = Derivative((1 + angle**2) ** (-d / 2), (angle, 2))
     derivative().decide(-Subs(second, angle, 0), d, "=")
     assert "carried out" in refused(derivative(), -Subs(second, angle, 0), 2 * d)
+
+
+def test_a_derivative_of_a_weight_by_a_score() -> None:
+    """The definition is derived, in which other scores stand, too."""
+    own, other = Softmax(s[a, j], j), Softmax(s[a, l], l)
+    derivative().decide(Derivative(own, s[a, l]), -own * other, "=")
+    assert refused(derivative(), Derivative(own, s[a, l]), 0)
 
 
 def test_a_limit_between_two_bounds() -> None:

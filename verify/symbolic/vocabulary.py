@@ -64,6 +64,10 @@ class Family(IndexedBase):  # type: ignore[misc]  # SymPy has no types
     def _hashable_content(self) -> tuple[Any, ...]:
         return (*super()._hashable_content(), self.ranges)
 
+    def doit(self, **_: Any) -> Family:
+        """Return the family itself; made anew of its label it would have no ranges."""
+        return self
+
 
 q, k = Family("q", m, d), Family("k", n, d)
 v, u = Family("v", n, d_v), Family("u", m, d_v)
