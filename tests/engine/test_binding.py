@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Float, Range, S, Symbol, cosh, exp, log, oo, sqrt
+from sympy import Float, Range, S, Symbol, cosh, exp, oo, sqrt
 
 from verify.claims.modern.shared import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
@@ -27,7 +27,7 @@ from verify.montecarlo.estimands import (
 )
 from verify.montecarlo.experiment import Exact, Quantity, Tolerance
 from verify.montecarlo.inputs import Linked, Simulated
-from verify.montecarlo.rows import CausalRows, NormalRows, RowVariance
+from verify.montecarlo.rows import NormalRows, RowVariance
 from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
 from verify.former.cells import cell_of, score_cell
 from verify.former.checks import prediction, variances
@@ -343,23 +343,6 @@ def test_there_is_no_other_of_one() -> None:
         drawn = Simulated(UNIT_INTERVAL, UNIT_INTERVAL, 16, keys, 8)
         more = {"statistic": RowVariance() if keys > 1 else _OfOneKey()}
         assert _is_bound("row-variance", drawn, of_row, Float(float(value)), **more) is expected
-
-
-@pytest.mark.parametrize(
-    ("positions", "asked", "scale", "expected"),
-    [
-        ((4,), 4, 1 / sqrt(d), True),
-        ((2, 4), 4, 1 / sqrt(d), True),
-        ((4,), 4, Float("1.01") / sqrt(d), False),
-        ((2, 4), 2, 1 / sqrt(d), True),
-    ],
-)
-def test_rows_at_a_position(positions: tuple[int, ...], asked: int, scale: Any, expected: bool) -> None:
-    """A row of t keys is the theorem's row with n = t, of the same queries and the first keys."""
-    drawn = Simulated(NORMAL, NORMAL, 16, 4, 8)
-    lost = replace(entropy_lost(asked), function=lambda mean: log(asked) - mean[f"entropy-{asked}"])
-    more = {"statistic": CausalRows(positions), "scale": scale}
-    assert _is_bound("causal-rows", drawn, lost, Float("0.5"), "≤", **more) is expected
 
 
 def test_turned_vectors_and_values() -> None:

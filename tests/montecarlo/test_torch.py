@@ -192,7 +192,7 @@ def test_a_cell_is_another_one_on_another_device() -> None:
         there.sampler.sample(np.random.default_rng(1), 1)
 
 
-@pytest.mark.parametrize("name", ["correlated-components", "causal-rows"])
+@pytest.mark.parametrize("name", ["correlated-components"])
 def test_what_a_device_measures_is_bound_as_here(name: str) -> None:
     """On draws of the device's own."""
     theorems, checks = derived_and_measured(name)

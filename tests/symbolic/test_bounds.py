@@ -263,6 +263,14 @@ def test_a_bound_is_put_in_where_the_slope_is_visible() -> None:
     assert "gives ≤" in refused(check, small, S.One, "<")
 
 
+def test_a_bound_of_what_is_lost_is_one_of_what_is_left() -> None:
+    """Of log(n) - X at most log(n) follows that X is at least 0, and not at most."""
+    left = E(Entropy(row, j))
+    lost = Chain(log(n) - left, Line(log(n), "positive", at_most(left), "≤"))
+    earlier(lost).decide(left, S.Zero, "≥")
+    assert "gives ≥" in refused(earlier(lost), left, S.Zero, "≤")
+
+
 def test_a_backward_integral_turns_no_bound_silently() -> None:
     """From high to low an integral has the other sign."""
     inside = Chain(w * exp(-w), Line(w, "below 1", at_most(w * (1 - exp(-w))), "≤"))

@@ -3,14 +3,13 @@
 from typing import Any
 
 import pytest
-from sympy import Expr, Rational, S, Sum, exp, log
+from sympy import Expr, Rational, Sum, exp, log
 
 from tests.following import follows
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients import jacobian_saturation
 from verify.claims.gradients.shared.jacobian import FROBENIUS
 from verify.claims.gradients.shared.saturation import bound
-from verify.claims.limits import causal_rows
 from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.words import E, n, p, s, sigma
 from verify.symbolic.row_means import row_mean, share_reached
@@ -23,7 +22,6 @@ INNER = Sum(p[i] * s[i], (i, 1, n))
 TOTAL = E(log(Sum(exp(s[i]), (i, 1, n))))
 ENTROPY = E(-Sum(p[i] * log(p[i]), (i, 1, n)))
 DERIVED = {
-    "causal-rows": causal_rows,
     "jacobian-saturation": jacobian_saturation,
 }
 
@@ -61,13 +59,9 @@ def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
 
 
 FALSE = {
-    "too-little-lost": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(48, 100) * sigma**2),
-    "half-for-all": ("causal-rows", log(n) - sigma**2 / 2, log(n) - S.Half),
     "nine-tenths": ("jacobian-saturation", LARGEST / (2 * sigma), LARGEST * Rational(9, 20) / sigma),
 }
 LOOSE = {
-    "one-per-mille-more": ("causal-rows", log(n) - sigma**2 / 2, log(n) - Rational(5005, 10**4) * sigma**2),
-    "eight-more-keys": ("causal-rows", log(n), log(n + 8)),
     "ten-times": ("jacobian-saturation", LARGEST / (2 * sigma), 5 * LARGEST / sigma),
 }
 

@@ -254,7 +254,7 @@ def require_holding(chain: Chain) -> None:
 
 
 def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
-    """Yield ways to write an expression with a hole for ``old``: where it is written, or by a quotient."""
+    """Yield ways to write an expression with a hole for ``old``: where it stands, by a quotient or a sum."""
     if not old.is_number:
         opened = replaced(x, old, hole)
         if opened.has(hole):
@@ -263,8 +263,8 @@ def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
         yield hole
     elif not (old.is_number or x.is_number):
         yield from (x / old * hole, x * old / hole)
-        if isinstance(x, Add):
-            yield x - old + hole
+        if isinstance(x, Add) or isinstance(old, Add):
+            yield from (x - old + hole, x + old - hole)
 
 
 def _telling(problem: str) -> int:

@@ -1,88 +1,52 @@
 """Under a causal mask, row t attends to t keys, and its mean entropy is that of t keys."""
 
 import math
-from functools import cache
-from typing import Any
 
+import numpy as np
 import scipy
 from scipy import special
-from sympy import Rational, S, Sum, log, simplify, sqrt
+from sympy import Rational, S, log, sqrt
 
-from verify.claims.limits.shared import CausalRows, best_queries
-from verify.former import (
-    E, ENTROPY, LOG_TOTAL, NORMAL, NORMAL_VECTORS, SQUARES, Cell, Claim, Derivation, Experiment, Figure,
-    Findings, Prediction, Quantity, Route, Simulated, Smooth, Step, Tolerance, capped, cell_of, component, d,
-    estimates, figure, function, index, integrated, j, k, line, mean_of_rows, n, of_probability, one_step, p,
-    prediction, q, row_integrals, sharper, sigma, threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import ByParts, Evaluation, EvenIsMost, OverQueries, Replaced, Surplus, TotalGrows
+from verify.spec import ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Entropy, Figure, Findings
+from verify.spec import Indicator, Items, Line, Threshold, Within, Wrong, cited, d, earlier, figures as draw
+from verify.spec import j, n, of_probability, score
+from verify.spec.arrays import softmax, stream
+from verify.spec.integrals import Approximation, integrated, over_lengths
+from verify.spec.lemmas import entropy_lost
 
-POSITIONS = (2, 8, 32, 128)
-TOGETHER = ((2,), (8,), (32, 128))
-"""Which of them share a sample: early rows vary more, and cost less by themselves."""
-D = 64
+POSITIONS, D = (2, 8, 32, 128), 64
 BELOW = {8: Rational(9, 50), 32: Rational(29, 100), 128: Rational(37, 100)}
 """At least which share of the rows at a position there is to lose more than half a nat."""
-SCALE = 1 / sqrt(d)
+
+ENTROPY = Entropy(score / sqrt(d), j)
+SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
+"""The share of rows that lose more than half a nat."""
 
 
-def derive() -> Derivation:
-    """Derive the bound for n keys, and put the position in the place of n."""
-    route = Route.of(
-        "A row of n keys that the mask leaves",
+def derive() -> tuple[Chain, ...]:
+    """Derive the bounds for n keys, which are those of the row at the position n."""
+    *others, scaled = entropy_lost("bound")
+    even = r"no weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$"
+    gibbs, title = Line(log(n), even, cited("gibbs"), "≤"), "A row of any scaled scores at most"
+    most = Chain(E(ENTROPY), gibbs, name="most", title=title)
+    least = Chain(
         E(ENTROPY),
-        Step(E(LOG_TOTAL) - sigma**2 * (1 - E(SQUARES)),
-             "As for attention without a mask: integration by parts", ByParts(sigma**2 * p[j])),
-        Step(log(n) - sigma**2 * (1 - E(SQUARES)) / 2,
-             r"The first term is $\ln n$ at $\sigma = 0$, and grows with $\sigma^2$ at a falling rate",
-             TotalGrows()),
-        Step(log(n) - sigma**2 / 2, "The squares are positive", Surplus(sigma**2 * E(SQUARES) / 2, "≥")),
-    )  # fmt: skip
-    square = Sum(q[index] ** 2, (index, 1, d))
-    row = Route.of(
-        "A row of any scaled scores, such as row $t$ of a causal mask with its $n = t$ keys",
-        E(ENTROPY),
-        Step(route.end, "The bound for one query", Replaced(route.proved())),
-        Step(E(log(n) - square / (2 * d)),
-             r"On average over queries: given one, scaled scores have $\sigma = |q|/\sqrt{d_k}$",
-             OverQueries(square, k, SCALE)),
-        Step(log(n) - S.Half, "The mean of the squared length", Evaluation(NORMAL_VECTORS, assumed=True)),
-    )  # fmt: skip
-    most = one_step("The same row at most", E(ENTROPY), log(n),
-                    r"No weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$",
-                    EvenIsMost(), name="most")  # fmt: skip
-    return Derivation.of(route, lemmas=(row.called("row"), most))
+        Line(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥"),
+        title="The same row at least, such as row $t$ of a causal mask with its $n = t$ keys",
+    )
+    return *others, scaled, most, least
 
 
-@cache
-def _cell(position: int) -> Cell:
-    """Return the cell in which the row at a position is measured."""
-    positions = next(one for one in TOGETHER if position in one)
-    last = positions[-1]
-    drawn = Simulated(NORMAL, NORMAL, len(positions) * best_queries(last, D), last, D)
-    return cell_of(f"causal-t{last}", drawn, CausalRows(positions), scale=SCALE)
+def distance_of_rows(masked: bool) -> float:
+    """Return how far rows of attention, under a mask or none, are from those of the first t keys alone."""
+    queries, keys = stream(0, "causal-rows", "vectors", 0).standard_normal((2, POSITIONS[-1], D))
+    scores = queries @ keys.T / D**0.5
+    hidden = np.triu(np.full(scores.shape, -np.inf), 1) if masked else 0.0
+    weights = softmax(scores + hidden)
+    return max(float(np.abs(weights[t - 1, :t] - softmax(scores[t - 1, :t])).max()) for t in POSITIONS)
 
 
-def _lost(position: int, of: int) -> Smooth:
-    """Return by how much the mean entropy at a position is below that of an even spread over ``of`` keys."""
-    return Smooth(lambda mean: math.log(of) - mean[f"entropy-{position}"], positive=True)
-
-
-def _loss(name: str, position: int, expected: Prediction, *claimed: Any) -> Quantity:
-    """Return the comparison of a row's mean loss of entropy, in a band and by a relation that are claimed."""
-    label = rf"$\ln {position} - \mathbb{{E}}H$ of row {position}"
-    lost = _lost(position, position)
-    return Quantity(f"{name}-t{position}", label, _cell(position), lost, expected, *claimed)
-
-
-def _share(position: int, expected: Prediction, *claimed: Any) -> Quantity:
-    """Return the comparison of the share of rows that lose more than half a nat."""
-    share = component(f"sharp-{position}", positive=True)
-    label = rf"share of rows {position} with $H < \ln {position} - \tfrac12$"
-    return Quantity(f"rows-below-t{position}", label, _cell(position), share, expected, *claimed)
-
-
-def _half_a_nat_lost(_: int, deviation: float) -> row_integrals.Approximation:
+def half_a_nat_lost(_: int, deviation: float) -> Approximation:
     """Return the probability that two keys' scores are so far apart that H < ln 2 - ½."""
 
     def beyond(gap: float) -> float:
@@ -90,55 +54,64 @@ def _half_a_nat_lost(_: int, deviation: float) -> row_integrals.Approximation:
         return float(special.entr(p) + special.entr(1 - p)) - math.log(2) + 0.5
 
     gap = scipy.optimize.brentq(beyond, 0.0, 40.0, xtol=1e-13)
-    return row_integrals.Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
+    return Approximation(float(special.erfc(gap / (2 * deviation))), 1e-12)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the mean loss of entropy at four positions, and how many rows lose more than its bound."""
-    two, early, _, last = POSITIONS
-    near, few = capped(0.25, tolerance), capped(1.0, tolerance)
-    half = prediction(simplify(log(n) - derivation.lemmas[0].end))
-    bounds = [_loss("at-least", one, half, near, "≤") for one in POSITIONS]
-    values = {}
-    for one in POSITIONS:
-        exact = integrated(mean_of_rows(row_integrals.mean_lost, one, dimension=D, scale=SCALE))
+    lost, (two, *_, last) = derived["scaled"], POSITIONS
+    near, few = Within(0.25, fixed=True), Within(fixed=True)
+    values = {t: integrated(E(log(n) - ENTROPY), {n: t, d: D}) for t in POSITIONS}
+    for t in POSITIONS:
+        at, false = {n: t, d: D}, 0.95 if t == last else 0
+        bound = {"at_most": lost.end, "sharper": false, "sharper_truth": values[t]}
+        yield Check(f"at-least-t{t}", lost.start, at, tolerance=near, **bound)
         # Rows of many keys vary least.
-        values[one] = _loss("value", one, exact, Tolerance(0.5 if one == last else 0.75))
-    of_two = integrated(mean_of_rows(_half_a_nat_lost, two, dimension=D, scale=SCALE))
-    of_pairs = _share(two, of_two, capped(
-        10.0, tolerance, "few rows lose so much, so that a sharper share takes many more draws"
-    ))  # fmt: skip
-    shares = [_share(one, threshold(least), few, "≥") for one, least in BELOW.items()]
-    return Experiment((*bounds, *values.values(), of_pairs, *shares), (
-        sharper(bounds[-1], 0.95, values[last].prediction.value),
-        wrong(bounds[-1], "as-if-unmasked",
-              "every row of a text of {at-least-t128:tokens} tokens spreads over about as many keys",
-              truth=math.log(last / early) + values[early].prediction.value,
-              cell=_cell(early), estimand=_lost(early, last)),
-        wrong(values[early], "same-loss", "row {cell:tokens} loses as much as row {value-t128:tokens}",
-              values[last]),
-        wrong(shares[-1], "every-row", "every row, not only their mean, keeps all but half a nat",
-              threshold(S.Zero), tolerance=of_probability(), relation="≤"),
-        wrong(of_pairs, "same-share", "of two keys' rows as many lose half a nat as of all keys' rows",
-              shares[-1]),
-        sharper(shares[-1], 1.1),
-    ))  # fmt: skip
+        wide = Within(0.5 if t == last else 0.75)
+        yield Check(f"value-t{t}", lost.start, at, equals=values[t], tolerance=wide)
+    of_two = over_lengths(half_a_nat_lost, two, D, D**-0.5).value
+    why = "few rows lose so much, so that a sharper share takes many more draws"
+    pairs = Within(10, because=why, fixed=True)
+    yield Check(f"rows-below-t{two}", SHARE, {n: two, d: D}, equals=of_two, tolerance=pairs)
+    for t, least in BELOW.items():
+        at, least_share, false = {n: t, d: D}, Threshold(least), 1.1 if t == last else 0
+        yield Check(f"rows-below-t{t}", SHARE, at, at_least=least_share, tolerance=few, sharper=false)
+    what = "largest distance of a row’s weights under a causal mask from those of its own keys alone"
+    settings = {"n": last, "d_k": D}
+    yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=settings, allowance=ROUNDING)
+    yield from wrong_versions(derived, values)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def wrong_versions(derived: Derivation, values: dict[int, float]) -> Items:
+    """Yield what is not true of rows under a mask."""
+    lost, (two, *_, last) = derived["scaled"].start, POSITIONS
+    says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
+    unmasked = math.log(last / two) + lost
+    yield Wrong("as-if-unmasked", unmasked, {n: two, d: D}, at_most=S.Half, says=says)
+    says = "row {cell:n} loses as much as row {value-t128:n}"
+    yield Wrong("same-loss", of=f"value-t{two}", equals=values[last], says=says)
+    says, few = "every row, not only their mean, keeps all but half a nat", of_probability()
+    yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
+    says = "of two keys' rows as many lose half a nat as of all keys' rows"
+    yield Wrong("same-share", of=f"rows-below-t{two}", equals=Threshold(BELOW[last]), says=says)
+    says = "without the mask a row has the same weights"
+    yield Wrong("no-mask", of="masked", computed=distance_of_rows(False), says=says)
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the mean entropy over the position, between its bounds."""
-    lost = [findings.checks[f"value-t{one}"] for one in POSITIONS]
-    found = ((check.estimate, check.interval) for check in lost)
-    return figure(
+    span = POSITIONS[0], POSITIONS[-1]
+    lost = findings.matching("value-t*")
+    return draw.figure(
         "by-position",
         "A causal row’s mean entropy follows the logarithm of its position",
         "Measured mean entropy of the rows of causal attention over their position: it rises like "
         "the logarithm of the position and stays within half a nat below it.",
-        "mean entropy, in nats",
-        line("{most:result}", math.log, "other", points=25),
-        line("{row:result}", function((n,), derivation.lemmas[0].end), points=25),
-        estimates("measured", POSITIONS, found, as_drawn=lambda at, value: math.log(at) - value),
+        draw.curve("{most:end}", derived["most"].end, span, "other", many=25),
+        draw.curve("{main:end}", derived.end, span, many=25),
+        draw.measured(lost, n, as_drawn=lambda at, value: math.log(at) - value),
         x="position {n}",
+        y="mean entropy, in nats",
         y_scale="linear",
     )
 
@@ -147,12 +120,12 @@ CLAIM = Claim(
     title="Under a causal mask, the mean entropy grows with the position",
     headline="at-least-t128",
     statement="Row {n} of causal attention has {n} keys: with scaled scores of independent standard normal "
-    "components, its mean entropy is at most {most:result} and at least {row:result}.",
+    "components, its mean entropy is at most {most:end} and at least {main:end}.",
     meaning="A mask changes no score, but it decides among how many keys a row chooses. The first token "
     "attends to itself with certainty, whatever the scale, and gets no gradient through its scores; late "
     "tokens average. Statistics over all rows of a causal head mix these. The lower bound holds for the "
     "mean: in {value-t2:d_k} dimensions {rows-below-t2:estimate.1%} of the rows lose more with two keys, "
     "{rows-below-t8:estimate.2%} with eight, {rows-below-t32:estimate.2%} with thirty-two and "
-    "{rows-below-t128:estimate.2%} with {value-t128:tokens}.",
+    "{rows-below-t128:estimate.2%} with {value-t128:n}.",
     symbols={"n": n},
 )

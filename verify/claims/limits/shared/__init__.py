@@ -2,8 +2,6 @@
 
 from verify.montecarlo.distributions import CAUCHY
 from verify.montecarlo.inputs import ProjectedTokens
-from verify.montecarlo.experiment import best_queries
-from verify.montecarlo.rows import CausalRows, RowVariance
 from verify.montecarlo.statistics import ComponentMoments, OtherTokens, PairMoments
 from verify.symbolic import blocks as block_variances
 
