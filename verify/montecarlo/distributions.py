@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy
@@ -313,6 +313,22 @@ def student_t(freedom: int) -> Distribution:
 
     known = [moment(n) if n % 2 == 0 else Fraction(0) for n in range(min(HIGHEST, freedom - 1) + 1)]
     return Distribution(f"t({freedom})", tuple(known), _FillStudent(freedom))
+
+
+@dataclass(frozen=True)
+class _FillNumbers:
+    """Fills with given numbers, in their order, again and again."""
+
+    numbers: tuple[Fraction, ...]
+
+    def __call__(self, _: np.random.Generator, out: Array) -> None:
+        out[...] = np.resize(np.array(self.numbers, np.float64), out.shape)
+
+
+def numbers(values: Any, name: str = "given numbers") -> Distribution:
+    """Return what numbers of a ``Given`` family are: a list, or the rows of a matrix."""
+    flat = np.ravel(np.array(values, dtype=object))
+    return Distribution(name, _moments(1), _FillNumbers(tuple(Fraction(str(value)) for value in flat)))
 
 
 STANDARD_DISTRIBUTIONS = (NORMAL, UNIFORM, RADEMACHER, LAPLACE, student_t(9), EXPONENTIAL)

@@ -21,7 +21,7 @@ Indicator            1 where something is above 0
 over_keys            a sum over keys; ``over_components`` one over components; Sum is SymPy's
 squares              the sum of squared weights
 Named                an expression under a name, by which it is printed
-Family, Index        random numbers of one kind, and places in their ranges
+Family, Index        random numbers of one kind, and places in their ranges; ``Given`` ones are not random
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
 d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
@@ -52,7 +52,8 @@ Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
-                     EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1
+                     EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1;
+                     numbers are those of a ``Given`` family
 """
 
 from sympy import Sum
@@ -68,6 +69,7 @@ from verify.montecarlo.distributions import (
     UNIFORM,
     UNIT_INTERVAL,
     Distribution,
+    numbers,
     student_t,
 )
 from verify.montecarlo.experiment import Allowance
@@ -123,6 +125,7 @@ from verify.symbolic.vocabulary import (
     E,
     Entropy,
     Family,
+    Given,
     Index,
     Indicator,
     Largest,

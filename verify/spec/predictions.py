@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import mpmath
-from sympy import Derivative, Expr, Integral, Rational, S, Symbol, sympify
+import numpy as np
+from sympy import Derivative, Expr, Indexed, Integral, Rational, S, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -23,7 +24,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import LargestGap
+from verify.symbolic.vocabulary import Given, LargestGap, definition
 
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
@@ -52,8 +53,7 @@ def predicted(given: Compared, *, is_set: bool = False) -> Prediction:
                 f"it is set: Threshold({value})"
             )
         return Prediction(value, f"{value:.6g}")
-    at = {symbol: _exact(number) for symbol, number in given.at.items()}
-    number = sympify(value).subs({**_moments(given), **at})
+    number = _put_in(value, given)
     refuse_symbols(f"check {given.id}", number)
     if number.is_extended_real is False or number.is_infinite:
         raise ClaimError(f"check {given.id}: {value} is {number} there, no real number; correct at={{…}}")
@@ -83,6 +83,25 @@ def _only(relation: str, value: Any) -> dict[str, Any]:
 def _exact(number: Any) -> Any:
     """Return a value of a symbol exactly: a decimal counts as it is written."""
     return Rational(str(number)) if isinstance(number, float) else sympify(number)
+
+
+def _put_in(x: Any, given: Compared) -> Expr:
+    """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
+    at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    value = sympify(x).subs({**_moments(given), **at})
+    if not value.has(Given):
+        return value
+    numbers: dict[str, Any] = {}
+    for family in (family for family in given.laws if isinstance(family, Given)):
+        shape = [int(sympify(size).subs(at)) for size in family.ranges]
+        numbers[str(family.label)] = np.resize(given.laws[family].fill.numbers, shape)  # type: ignore[attr-defined]
+
+    def number(entry: Indexed) -> Expr:
+        return Rational(numbers[str(entry.base)][tuple(int(place) - 1 for place in entry.indices)])
+
+    # A sum that is carried out makes families anew.
+    written = definition(value).doit()
+    return written.replace(lambda part: isinstance(part, Indexed) and str(part.base) in numbers, number)
 
 
 def _moments(given: Compared) -> dict[Symbol, Any]:
@@ -145,7 +164,7 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
     if start != quantity:
         return None
     try:
-        return value_of(sympify(chain.end).subs({**_moments(given), **at}))
+        return value_of(_put_in(chain.end, given))
     except TypeError:  # symbols are left, or it is a proposition
         return None
 

@@ -16,7 +16,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.checks import Compared
-from verify.symbolic.vocabulary import Cov, E, Family, LargestGap, Named, Quantile, Var, families_of
+from verify.symbolic.vocabulary import Cov, E, Family, Given, LargestGap, Named, Quantile, Var, families_of
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,10 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
         )
     needed = {size for family in families for size in family.ranges} | inside
     at = {symbol: sympify(value) for symbol, value in given.at.items()}
+    if unknown := [family for family in families if isinstance(family, Given) and family not in given.laws]:
+        raise ClaimError(
+            f"check {given.id}: {unknown[0]} is given; say its numbers in laws={{{unknown[0]}: numbers(…)}}"
+        )
     laws = tuple((family, given.laws.get(family, NORMAL)) for family in families)
     outside = {symbol: value for symbol, value in at.items() if symbol not in needed}
     setting = Setting(

@@ -18,12 +18,12 @@ from itertools import product
 from typing import Any
 
 from sympy import Dummy, Expr, Indexed, Integer, KroneckerDelta, Poly, PolynomialError, S, Sum, collect
-from sympy import expand, factor, sympify
+from sympy import expand, factor, preorder_traversal, sympify
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Law, Laws, Quantile, Var
+from verify.symbolic.vocabulary import Cov, Dot, E, Family, Given, Index, Law, Laws, Quantile, Var
 from verify.symbolic.vocabulary import free_indices, unnamed
 
 Entry = tuple[Family, tuple[Any, ...]]
@@ -174,16 +174,21 @@ class _Term:
 _PARTS = (Dot, Sum, Indexed, KroneckerDelta)
 
 
+def _is_part(x: Any) -> bool:
+    """Return whether something is a factor by itself; given numbers are coefficients."""
+    return isinstance(x, _PARTS) and not (isinstance(x, Indexed) and isinstance(x.base, Given))
+
+
 def _terms(x: Expr) -> Iterator[_Term]:
     """Multiply out: sums become sums of one product each, with an index of their own for each factor."""
     names: dict[Any, Dummy] = {}
 
     def opened(part: Any) -> Any:
-        if isinstance(part, _PARTS):
+        if _is_part(part):
             return names.setdefault(part, Dummy())
         return part.func(*map(opened, part.args)) if part.has(*_PARTS) else part
 
-    if not x.has(*_PARTS):
+    if not any(map(_is_part, preorder_traversal(x))):
         yield _Term(x)
         return
     for powers, coefficient in Poly(opened(x), *names.values()).terms():

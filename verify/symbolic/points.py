@@ -24,7 +24,7 @@ from sympy import sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.vocabulary import E, Indicator, Largest, Laws, Quantile, definition, families_of
+from verify.symbolic.vocabulary import E, Given, Indicator, Largest, Laws, Quantile, definition, families_of
 from verify.symbolic.vocabulary import free_indices, range_of
 
 Q = 2305843009171380839
@@ -171,7 +171,8 @@ def _indexed(point: Point, x: Any, modulus: int, places: Places) -> int:
         number: int
         number, _ = point.supports[x.base][modulus][dict(outcome)[entry]]
         return number
-    return point.draw((entry, None if isinstance(outcome, tuple) else outcome), modulus)
+    is_one = isinstance(outcome, tuple) or isinstance(x.base, Given)
+    return point.draw((entry, None if is_one else outcome), modulus)
 
 
 def _pow(point: Point, x: Any, modulus: int, places: Places) -> int:

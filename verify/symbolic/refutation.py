@@ -84,7 +84,7 @@ def refute(
         relation: One of = ≤ < ≥ > ~ ⇔.
         after: The right side.
         laws: The laws of what is drawn. Without them means are over an arbitrary joint law; families that
-            ``laws`` leave out are given numbers if they stand outside means.
+            ``laws`` leave out are given numbers if they are ``Given``, or stand outside means.
         given: Conditions under which the line holds. An equation of a symbol says what it stands for.
         budget: How much work is done at most.
 
@@ -477,13 +477,14 @@ class _Trial:
 
     @cached_property
     def fixed(self) -> frozenset[Family]:
-        """Families without a law that stand outside means where laws are given: they are given numbers."""
+        """Given numbers, and families without a law that stand outside means where laws are given."""
         bare = (
             side.replace(lambda part: isinstance(part, E | Var | Cov), lambda _: Symbol("mean"))
             for side in self.sides
         )
-        outside = set().union(*map(vocabulary.families_of, bare))
-        return frozenset(outside - set(self.laws) if self.laws else ())
+        outside = set().union(*map(vocabulary.families_of, bare)) if self.laws else set()
+        given = {family for family in self.families if isinstance(family, vocabulary.Given)}
+        return frozenset((outside - set(self.laws)) | given)
 
     def is_exact(self, point: Point) -> bool:
         """Return whether means are summed over all outcomes of the laws themselves."""

@@ -69,6 +69,10 @@ class Family(IndexedBase):  # type: ignore[misc]  # SymPy has no types
         return self
 
 
+class Given(Family):
+    """Numbers that are given, such as the entries of a matrix: the same in every mean, and never drawn."""
+
+
 q, k = Family("q", m, d), Family("k", n, d)
 v, u = Family("v", n, d_v), Family("u", m, d_v)
 """Components of queries, keys, values, and of the gradient that reaches an output."""
