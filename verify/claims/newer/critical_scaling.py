@@ -1,16 +1,14 @@
 """Tokens with cosines ρ and scores γ·ln n: attention on oneself survives only for γ above 1/(1 - ρ)."""
 
 import numpy as np
-from sympy import Interval, KroneckerDelta, Rational, S, Sum, exp, log
+from sympy import Expr, Rational, S, Sum, Symbol
 
-from verify.claims.newer.shared import termwise
-from verify.former import (
-    Allowance, Claim, Derivation, Exact, Experiment, Fact, Figure, Route, Step, cite, computed, fact, figure,
-    j, line, n, ordered, scatter, softmax, wrong,
-)  # fmt: skip
-from verify.former.rules import Hypotheses, PutIn, SumIdentity
+from verify.claims.newer.shared.critical import around_critical, eps
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Line, Wrong, algebra
+from verify.spec import cite, fact, figures as draw, j, n
+from verify.spec.arrays import softmax
 
-(gamma, beta), rho = ordered("gamma beta", positive=True), ordered("rho", real=True)
+gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
 KEYS, LARGE = (16, 128, 512), 10**8
 FACTOR = Rational(6, 5)
 """A factor that is critical at a cosine of one sixth."""
@@ -18,20 +16,16 @@ COSINES = (S.Zero, Rational(1, 6), Rational(3, 10))
 NEAR = Allowance(1e-9, "what products of hundreds of numbers lose")
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the weight of a token on itself, and what it tends to."""
-    itself = KroneckerDelta(1, j)
-    whole = Sum(itself + (1 - itself) * exp(-beta * (1 - rho)), (j, 1, n))
-    route = Route.of(
-        "Exponentials of scores β·cosine, over that of the token’s own, whose cosine is 1",
-        1 / whole,
-        Step(1 / (1 + (n - 1) * exp(-beta * (1 - rho))), "The delta picks the token itself", SumIdentity()),
-        Step(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), r"With $\beta = \gamma\ln n$",
-             PutIn({beta: gamma * log(n)})),
+    own = Chain(
+        n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))),
+        Line(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra),
+        title=r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself",
         defines="the weight of a token on itself",
-        under=Hypotheses().restricted(rho, Interval.Ropen(0, 1)).restricted(beta, Interval(0, S.Infinity)),
-    )  # fmt: skip
-    return Derivation.of(route, lemmas=termwise.around_critical("The product", n))
+        given=(rho < 1,),
+    )
+    return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 
 def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
@@ -41,76 +35,74 @@ def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
     return float(np.diag(softmax(factor * np.log(keys) * (apart @ apart.T))).mean())
 
 
-def _own(derivation: Derivation, keys: int, cosine: Rational) -> Exact:
-    settings = {"n": keys, "rho": float(cosine), "gamma": float(FACTOR)}
-    expected = derivation.result.subs({n: keys, rho: cosine, gamma: FACTOR})
-    name = f"own-n{keys}-c{round(100 * cosine)}"
-    return computed(name, "weight of a token on itself", settings, expected, weight_on_itself, keys,
-                    float(cosine), float(FACTOR), allowance=NEAR)  # fmt: skip
+def named(cosine: Expr) -> str:
+    """Return the hundredths of a cosine, as ids have them."""
+    return f"c{round(100 * cosine)}"
 
 
-def experiment(derivation: Derivation) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Compute the weights of tokens on themselves below, at and above the critical cosine."""
-    checks = {(keys, cosine): _own(derivation, keys, cosine) for keys in KEYS for cosine in COSINES}
-    apart, critical, close = (checks[512, one] for one in COSINES)
-    at = {n: 512, gamma: FACTOR, rho: COSINES[2]}
-    return Experiment(tuple(checks.values()), (
-        wrong(close, "one-plus", "similar tokens need a smaller factor, one over one plus the cosine",
-              derivation.result.subs({**at, rho: -COSINES[2]})),
-        wrong(close, "as-if-apart", "the cosine of the tokens makes no difference", apart),
-        wrong(critical, "larger-factor", "a factor larger by a hundredth gives the same weight",
-              derivation.result.subs({**at, rho: COSINES[1], gamma: FACTOR * Rational(101, 100)})),
-        wrong(apart, "all-the-weight", "orthogonal tokens keep all of their weight", S.One),
-    ))  # fmt: skip
+
+    def weight(keys: int, cosine: Expr, factor: Expr = FACTOR) -> Expr:
+        return derived.end.subs({n: keys, rho: cosine, gamma: factor})
+
+    apart, critical, close = COSINES
+    for keys in KEYS:
+        for cosine in COSINES:
+            at = {"n": keys, "rho": float(cosine), "gamma": float(FACTOR)}
+            name, given = f"own-n{keys}-{named(cosine)}", (keys, float(cosine), float(FACTOR))
+            value, what = weight(keys, cosine), derived.start
+            yield Computed(name, what, weight_on_itself, given, equals=value, settings=at, allowance=NEAR)
+    says = "similar tokens need a smaller factor, one over one plus the cosine"
+    yield Wrong("one-plus", of="own-n512-c30", equals=weight(512, -close), says=says)
+    says = "the cosine of the tokens makes no difference"
+    yield Wrong("as-if-apart", of="own-n512-c30", equals=weight(512, apart), says=says)
+    says, larger = "a factor larger by a hundredth gives the same weight", FACTOR * Rational(101, 100)
+    yield Wrong("larger-factor", of="own-n512-c17", equals=weight(512, critical, larger), says=says)
+    says = "orthogonal tokens keep all of their weight"
+    yield Wrong("all-the-weight", of="own-n512-c0", equals=S.One, says=says)
+    for cosine in COSINES:
+        what = f"weight on itself of one of {LARGE} tokens of cosine {float(cosine):.3g}"
+        yield fact(f"large-{named(cosine)}", what, weight(LARGE, cosine))
+    yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - close))
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the weights in a text of a hundred million tokens, and the critical factors."""
-    large = (
-        fact(
-            f"large-c{round(100 * one)}",
-            f"weight on itself of one of {LARGE} tokens of cosine {float(one):.3g}",
-            derivation.result.subs({n: LARGE, gamma: FACTOR, rho: one}),
-        )
-        for one in COSINES
-    )
-    critical = fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES[2]))
-    return (*large, critical)  # fmt: skip
-
-
-def figures(derivation: Derivation) -> Figure:
+def figures(derived: Derivation) -> Figure:
     """Draw the weight over the number of tokens, for three cosines and one factor."""
     layers = []
-    for one in COSINES:
-        law = derivation.result.subs({gamma: FACTOR, rho: one})
-        found = [weight_on_itself(keys, float(one), float(FACTOR)) for keys in KEYS]
+    for cosine in COSINES:
+        law = derived.end.subs({gamma: FACTOR, rho: cosine})
+        weights = [weight_on_itself(keys, float(cosine), float(FACTOR)) for keys in KEYS]
         layers += [
-            line(f"{{own-n16-c{round(100 * one)}:rho=}}", law, over=(16, 1e6)),
-            scatter("", KEYS, found),
+            draw.curve(f"{{own-n16-{named(cosine)}:rho=}}", law, (16, 1e6)),
+            draw.dots("computed", KEYS, weights),
         ]
-    return figure(
+    return draw.figure(
         "cosines",
         "One factor keeps dissimilar tokens apart and lets similar ones merge",
         "Weight of a token on itself over the number of tokens, for one factor and three cosines: at right "
         "angles it rises to one, at a cosine of a sixth it stays near a half, at a larger one it falls.",
-        "weight on itself", *layers, x="number of tokens {n}", y_scale="linear",
-    )  # fmt: skip
+        *layers,
+        x="number of tokens {n}",
+        y="weight on itself",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="How fast scores must grow with length depends on how similar the tokens are",
     statement="Let {n} tokens of length one have the same cosine {rho} with each other, at least zero and "
     "below one, and let the scores be the cosines times {gamma} times the logarithm of {n}. A token gives "
-    "itself the weight {theorem:result}. For {product} above one by {eps}, this is at least {above:result}, "
-    "which tends to one as {n} grows; for {product} equal to one, it tends to {at:result}; for {product} "
-    "below one by {eps}, it is at most {below:result}, which tends to zero.",
+    "itself the weight {main:end}. For {product} above one by {eps}, this is at least {above:end}, "
+    "which tends to one as {n} grows; for {product} equal to one, it tends to {at:end}; for {product} "
+    "below one by {eps}, it is at most {below:end}, which tends to zero.",
     meaning="If scores grow too slowly, every token averages over all others, and tokens become alike; if "
     "they grow too fast, each token attends to itself alone. Between the two lies one critical factor, which "
     "is larger the more similar the tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
     "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
     "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
     "one cosine.",
-    symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": termwise.beyond},
+    symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
     references=cite(
         "chen2025",
         "S. Chen et al., Critical Attention Scaling in Long-Context Transformers, 2025.",
