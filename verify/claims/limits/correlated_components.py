@@ -1,32 +1,30 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from sympy import Expr, Interval, Matrix, Rational, S, Sum, Trace, sqrt
+from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, sqrt
 
-from verify.claims.limits.shared import PairMoments
-from verify.former import (
-    E, NORMAL, Claim, Derivation, Experiment, Figure, Findings, Linked, Notation, Ordered, OrderedBase,
-    Population, Quantity, Route, ScoreMoments, Simulated, Step, Var, biased, capped, cell_of, d, figure,
-    index, line, measured, one_step, over_cells, prediction, unfold, variance, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    KEY, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, Evaluation, Hypotheses, Identity, VectorMoments, Vectors,
-    in_numbers,
-)  # fmt: skip
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line
+from verify.spec import Named, Plot, Sum, Var, Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m
+from verify.spec import moments, n, numbers, over_components, q
 
-DIMENSIONS = (2, 8, 64)
-RHO = Rational(1, 4)
-LABEL = r"$\operatorname{Var}(q\cdot k)$"
-_STANDARD = (S.One, S.Zero, S.One)
+DIMENSIONS, RHO = (2, 8, 64), Rational(1, 4)
+rho, r = Symbol("rho", positive=True), Symbol("r", positive=True, integer=True)
+SIGMA_Q, SIGMA_K = Symbol(r"\Sigma_q"), Symbol(r"\Sigma_k")
+c, x, y = Index("c"), Family("x", m), Family("y", n)
+LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
+"""What a component has of its own is q_i, what all of a query share x; alike for keys and y."""
 
-rho = Ordered("rho", "r", positive=True)
-COUNTED_ONCE: Expr = d * (1 + (d - 1) * rho)
+COUNTED_ONCE = d * (1 + (d - 1) * rho)
 """What the variance is not: the correlation enters it squared."""
-x, y = OrderedBase(Ordered("x", "q1")), OrderedBase(Ordered("y", "q2"))
-x0, y0 = Ordered("x_0", "x0"), Ordered("y_0", "y0")
-POPULATION = Population(dict.fromkeys((x, y, x0, y0), _STANDARD), d)
-"""What a dimension has of its own is $x_i$, what all share $x_0$; alike for y."""
 
-CENTRED_VECTORS = Vectors(((QUERY, 0), (KEY, 0)), ((QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K)))
+A, B = Given("A", d, r), Given("B", d, r)
+z, w = Family("z", m, r), Family("w", n, r)
+MIXED = {z: STANDARD[q], w: STANDARD[k]}
+
+MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
+"""What makes two dimensions of a query and of a key; the others are made alike."""
+
+SPREADS = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), Matrix([[2, -2], [-2, 4]])
+"""Both covariances of that, by hand."""
 
 
 def _component(own: Expr, shared: Expr) -> Expr:
@@ -34,81 +32,68 @@ def _component(own: Expr, shared: Expr) -> Expr:
     return sqrt(1 - rho) * own + sqrt(rho) * shared
 
 
-equicorrelated = Sum(_component(x[index], x0) * _component(y[index], y0), (index, 1, d))
-"""The score of a query and a key whose components have correlation ρ within their vector."""
+def _covariance(matrix: Given) -> Expr:
+    """Return the covariance of two components of what a matrix makes of independent numbers."""
+    return Sum(matrix[i, c] * matrix[l, c], (c, 1, r))
 
 
-def derive() -> Derivation:
-    """Derive the equicorrelated case for symbolic d, and the trace for any covariance as a lemma."""
-    check, moments = Evaluation(POPULATION), Evaluation(POPULATION, assumed=True)
-    first, second, other_first, other_second = (
-        _component(own, shared) for own, shared in ((x[1], x0), (x[2], x0), (y[1], y0), (y[2], y0))
+OF_QUERY, OF_KEY = _component(q[a, i], x[a]), _component(k[j, i], y[j])
+EQUICORRELATED = over_components(OF_QUERY * OF_KEY)
+MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j, e], (e, 1, r)))
+PAIRS = Sum(_covariance(A) * _covariance(B), (i, 1, d), (l, 1, d))
+TRACE = Named(Symbol(r"\operatorname{tr}(\Sigma_q \Sigma_k)"), PAIRS)
+
+
+def derive() -> tuple[Chain, ...]:
+    """Derive the equicorrelated case, and the trace for any covariances."""
+    query, key = (part.xreplace({i: l}) for part in (OF_QUERY, OF_KEY))
+    alike, unlike = E(OF_QUERY**2) * E(OF_KEY**2), E(OF_QUERY * query) * E(OF_KEY * key)
+    equal = Chain(
+        Var(EQUICORRELATED),
+        Line(E(EQUICORRELATED**2), "its mean is 0", moments(LAWS)),
+        Line(d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS)),
+        Line(d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS)),
+        Line(d * (1 + (d - 1) * rho**2), "collected", algebra),
+        title="Pairs of components",
+        given=(rho <= 1,),
     )
-    alike = E(first**2) * E(other_first**2)
-    unlike = E(first * second) * E(other_first * other_second)
-    pairs = d * alike + d * (d - 1) * unlike - d**2 * E(first) ** 2 * E(other_first) ** 2
-    known = d + d * (d - 1) * rho**2
-    route = Route.of(
-        "Pairs of dimensions",
-        Var(equicorrelated),
-        Step(unfold(Var(equicorrelated)), "Definition of the variance", check),
-        Step(pairs, "Equal and different dimensions apart; query and key are independent", check),
-        Step(known, r"Each component has mean 0 and variance 1, two of a vector have covariance $\rho$",
-             moments),
-        Step(d * (1 + (d - 1) * rho**2), "Collecting terms", Identity()),
-        under=Hypotheses().restricted(rho, Interval(0, 1)),
-    )  # fmt: skip
-    words = r"the variance of a score whose query and key have mean 0 and any $\Sigma_q$, $\Sigma_k$"
-    trace = one_step("Any covariances of a centred query and key", Var(PRODUCT), Trace(SIGMA_Q * SIGMA_K),
-                     "Sum over all pairs of dimensions", VectorMoments(CENTRED_VECTORS),
-                     defines=words, name="trace")  # fmt: skip
-    return Derivation.of(route, lemmas=(trace,))
+    trace = Chain(
+        Var(Named(Symbol(r"q\cdot k"), MIXTURE)),
+        Line(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra),
+        Line(PAIRS, r"the covariances are $AA^{\mathsf T}$ and $BB^{\mathsf T}$", moments(MIXED)),
+        Line(TRACE, "a double sum is a trace", algebra),
+        name="trace",
+        title="Any covariances of a centred query and key",
+    )
+    return equal, trace
 
 
-MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
-"""Queries and keys of other covariances, which share none of their four fresh numbers."""
-
-SPREADS = {SIGMA_Q: Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), SIGMA_K: Matrix([[2, -2], [-2, 4]])}
-"""Both covariances of that, by hand; the prediction asks nothing of the sampler."""
-
-PAIRS = 4
-"""Groups of two dimensions that a score adds."""
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the variance of equicorrelated components over the dimensions, and of any one example."""
-    estimand, band = variance(), capped(2.0, tolerance)
-    inputs = {n: Simulated(NORMAL, NORMAL, 32, 32, n, float(RHO)) for n in DIMENSIONS}
-    cells = {n: cell_of(f"d{n}", drawn, ScoreMoments()) for n, drawn in inputs.items()}
-    checks = over_cells("variance-d{d_k}", LABEL, cells, estimand, derivation.result.subs(rho, RHO), band)
-    last = checks[DIMENSIONS[-1]]
-    cell = cell_of("any-covariances", Linked(PAIRS, 32, NORMAL, MIXING, (0.0,) * 4), PairMoments())
-    trace = prediction(in_numbers(derivation.lemmas[0].end, SPREADS) * PAIRS)
-    of_any = Quantity("any-covariances", LABEL, cell, estimand, trace, band)
-    spread_q, spread_k = SPREADS.values()
-    return Experiment((*checks.values(), of_any), (
-        wrong(last, "as-if-independent", "correlated or not, the variance is {d_k}", S(64)),
-        wrong(last, "correlation-counted-once",
-              "the correlation adds its own size, not its square: {counted_once}",
-              COUNTED_ONCE.subs({d: 64, rho: RHO})),
-        biased(checks[DIMENSIONS[0]], tolerance),
-        wrong(of_any, "variances-alone",
-              "covariances do not matter: the variance adds up the products of the components' variances",
-              spread_q.diagonal().dot(spread_k.diagonal()) * PAIRS),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the scaled variance leaving the level 1."""
-    return figure(
+def experiment(derived: Derivation) -> Items:
+    """Measure the correlated score over the dimensions, and a score of other covariances."""
+    within, trace = Within(2.0), derived["trace"]
+    for size in DIMENSIONS:
+        name, at, control = f"variance-d{size}", {d: size, rho: RHO}, "biased-prediction" * (size == 2)
+        yield Check(name, derived.start, at, equals=derived.end, tolerance=within, control=control)
+    blocks = [kronecker_product(eye(4), matrix).tolist() for matrix in MIXING]
+    laws = {A: numbers(blocks[0], "4 blocks [1 0; 1/2 2]"), B: numbers(blocks[1], "4 blocks [1 −1; 0 2]")}
+    yield Check("any-covariances", trace.start, {d: 8, r: 8}, equals=trace.end, laws=laws, tolerance=within)
+    says = "correlated or not, the variance is {d_k}"
+    yield Wrong("as-if-independent", of="variance-d64", equals=d, says=says)
+    says = "the correlation adds its own size, not its square: {counted_once}"
+    yield Wrong("correlation-counted-once", of="variance-d64", equals=COUNTED_ONCE, says=says)
+    says = "covariances do not matter: the variance adds up the products of the components' variances"
+    alone = 4 * SPREADS[0].diagonal().dot(SPREADS[1].diagonal())
+    yield Wrong("variances-alone", of="any-covariances", equals=alone, says=says)
+    yield Plot(
         "leaves-the-line",
-        "Correlated components outgrow the root",
-        "The measured variance of scores whose components have correlation one quarter follows d times one "
-        "plus d minus one sixteenths, and leaves the line of independent ones from ten dimensions on.",
-        "variance of {score}, at a correlation of one quarter",
-        line("derived", derivation.result.subs(rho, RHO)),
-        line("independent", d, "control"),
-        measured(findings.matching("variance-d*")),
+        "variance-d*",
+        over=d,
+        title="Correlated components outgrow the root",
+        alt="The measured variance of scores whose components have correlation one quarter follows d times "
+        "one plus d minus one sixteenths, and leaves the line of independent ones from ten dimensions on.",
+        y="variance of {score}, at a correlation of one quarter",
+        curves={"derived": derived.end.subs(rho, RHO)},
+        wrong={"independent": d},
     )
 
 
@@ -116,11 +101,11 @@ CLAIM = Claim(
     title="Correlated components make the variance outgrow the dimension",
     statement="For independent, centred {q} and {k} with covariance matrices {sigma_q} and {sigma_k}, "
     "{trace}; with unit variances and correlation {rho} between any two components of a vector, it is "
-    "{theorem:result}.",
+    "{main:end}.",
     meaning="The root of the dimension suffices while components are uncorrelated. Real activations "
     "occupy fewer directions than they have components; with a correlation of one quarter the variance at "
     "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
-    "What counts is not {d_k} but {trace:result}, which can be measured.",
-    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE,
-             "product": Notation(r"q\cdot k", PRODUCT)},
-)  # fmt: skip
+    "What counts is not {d_k} but {trace:end}, which can be measured.",
+    symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE},
+    assumptions=assume(mixed="Query and key of any covariances are what matrices make of such components."),
+)
