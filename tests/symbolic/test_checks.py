@@ -86,6 +86,7 @@ ALGEBRA: list[tuple[Any, Any]] = [
         Largest(x, j) + Quantile(score, Rational(1, 2)) * 2,
         2 * Quantile(score, Rational(2, 4)) + Largest(x, j),
     ),
+    (Largest(Softmax(sigma * x, j), j), exp(Largest(sigma * x, j) - LogSumExp(sigma * x, j))),
     (Indicator(x) ** 2, Indicator(x)),
     (log(over_keys(p)), S.Zero),
     (over_keys(Derivative(p, s[a, l])), S.Zero),

@@ -14,13 +14,14 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, factor
+from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, exp, factor
 from sympy import factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
-from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, definition, range_of
+from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, definition
+from verify.symbolic.vocabulary import range_of
 
 LEAST_SIZE = 3
 LEAST_ASSIGNMENTS = 3
@@ -84,8 +85,19 @@ def _opened(x: Any) -> Any:
     for part in x.atoms(Indexed):
         if not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
-    opened = definition(put_at(x)).replace(lambda part: isinstance(part, Derivative), derived)
+    weights = put_at(x).replace(_is_largest_weight, _weight_of_largest)
+    opened = definition(weights).replace(lambda part: isinstance(part, Derivative), derived)
     return opened.replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
+
+
+def _is_largest_weight(x: Any) -> bool:
+    return isinstance(x, Largest) and isinstance(x.args[0], Softmax) and x.args[0].args[1] == x.args[1]
+
+
+def _weight_of_largest(x: Any) -> Any:
+    """Return the largest weight as that of the largest score, for exponentials rise."""
+    (scores, key), (others, other) = x.args[0].args, x.args[0].row
+    return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
 
 
 def _is_root(x: Any) -> bool:
