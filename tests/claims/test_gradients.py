@@ -1,56 +1,21 @@
 """Derivations of the chapter on gradients: values, bounds and limits by a second way; the routes to them."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import integrate
-from sympy import Float, Indexed, Interval, oo
+from sympy import Float, Indexed
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
-from verify.claims.gradients.shared.jacobian import (
-    LENGTH,
-    by_largest,
-    by_row_sums,
-    from_below,
-    never_above_half,
-    one_ahead,
-    t,
-    value,
-)
 from verify.claims.gradients.shared.row_gradients import mean_square
 from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
-from verify.montecarlo.attention import softmax
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m
-from verify.symbolic.kernel.hypotheses import NOTHING, Refused
 from verify.symbolic.kernel.words import n, p
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
-
-
-@pytest.mark.parametrize("size", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("keys", [2, 5, 20])
-def test_the_ends_bound_the_norm(keys: int, size: float) -> None:
-    """Both upper and both lower bounds hold for random rows of any spread."""
-    first, second = from_below()
-    for seed in range(20):
-        weights = -np.sort(-softmax(size * np.random.default_rng(seed).normal(size=keys)))
-        norm = np.linalg.norm(np.diag(weights) - np.outer(weights, weights), 2)
-        upper = (by_row_sums().end / LENGTH, by_largest().end / LENGTH, never_above_half().end)
-        assert all(norm <= value(bound, weights) + 1e-15 for bound in upper)
-        assert all(norm >= value(bound, weights) - 1e-15 for bound in (first.end, second.end))
-
-
-def test_one_key_ahead_is_bounded_where_it_leads() -> None:
-    """By a lead of at least 1, at which other directions are no longer than that of the first key."""
-    above, reached, _ = one_ahead()
-    assert above.proved().hypotheses.domain(t) == Interval(1, oo)
-    assert reached.proved().relation == "="
-    with pytest.raises(Refused):
-        replace(above, under=NOTHING).proved()
 
 
 @pytest.mark.parametrize("deviation", [0.5, 3.0])

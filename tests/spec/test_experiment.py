@@ -260,12 +260,14 @@ class TestControls:
         fit = Fit("variance-d*", over=d, law=d, only=("slope",))
         steeper = Wrong("steeper", of="slope", equals=2, says="twice as steep")
         less = Wrong("less", of="sum", computed=2.0, says="one less")
-        controls = {
-            one.comparison.id: one for one in made(*variances(1, 8), fit, sum_of, steeper, less).controls
-        }
+        bounded = Wrong("bounded", of="sum", computed=2.0, at_most=Integer(1), says="at most one")
+        every = made(*variances(1, 8), fit, sum_of, steeper, less, bounded).controls
+        controls = {one.comparison.id: one for one in every}
         assert controls["steeper"].comparison.prediction.value == 2
         assert isinstance(controls["less"].comparison, Exact)
         assert controls["less"].comparison.computed == 2
+        assert [controls[name].comparison.relation for name in ("less", "bounded")] == ["=", "≤"]
+        assert [controls[name].comparison.prediction.value for name in ("less", "bounded")] == [3, 1]
         with pytest.raises(ClaimError, match="there is no check 'variance'"):
             made(*variances(1, 8), Wrong("x", of="variance", equals=2, says="x"))
 

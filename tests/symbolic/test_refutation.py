@@ -13,8 +13,23 @@ from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import substitute
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov
-from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Indicator, Largest, Law, LogSumExp, Quantile
-from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, mu_k, mu_q, n, over_components
+from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Indicator, Largest, Law, LogSumExp, Named
+from verify.symbolic.vocabulary import (
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    d,
+    i,
+    j,
+    k,
+    l,
+    m,
+    mu_k,
+    mu_q,
+    n,
+    over_components,
+)
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 r, x = symbols("r x", real=True)
@@ -448,6 +463,14 @@ def _product(factors: list[Any]) -> Any:
     for factor in factors:
         product *= factor
     return product
+
+
+def test_a_condition_may_speak_of_what_has_a_name() -> None:
+    """It is opened as the sides are."""
+    named = Named(Symbol("N"), over_keys(s[a, j] ** 2))
+    assert refute(named / named, "=", S.One, None, (named > 0,))
+    with pytest.raises(Counterexample):
+        refute(1 / named, "≤", S.One, None, (named > 0,))
 
 
 @given(expressions(), expressions())

@@ -90,6 +90,11 @@ class Compared:
         return "=" if self.equals is not None else "≤" if self.at_most is not None else "≥"
 
     @property
+    def is_compared(self) -> bool:
+        """Whether a prediction is given."""
+        return any(value is not None for value in (self.equals, self.at_most, self.at_least))
+
+    @property
     def predicted(self) -> Any:
         """What it is compared with, whatever the relation.
 
@@ -126,8 +131,9 @@ class Wrong(Compared):
     """A wrong version of the claim, in words (``says``), which must come out refuted.
 
     ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself.
-    ``computed`` is what the code makes of other arguments, at the settings ``at``. What
-    is measured is derived, as far as a check of the same quantity at the same setting says what it is.
+    ``computed`` is what the code makes of other arguments, at the settings ``at``; with a prediction of its
+    own, it is compared with that. What is measured is derived, as far as a check of the same quantity at the
+    same setting says what it is.
     """
 
     says: str = ""

@@ -151,7 +151,7 @@ class Plan:
         if item.computed is not None:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
             changes |= {"computed": item.computed, "settings": tuple(settings.items())}
-        else:
+        if item.computed is None or item.is_compared:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):

@@ -91,7 +91,8 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    trial = _Trial(put_at(unnamed(before)), relation, put_at(unnamed(after)), dict(laws or {}), given, budget)
+    sides = put_at(unnamed(before)), put_at(unnamed(after))
+    trial = _Trial(sides[0], relation, sides[1], dict(laws or {}), tuple(map(unnamed, given)), budget)
     if trial.is_unknown:
         return ""
     if relation == "⇔" or isinstance(trial.before, Relational):

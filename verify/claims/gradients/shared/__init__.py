@@ -10,7 +10,6 @@ from verify.montecarlo.blocks import Outputs, output_name
 from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.reference_loops import OfRows, largest_ratio, spectral_norms
 from verify.montecarlo.rows import BothScales
 from verify.former import Array, Control, Exact, loops, no_distance
 from verify.symbolic import extremes
