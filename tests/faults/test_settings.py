@@ -77,11 +77,6 @@ def scale_of(text: str, d: int) -> float:
     plain = text.replace("$", "").replace("−", "-").replace("d_{k}", "d_k").replace("- ", "-")
     if fraction := re.fullmatch(r"(-?)\\frac\{([\d.]+)\}\{(.+)\}", plain):
         return float(f"{fraction[1]}1") * number(fraction[2]) / denominator(fraction[3], d)
-    if yarn := re.fullmatch(
-        r"\\frac\{\\left\(\\frac\{\\ln\{?\\left\((\d+) ?\\right\)\}?\}\{10\} \+ 1\\right\)\^\{2\}\}\{(.+)\}",
-        plain,
-    ):
-        return (math.log(int(yarn[1])) / 10 + 1) ** 2 / denominator(yarn[2], d)
     if power := re.fullmatch(r"d_k\^\{(-?[\d/]+)\}", plain):
         return float(d ** number(power[1]))
     if over := re.fullmatch(r"(-?[\d.]+)/(\\sqrt\{d_k\}|d_k)", plain):

@@ -120,11 +120,10 @@ def at_least_keys() -> tuple[Chain, Chain]:
     return tangent, lower
 
 
-def many_keys() -> tuple[Chain, ...]:
-    """Derive the limit of n·E Σp² for ever more keys, after what it rests on; it has no name."""
+def many_keys(name: str = "") -> tuple[Chain, ...]:
+    """Derive the limit of n·E Σp² for ever more keys, which gets the ``name``, after what it rests on."""
     upper, lower = at_most_keys(), at_least_keys()
     squeezed = between(lower[-1], upper[-1])
-    limit = Chain(
-        Limit(SPREAD, n, oo), Line(exp(sigma**2), "it lies between two bounds that tend there", squeezed)
-    )
-    return *upper, *lower, limit
+    line = Line(exp(sigma**2), "it lies between two bounds that tend there", squeezed)
+    title = "For ever more keys" if name else ""
+    return *upper, *lower, Chain(Limit(SPREAD, n, oo), line, name=name, title=title)
