@@ -5,8 +5,8 @@ import pytest
 from sympy import Expr, S, Sum, Symbol
 
 from verify.errors import ClaimError
-from verify.spec import NORMAL, STANDARD, Chain, Check, Derivation, E, Family, Given, Index, Line, Var, Wrong
-from verify.spec import a, algebra, d, i, l, m, moments, normal, numbers, q
+from verify.spec import NORMAL, STANDARD, Chain, Check, Cov, Derivation, E, Family, Given, Index, Line, Var
+from verify.spec import Wrong, a, algebra, d, i, l, m, moments, normal, numbers, q
 from verify.spec.experiment import bound_to, experiment_of
 
 r = Symbol("r", positive=True, integer=True)
@@ -64,6 +64,19 @@ def test_the_prediction_is_that_of_its_values() -> None:
     means = sampler.sample(np.random.default_rng(1), 2000).mean(axis=0)
     drawn = dict(zip(sampler.names, means, strict=True))
     assert measured.estimand.value(drawn) == pytest.approx(spread, rel=0.1)  # type: ignore[union-attr]
+
+
+def test_an_index_has_a_place_where_one_is_given() -> None:
+    """One chain is that of every entry: a check says which, and is of what is derived."""
+    chain = Chain(Cov(mixed(i), mixed(l)), Line(covariance(i, l), "", moments({z: normal()})))
+    given = {"laws": {A: numbers(ROWS)}, "equals": chain.end}
+    places = {"first": {i: 1, l: 2}, "second": {i: 2, l: 1}, "others": {i: 2, l: 3}}
+    checks = [Check(name, chain.start, {d: 3, r: 2, **at}, **given) for name, at in places.items()]
+    experiment = experiment_of(checks, Derivation.of(chain), 0.05)
+    assert bound_to(experiment) == ("first", "second", "others")
+    # The rows of the same numbers are (1, 2), (3, 0) and (-1, 1/2).
+    assert [check.prediction.value for check in experiment.checks] == [3, 3, -3]
+    assert len({check.cell.id for check in experiment.checks}) == 1  # type: ignore[union-attr]
 
 
 def test_what_is_given_has_to_be_said() -> None:

@@ -14,7 +14,7 @@ from verify.report.formulas import typeset
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_LAW, NORMAL_ROWS, STANDARD
-from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Indicator, Largest, Law, LogSumExp
+from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Given, Indicator, Largest, Law, LogSumExp
 from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, q
 from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
@@ -56,6 +56,7 @@ PLAIN = [
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
     ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
     (erfc(sqrt(d / 2)), "erfc(√(d_k/2))"),
+    (Given("mu_q", d)[i], "μ_qi"),
     (Var(score) * d ** (-2 * sigma_q), "Var(q·k)/d_k^(2 σ_q)"),
 ]
 

@@ -19,12 +19,12 @@ from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
-from verify.spec.settings import normalised
+from verify.spec.settings import at_places, normalised
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import Given, LargestGap, definition
+from verify.symbolic.vocabulary import Given, Index, LargestGap, definition
 
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
@@ -157,10 +157,11 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 
 def _end_for(given: Compared, chain: Chain) -> float | None:
     """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
-    at = {symbol: _exact(number) for symbol, number in given.at.items()}
+    at = {symbol: _exact(number) for symbol, number in given.at.items() if not isinstance(symbol, Index)}
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
-    start, quantity = (normalised(side).xreplace(at) for side in (chain.start, given.quantity))
+    sides = (at_places(normalised(side), given.at) for side in (chain.start, given.quantity))
+    start, quantity = (side.xreplace(at) for side in sides)
     if start != quantity:
         return None
     try:

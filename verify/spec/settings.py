@@ -7,6 +7,7 @@ that quantities that differ in these alone share draws too.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,19 @@ from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.checks import Compared
-from verify.symbolic.vocabulary import Cov, E, Family, Given, LargestGap, Named, Quantile, Var, families_of
+from verify.symbolic.vocabulary import (
+    Cov,
+    E,
+    Family,
+    Given,
+    Index,
+    LargestGap,
+    Named,
+    Quantile,
+    Var,
+    families_of,
+    free_indices,
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,7 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
     Factors that are not random are taken out of means, so that quantities that differ in these share draws;
     values that then stand outside of every mean are put in.
     """
-    quantity = normalised(given.quantity)
+    quantity = at_places(normalised(given.quantity), given.at)
     if not quantity.has(E, Quantile):
         raise ClaimError(f"check {given.id}: nothing in {given.quantity} is averaged; write E(…) or Var(…)")
     for part in quantity.atoms(Quantile):
@@ -54,12 +67,12 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
             f"check {given.id}: nothing of {names} stands in {given.quantity}; leave its law out"
         )
     needed = {size for family in families for size in family.ranges} | inside
-    at = {symbol: sympify(value) for symbol, value in given.at.items()}
     if unknown := [family for family in families if isinstance(family, Given) and family not in given.laws]:
         raise ClaimError(
             f"check {given.id}: {unknown[0]} is given; say its numbers in laws={{{unknown[0]}: numbers(…)}}"
         )
     laws = tuple((family, given.laws.get(family, NORMAL)) for family in families)
+    at = {symbol: sympify(value) for symbol, value in given.at.items() if not isinstance(symbol, Index)}
     outside = {symbol: value for symbol, value in at.items() if symbol not in needed}
     setting = Setting(
         laws,
@@ -68,6 +81,12 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
         isinstance(quantity, LargestGap),
     )
     return quantity.xreplace(outside), setting
+
+
+def at_places(quantity: Expr, at: Mapping[Any, Any]) -> Expr:
+    """Return a quantity at the places that are given for its free indices, as if they were written."""
+    free = free_indices(quantity)
+    return quantity.xreplace({index: sympify(place) for index, place in at.items() if index in free})
 
 
 def normalised(quantity: Any) -> Expr:
@@ -88,8 +107,9 @@ def normalised(quantity: Any) -> Expr:
 def shown(given: Compared, setting: Setting) -> Expr:
     """Return the quantity as it is printed: with values put in that the setting does not record."""
     recorded = {symbol for symbol, _ in setting.at}
-    values = {symbol: sympify(value) for symbol, value in given.at.items() if symbol not in recorded}
-    return sympify(given.quantity).xreplace(values)
+    outside = {symbol: sympify(value) for symbol, value in given.at.items() if symbol not in recorded}
+    values = {symbol: value for symbol, value in outside.items() if not isinstance(symbol, Index)}
+    return at_places(sympify(given.quantity), given.at).xreplace(values)
 
 
 def cell_name(setting: Setting, taken: set[str]) -> str:

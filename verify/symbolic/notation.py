@@ -95,8 +95,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             for size, place in zip(ranges, places, strict=False)
             if size not in (of.m, of.n) or place not in self._hidden
         ]
-        name = self._print(family.label)
-        return f"{name}_{{{','.join(shown)}}}" if shown else str(name)
+        name, _, index = str(self._print(family.label)).partition("_")
+        shown = [*[index.strip("{}")] * bool(index), *shown]
+        return f"{name}_{{{','.join(shown)}}}" if shown else name
 
     def _print_Indexed(self, expr: Any) -> str:  # noqa: N802
         if isinstance(expr.base, Family):
