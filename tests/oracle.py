@@ -17,8 +17,12 @@ from verify.evidence.load import load
 
 FROZEN = Path(__file__).parent / "frozen" / "oracle.json"
 TOLERANCE = 0.01  # of the run that the oracle was made of; bands and near misses depend on it
-RESTATED = {("scaling-keeps-shape-and-order", "scores-beyond-one")}
-"""What compares something stronger now: a share of scores, where it was its distance from a law."""
+RESTATED = {
+    ("scaling-keeps-shape-and-order", "scores-beyond-one"),  # a share of scores, not its distance from a law
+    # The sharp bound 1 + (n - 1)e^t, which is reached, not n·e^t.
+    *(("online-softmax", name) for name in ("bound-t1", "bound-t2", "bound-t4", "against-the-last")),
+}
+"""What compares something stronger now."""
 REJUDGED = {"a6": "wrong", "n10": "holds-with-conditions"}
 """Statements with another outcome: code that does not run is no misprint; low dimension is a condition."""
 _ERRORS = 6.0

@@ -37,8 +37,6 @@ from verify.claims.newer.shared.rounding import (
     in_int8,
     in_pairs,
     in_turn,
-    one_pass,
-    references,
     rotation,
     running,
 )
@@ -300,18 +298,6 @@ def test_clipping_bounds_the_largest_score_alone() -> None:
     assert clipped(queries, keys, 2 * scores.max()) == pytest.approx(scores)
     assert ClippedScores(level, 6).reduce(queries, keys) == (scores.min() / 3 < -level)
     assert distance_from_temperature(4.0) < 1e-12 < distance_from_temperature(4.0, 0.5)
-
-
-@pytest.mark.parametrize("threshold", [0.0, 1.0, 8.0])
-def test_one_pass_is_softmax(threshold: float) -> None:
-    """Whatever the threshold; the reference never lags by more."""
-    scores = 3 * NEWER_RNG.normal(size=(8, 40))
-    weights, most = one_pass(scores, threshold)
-    assert weights == pytest.approx(softmax(scores))
-    stored = references(scores, threshold)
-    assert np.all(scores - stored <= threshold)
-    assert np.all(most <= 40 * math.exp(threshold))
-    assert np.array_equal(references(scores, 0.0), np.maximum.accumulate(scores, axis=1))
 
 
 def test_sums_in_few_bits() -> None:

@@ -15,7 +15,6 @@ import pytest
 
 from tests.montecarlo.samples import CellSampler, drawn_by
 from tests.catalogue import CATALOGUE, derivation
-from verify.claims.newer.shared import rounding
 from verify.engine.measure import Samples, judged
 from verify.engine.runner import settings
 from verify.errors import ClaimError
@@ -27,6 +26,7 @@ from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
 from verify.montecarlo.quantities import Simulation
 from verify.montecarlo.statistics import Reduced
+from verify.spec import rounding
 from verify.symbolic.vocabulary import d
 
 QUICK = settings(profile="quick")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given as drawn, settings, strategies as st
-from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Ne, S, Symbol, cos, exp, gamma, log, oo
+from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Max, Min, Ne, S, Symbol, cos, exp, gamma
+from sympy import log, oo
 from sympy import pi, sqrt, symbols, tanh
 
 from verify.symbolic.vocabulary import StepError
@@ -71,6 +72,9 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (1 - u, (u < 1,)),
     (x * (1 - x), (Ge(x, 0), Le(x, 1))),
     (u * log(d - 1), (d > 1,)),
+    (u - Min(x, u), ()),
+    (Max(x, u) - x, ()),
+    (exp(u) - exp(Min(x, u)), ()),
 )
 HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row, ()),
@@ -95,6 +99,9 @@ HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (ordered[2] - ordered[l], (Ge(ordered[1], ordered[j]),)),
     (1 - x**2, (Ge(x, 0),)),
     (1 + x - exp(x), ()),
+    (Max(x, u) - y, ()),
+    (Min(x, u) - u, ()),
+    (u - Max(x, u), ()),
 )
 
 

@@ -20,6 +20,7 @@ from functools import cache, cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
+import sympy
 
 from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.compiling import Column, Compiled
@@ -349,9 +350,11 @@ def can_draw(source: Input) -> TypeGuard[Simulated]:
 
 
 def can_compute(simulation: Simulation) -> bool:
-    """Return whether a device can draw all families; programs' columns are NumPy's."""
+    """Return whether a device can draw all families; programs' columns and some functions are NumPy's."""
     laws = {law.fill for _, law in simulation.laws}
-    return laws <= _DRAWN.keys() and not any(x.has(Column) for _, x in simulation.outputs)
+    parts = {part for _, x in simulation.outputs for part in sympy.preorder_traversal(x)}
+    is_ours = any(isinstance(part, Column) or hasattr(part, "numpy") for part in parts)
+    return laws <= _DRAWN.keys() and not is_ours
 
 
 def can_reduce(statistic: Statistic) -> bool:

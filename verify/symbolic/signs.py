@@ -9,7 +9,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, Le, Limit, Lt, Max, Mul
+from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, Le, Limit, Lt, Max, Min
+from sympy import Mul
 from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
 from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
 
@@ -238,6 +239,17 @@ def _largest(signs: Signs, x: Any, strict: bool) -> bool:
     return isinstance(x, Max) and any(signs.nonnegative(part, strict=strict) for part in x.args)
 
 
+def _end(signs: Signs, x: Any, strict: bool) -> bool:
+    """A sum with the largest of several, or less the least of them, that has the sign with one of them."""
+    ends = [(term, term) for term in Add.make_args(x) if isinstance(term, Max)]
+    ends += [(term, -term) for term in Add.make_args(x) if isinstance(-term, Min)]
+    return isinstance(x, Add) and any(
+        signs.nonnegative(x - term + (part if term == end else -part), strict=strict)
+        for term, end in ends
+        for part in end.args
+    )
+
+
 def _sum(signs: Signs, x: Any, strict: bool) -> bool:
     """Sums of what is not negative."""
     terms = Add.make_args(x)
@@ -359,7 +371,7 @@ def _between(low: Any, high: Any) -> Any:
 
 
 REASONS: tuple[_Reason, ...] = (
-    *(_product, _power, _largest, _sum, _given, _any_score, _more, _tangent),
+    *(_product, _power, _largest, _end, _sum, _given, _any_score, _more, _tangent),
     *(_factors, _coefficients, _roots),
 )
 """The closed list; each says in its docstring what it sees."""

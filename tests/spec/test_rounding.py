@@ -1,0 +1,41 @@
+"""Numbers of few bits, against formats that NumPy has."""
+
+import numpy as np
+import pytest
+
+from verify.montecarlo.devices import can_compute
+from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.quantities import Simulation
+from verify.spec.rounding import Rounded, rounded, running
+from verify.symbolic.vocabulary import a, j, m, n, s
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow"), [(np.float64, np.float32), (np.float64, np.float16), (np.float32, np.float16)]
+)
+def test_numbers_are_those_that_numpy_stores(wide: type, narrow: type) -> None:
+    """To nearest, ties to even, a carry into the exponent among them."""
+    numbers = np.random.default_rng(1).standard_normal(4096).astype(wide)
+    bits = np.finfo(narrow).nmant + 1
+    ties = 1 + (2 * np.arange(64) + 1) * wide(2.0**-bits)
+    last = np.array([2 - 2.0 ** -(bits + 1)], wide)
+    for values in (numbers, -numbers, ties.astype(wide), last):
+        assert np.array_equal(rounded(values, bits), values.astype(narrow).astype(wide))
+
+
+def test_partial_sums_are_rounded_each() -> None:
+    """In single precision as NumPy adds; of eight bits, ones stop at 256."""
+    terms = np.random.default_rng(1).random((3, 100)).astype(np.float32)
+    assert np.array_equal(running(terms.astype(float), 24), np.cumsum(terms, axis=1))
+    assert running(np.ones(300), 8)[[254, 255, 256, 299]].tolist() == [255, 256, 256, 256]
+
+
+def test_an_expression_is_rounded_as_arrays_are() -> None:
+    """Where a device computes, what only NumPy does is left to NumPy."""
+    outputs = (("rounded", Rounded(s[a, j], 8)),)
+    sizes = ((m, 4), (n, 5))
+    simulation = Simulation(outputs, laws=((s, NORMAL),), sizes=sizes, values=(), settings=())
+    draws = np.random.default_rng(1).standard_normal((3, 4, 5))
+    got = simulation.compiled_with(()).run({"s": draws}, np.random.default_rng(1))
+    assert np.allclose(got[:, 0], rounded(draws, 8).mean(axis=(1, 2)), rtol=1e-12)
+    assert not can_compute(simulation)

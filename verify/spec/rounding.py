@@ -1,0 +1,50 @@
+"""Numbers of few bits: the nearest ones, ties to even, whatever the exponent.
+
+rounded    the nearest numbers of an array
+running    partial sums, each rounded before the next term comes
+Rounded    the same as an expression: ``E((Rounded(score, 8) - score)**2)``
+"""
+
+from typing import Any
+
+import numpy as np
+from sympy import Function
+
+from verify.montecarlo.distributions import Array
+
+
+def rounded(values: Array, bits: int) -> Array:
+    """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
+    values = np.ascontiguousarray(values)
+    patterns = values.view(f"u{values.itemsize}")
+    dropped = patterns.dtype.type(np.finfo(values.dtype).nmant + 1 - bits)
+    unit = patterns.dtype.type(1)
+    # Half of what is kept last, less 1 where that is even; a carry into the exponent is right as it is.
+    moved = patterns + ((unit << (dropped - unit)) - unit + ((patterns >> dropped) & unit))
+    nearest: Array = (moved >> dropped << dropped).view(values.dtype)
+    return nearest
+
+
+def running(terms: Array, bits: int) -> Array:
+    """Return the partial sums over the last axis, each rounded to ``bits``."""
+    sums, total = np.empty_like(terms), np.zeros(terms.shape[:-1])
+    for place in range(terms.shape[-1]):
+        total = rounded(total + terms[..., place], bits)
+        sums[..., place] = total
+    return sums
+
+
+class Rounded(Function):  # type: ignore[misc]  # SymPy has no types
+    """``Rounded(x, bits)``: the number of so many significant bits that is nearest to x."""
+
+    nargs = 2
+    is_extended_real = True
+
+    @staticmethod
+    def numpy(values: Array, bits: float) -> Array:
+        """Return it for arrays."""
+        return rounded(values, int(bits))
+
+    def _latex(self, printer: Any) -> str:
+        x, bits = map(printer._print, self.args)
+        return rf"\operatorname{{fl}}_{{{bits}}}\left({x}\right)"
