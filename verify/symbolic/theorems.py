@@ -99,6 +99,23 @@ THEOREMS: Mapping[str, Theorem] = {
         "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.1",
         "https://doi.org/10.1002/0471722162",
     ),
+    "below a maximum": Theorem(
+        "what lies below a maximum",
+        "Given that the largest of n independent X_j is x, the others are independent and have the law of an "
+        "X_j that is known to be below x.",
+        "The X_j are independent and have one law with a density.",
+        "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, Theorem 2.5",
+        "https://doi.org/10.1002/0471722162",
+    ),
+    "uniform cosine": Theorem(
+        "cosines with a direction in space are uniform",
+        "The cosine of the angle between a fixed direction in three dimensions and a random one is uniform "
+        "between -1 and 1.",
+        "The random direction is uniform on the sphere, as that of a vector of independent standard normal "
+        "components is; the other one is fixed, or independent of it.",
+        "W. Feller, An Introduction to Probability Theory and Its Applications, vol. II, 2nd ed., Wiley, "
+        "1971, section I.10",
+    ),
     "fubini": Theorem(
         "Fubini's theorem",
         "Integrals, sums and means change their order.",

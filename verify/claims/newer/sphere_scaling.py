@@ -1,120 +1,138 @@
 """Keys uniform on a sphere: the nearest stands out only if scores grow like n^(2/(d - 1)), not like ln n."""
 
-from functools import partial
+from sympy import Eq, Float, Integral, Rational, S, erf, exp, sqrt, symbols
 
-from sympy import Eq, Float, Integral, Interval, Range, Rational, S, exp, oo
+from verify.claims.newer.shared.sphere import growth_of_scale, mean_of_largest
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, Dot, E, Family, Figure
+from verify.spec import Findings, Items, Largest, Line, Softmax, Within, Wrong, a, algebra, at_most, cite
+from verify.spec import (
+    cited,
+    d,
+    earlier,
+    fact,
+    figures as draw,
+    integral,
+    j,
+    k,
+    l,
+    m,
+    n,
+    normal,
+    over_keys,
+    q,
+)
+from verify.spec import score
 
-from verify.claims.newer.shared import SphereRows, growth_of_scale, mean_of_largest
-from verify.former import (
-    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, beside, biased, capped, cell_of,
-    cite, component, d, fact, figure, n, one_step, ordered, over_cells, wrong,
-)  # fmt: skip
-from verify.former.rules import Assuming, Compared, Hypotheses, Integrated, Jensen, Primitive, PutIn, Replaced
-
-beta, v, w, total = ordered("beta v w T", positive=True)
+beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
 OTHERS = {2: Rational(1, 8), 5: S.One}
 """Dimensions but three, and the scale over n^(2/(d - 1)) there."""
 POWERS = (2, 3, 4, 5, 9, 17)
-LABEL = "mean of the largest weight"
-m = ordered("m", integer=True, nonnegative=True)
-"""The number of keys beyond two."""
-BOUND = (m + 2) * (m + 1) * v**m / (2 * beta)
-TERMS = BOUND * (1 - exp(-2 * beta * v))
-WHOLE = Integral(TERMS, (v, 0, 1)).xreplace({m: n - 2})
-"""The mean of the others' exponentials, v being half of one plus the largest cosine."""
+z = Family("z", m, n)
+LAWS = {**NORMAL_COMPONENTS, z: normal()}
+
+COSINE = score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j))
+LARGEST = E(Largest(Softmax(beta * COSINE, j), j))
+UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
+"""Uniform between 0 and 1: the distribution function of a normal number, at that number."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the bound in three dimensions, where the cosine of a key is uniform between -1 and 1."""
-    many = Hypotheses().restricted(n, Range(2, oo))
-    given = one_step(
-        "One other key, uniform below the largest at $v$", Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v,
-        (1 - exp(-2 * beta * v)) / (2 * beta * v), "Integrated",
-        Primitive(w, exp(-2 * beta * (v - w)) / (2 * beta)),
-        defines="the mean of another key’s exponential over that of the largest", name="other",
-    )  # fmt: skip
-    others = Route.of(
-        "All others, times the density $nv^{n-1}$ of the largest of $n = m + 2$", TERMS,
-        Step(BOUND, "Without the exponential", Compared()),
-        Step(Integral(BOUND, (v, 0, 1)), "For every $v$, and so for the integrals",
-             Integrated(v, S.Zero, S.One)),
-        Step((m + 2) / (2 * beta), "Integrated", Primitive(v, (m + 2) * v ** (m + 1) / (2 * beta))),
-        Step(n / (2 * beta), "With $n = m + 2$", PutIn({m: n - 2})),
-        under=many.restricted(v, Interval.open(0, 1)),
-    )  # fmt: skip
-    mean = Route.of(
-        "The mean of the others’ exponentials", E(total),
-        Step(WHOLE, "Over the place of the largest", Assuming((Eq(E(total), WHOLE),))),
-        Step(n / (2 * beta), "Its bound", Replaced(others.proved())),
-        defines="the mean of T", name="mean", under=many,
-    )  # fmt: skip
-    weight = Route.of(
-        "The largest weight, T being the sum of the others’ exponentials over its own", E(1 / (1 + total)),
-        Step(1 / (1 + E(total)), "Convex in T", Jensen(total, "≥")),
-        Step(1 / (1 + n / (2 * beta)), "The bound of that mean", Replaced(mean.proved())),
-        under=many,
-    )  # fmt: skip
-    beyond = ("that the largest weight falls to 0 where the scale grows more slowly than n, and how it must "
-              "grow in other dimensions, is integrated and measured only.")  # fmt: skip
-    return Derivation.of(
-        weight, lemmas=(given, mean, others.defining("the integrand").called("others")), beyond=beyond
+    below = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v
+    other = Chain(
+        below,
+        Line((1 - exp(-2 * beta * v)) / (2 * beta * v), "integrated", integral()),
+        name="other",
+        title="One other key, uniform below the largest at $v$",
+        defines="the mean of another key’s exponential over that of the largest",
     )
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the largest weight at a fixed scale in three dimensions, and at growing scales in others."""
-    cells = {keys: cell_of(f"d3-n{keys}", SphereRows(keys, 3, FACTOR)) for keys in KEYS}
-    largest, near = component("largest", positive=True), capped(0.25, tolerance)
-    bounds = over_cells("bound-{cell}", LABEL, cells, largest, derivation.result, near, "≥")
-    grown = {(keys, at): cell_of(f"d{at}-n{keys}", SphereRows(keys, at, _grown(keys, at)))
-             for at in OTHERS for keys in (64, 1024)}  # fmt: skip
-    fixed = over_cells("value-{cell}", LABEL, cells, largest, partial(mean_of_largest, d=3, factor=FACTOR))
-    kept = over_cells(
-        "kept-{cell}", LABEL, grown, largest, lambda keys, at: mean_of_largest(keys, at, _grown(keys, at))
+    density = n * (n - 1) * v ** (n - 2) / (2 * beta)
+    less = Integral(density * exp(-2 * beta * v), (v, 0, 1))
+    others = Chain(
+        Integral(density * (1 - exp(-2 * beta * v)), (v, 0, 1)),
+        Line(Integral(density, (v, 0, 1)), "without the exponential", at_most(less), "≤"),
+        Line(n / (2 * beta), "integrated", integral(given=(n >= 2,))),
+        name="others",
+        title="All others, the largest of $n$ having the density $nv^{n-1}$",
+        defines="the mean of the sum of the others’ exponentials",
+        given=(n >= 2,),
     )
-    return Experiment((*fixed.values(), *bounds.values(), *kept.values()), (
-        wrong(bounds[4096], "smaller-sum", "the bound holds with two and two hundredths in place of two",
-              (1 / (1 + n / (Rational(202, 100) * beta))).subs({n: 4096, beta: FACTOR})),
-        wrong(kept[1024, 2], "smaller-power", "a power of the number smaller by a twentieth is enough",
-              mean_of_largest(1024, 2, _grown(64, 2) * 16**1.9)),
-        wrong(kept[1024, 5], "one-half", "at this scale half of the weight is kept in {cell:d_k} dimensions "
-                                         "too", S.Half),
-        biased(fixed[4096], tolerance, at="n"),
-    ))  # fmt: skip
+    scores, top = 2 * beta * UNIFORM, Largest(2 * beta * UNIFORM, j)
+    total = over_keys(exp(scores.xreplace({j: l}) - top), l)
+    around = Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))
+    main = Chain(
+        LARGEST,
+        Line(
+            E(Largest(Softmax(scores, j), j)),
+            "cosines are twice a uniform number less 1, which shifts all scores alike",
+            cited("uniform cosine", laws=LAWS),
+        ),
+        Line(E(1 / total), "the largest weight is that of the largest score", algebra),
+        Line(1 / E(total), "convex in the total", cited("jensen"), "≥"),
+        Line(
+            1 / (1 + around),
+            "the term of the largest is 1, and others are uniform below it",
+            cited("below a maximum", laws=LAWS),
+        ),
+        Line(1 / (1 + others.start), "one other key", earlier(other)),
+        Line(1 / (1 + n / (2 * beta)), "the bound of that mean", earlier(others), "≥"),
+        title="The largest weight in three dimensions",
+        given=(Eq(d, 3, evaluate=False), n >= 2),
+    )
+    return other, others, main
 
 
-def _grown(keys: int, at: int) -> float:
+def grown(keys: int, size: int) -> float:
     """Return a scale that grows like the power 2/(d - 1) of the number of keys."""
-    return float(OTHERS[at] * S(keys) ** Rational(2, at - 1))
+    return float(OTHERS[size] * S(keys) ** Rational(2, size - 1))
 
 
-def facts() -> tuple[Fact, ...]:
-    """Return the power of n with which the scale grows that keeps half of the weight, by dimension."""
-    label = "power of the number of keys that the scale grows with, 64 to 4096 keys, in {} dimensions"
-    return tuple(
-        fact(f"power-d{at}", label.format(at), Float(growth_of_scale(at, 64, 4096), 6)) for at in POWERS
-    )
+def experiment(derived: Derivation) -> Items:
+    """Measure the largest weight at a fixed scale in three dimensions, and at growing scales in others."""
+    for keys in KEYS:
+        at, exact = {n: keys, d: 3, beta: FACTOR}, mean_of_largest(keys, 3, FACTOR)
+        control = "biased-prediction" if keys == KEYS[-1] else ""
+        yield Check(f"value-d3-n{keys}", derived.start, at, equals=exact, control=control)
+        near = Within(0.25, fixed=True)
+        yield Check(f"bound-d3-n{keys}", derived.start, at, at_least=derived.end, tolerance=near)
+    for size in OTHERS:
+        for keys in (64, 1024):
+            scale = grown(keys, size)
+            growing, exact = {n: keys, d: size, beta: scale}, mean_of_largest(keys, size, scale)
+            yield Check(f"kept-d{size}-n{keys}", LARGEST, growing, equals=exact)
+    says = "the bound holds with two and two hundredths in place of two"
+    smaller = 1 / (1 + n / (Rational(202, 100) * beta))
+    yield Wrong("smaller-sum", of="bound-d3-n4096", at_least=smaller, says=says)
+    says = "a power of the number smaller by a twentieth is enough"
+    slower = mean_of_largest(1024, 2, grown(64, 2) * 16**1.9)
+    yield Wrong("smaller-power", of="kept-d2-n1024", equals=slower, says=says)
+    says = "at this scale half of the weight is kept in {cell:d_k} dimensions too"
+    yield Wrong("one-half", of="kept-d5-n1024", equals=S.Half, says=says)
+    for size in POWERS:
+        what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"
+        yield fact(f"power-d{size}", what, Float(growth_of_scale(size, 64, 4096), 6))
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the largest weight over the number of keys at one scale in three dimensions."""
-    return figure(
+    return draw.figure(
         "sphere",
         "At a fixed scale the nearest key on a sphere loses its weight as keys are added",
         "Mean of the largest weight over the number of keys on the sphere, on log axes: measured points "
         "just above a falling line, the bound.",
-        LABEL, *beside(findings.matching("bound-d3-n*"), "bound", derivation.result.subs(beta, FACTOR), "n",
-                       over=(64, 4096)),
+        draw.curve("bound", derived.end.subs(beta, FACTOR), KEYS),
+        draw.measured(findings.matching("bound-d3-n*"), n),
         x="number of keys {n}",
-    )  # fmt: skip
+        y="mean of the largest weight",
+    )
 
 
 CLAIM = Claim(
     title="For keys spread evenly over a sphere, scores that grow like the logarithm of the length are not "
     "enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
-    "their cosines with one query. The mean of the largest weight is at least {theorem:result}.",
+    "their cosines with one query. The mean of the largest weight is at least {main:end}.",
     meaning="The more keys lie on the sphere, the closer the nearest are to a query and to each other. To "
     "tell them apart in three dimensions, a scale that grows like the number of keys is enough; computed "
     "values show that one like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} "

@@ -7,7 +7,7 @@ from verify.claims.newer.shared.rounding import (
 )  # fmt: skip
 from verify.claims.newer.shared.rows import (
     AdaptiveRows, DifferentialRows, LeadingRows, LevelRows, SecondValues, SigmoidRows, SoftpickRows,
-    SphereRows, correlation_of_two, factor_at, growth_of_scale, mean_of_largest, mean_of_leader,
+    correlation_of_two, factor_at, mean_of_leader,
     mean_of_sigmoids, mean_of_softpick, mean_over_signs, mean_slope, weights_of_levels,
 )  # fmt: skip
 from verify.claims.newer.shared.termwise import N, weight_of_leader
