@@ -381,7 +381,6 @@ def test_sources_are_what_is_drawn() -> None:
     [
         pytest.param("attention-sink", marks=pytest.mark.slow),
         "correlated-components",
-        "variance-split",
     ],
 )
 def test_nothing_is_bound_that_is_one_per_cent_off(name: str) -> None:

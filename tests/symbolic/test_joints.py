@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow  # of the former core, which is no longer worked o
 TRUE: dict[str, Callable[[], Route]] = {
     "pairings": lambda: derivation("dependent-query-key").routes[0],
     "any law": lambda: derivation("dependent-query-key").lemmas[0],
-    "independent vectors": lambda: derivation("variance-split").routes[0],
     "rotary": lambda: derivation("rotary-positions").lemmas[4],
 }
 

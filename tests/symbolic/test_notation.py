@@ -15,8 +15,8 @@ from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_LAW, NORMAL_ROWS, STANDARD
 from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Given, Indicator, Largest, Law, LogSumExp
-from verify.symbolic.vocabulary import Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal, q
-from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
+from verify.symbolic.vocabulary import Named, Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n
+from verify.symbolic.vocabulary import normal, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x = Symbol("x", real=True)
 scaled = score / sqrt(d)
@@ -54,6 +54,7 @@ PLAIN = [
     (-7 * d / 3 - 1, "−7 d_k/3 − 1"),
     (Dot(q, a, q, a), "|q|²"),
     (score_of(a, j) * score_of(a, l), "(q·k_j) (q·k_l)"),
+    (Named(Symbol(r"x\cdot y"), x) ** 2 / Named(Symbol("u"), n) ** 2, "(x·y)²/u²"),
     ((d - 1) ** 2 / d**3, "(d_k − 1)²/d_k³"),
     (erfc(sqrt(d / 2)), "erfc(√(d_k/2))"),
     (Given("mu_q", d)[i], "μ_qi"),

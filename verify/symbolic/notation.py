@@ -113,7 +113,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return _raised(text, exp, in_brackets=True)
 
     def _print_Named(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return _raised(str(self._print(expr.args[0])), exp)
+        return _raised(str(self._print(expr.args[0])), exp, in_brackets=_is_dot(expr))
 
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
@@ -233,7 +233,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         if self._stroke and r"\frac" not in (over := self._product(above)) + under:
             is_open = len(above) == 1 and isinstance(above[0], (Add, *_LARGE))
             over = self._in_brackets_if(is_open or bool(re.search(r"\\ln [^\s()]+$", over)), None, over)
-            lies_open = len(below) > 1 or below[0].is_Add or isinstance(below[0], (Dot, *_LARGE))
+            lies_open = len(below) > 1 or below[0].is_Add or _is_dot(below[0]) or isinstance(below[0], _LARGE)
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
         large = [factor for factor in above if isinstance(factor, _LARGE)] if not self._stroke else []
@@ -242,13 +242,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _product(self, factors: list[Any]) -> str:
         """Return factors side by side, in brackets what would not be read as a factor."""
-        text, dots = "", sum(isinstance(factor, Dot) for factor in factors)
+        text, dots = "", sum(map(_is_dot, factors))
         factors = sorted(factors, key=_rank)
         for place, factor in enumerate(factors):
             is_last = place == len(factors) - 1
             lies_open = factor.is_Add or factor.is_Piecewise or (factor.is_Mul and place > 0)
             lies_open |= isinstance(factor, _LARGE) and not is_last
-            lies_open |= isinstance(factor, Dot) and (dots > 1 or not is_last)
+            lies_open |= _is_dot(factor) and (dots > 1 or not is_last)
             written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
             text += ("" if not place else r" \cdot " if written[0].isdigit() else " ") + written
         return text
@@ -311,6 +311,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _in_brackets_if(self, lies_open: bool, expression: Any, written: str = "") -> str:
         text = written or str(self._print(expression))
         return rf"\left({text}\right)" if lies_open else text
+
+
+def _is_dot(x: Any) -> bool:
+    """Return whether something is written as a dot product, by itself or by its name."""
+    return isinstance(x, Dot) or (isinstance(x, of.Named) and r"\cdot" in x.args[0].name)
 
 
 def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:

@@ -1,97 +1,106 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
-from sympy import Expr, Matrix, MatrixSymbol, Rational, S, Trace
+from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, symbols
 
-from verify.claims.modern.shared import ScoreProducts, difference
-from verify.former import (
-    E, NORMAL, Claim, Derivation, Experiment, Linked, Notation, Quantity, Route, Step, Var, biased, capped,
-    cell_of, d, of_deviation, prediction, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    KEY, MU_K, MU_Q, PRODUCT, QUERY, SIGMA_K, SIGMA_Q, VectorMoments, Vectors, in_numbers,
-)  # fmt: skip
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line
+from verify.spec import Named, Sum, Var, Within, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n
+from verify.spec import numbers, of_deviation, over_components, q
 
-ANOTHER = MatrixSymbol("k'", d, 1)
-OTHER, OF_KEYS, OF_MEAN = Trace(QUERY.T * ANOTHER), Trace(QUERY.T * SIGMA_K * QUERY), Trace(QUERY.T * MU_K)
-"""The score of the same query with another key, and variance and mean of such scores given the query."""
-BY_QUERY, BY_KEY = Trace(MU_Q.T * SIGMA_K * MU_Q), Trace(MU_K.T * SIGMA_Q * MU_K)
-SEEN = Trace(SIGMA_Q * SIGMA_K) + BY_QUERY
+r, c, g = Symbol("r", positive=True, integer=True), Index("c"), Index("g")
+A, B, mu, nu = Given("A", d, r), Given("B", d, r), Given("mu", d), Given("nu", d)
+z, w = Family("z", m, r), Family("w", n, r)
+LAWS = {z: STANDARD[q], w: STANDARD[k]}
 
 
-LAW = VectorMoments(Vectors(
-    ((QUERY, MU_Q), (KEY, MU_K), (ANOTHER, MU_K)),
-    ((QUERY, QUERY, SIGMA_Q), (KEY, KEY, SIGMA_K), (ANOTHER, ANOTHER, SIGMA_K)),
-))  # fmt: skip
+def query(at: Index) -> Expr:
+    """Return a component of the query: its mean, and what a matrix makes of independent numbers."""
+    return mu[at] + Sum(A[at, c] * z[a, c], (c, 1, r))
 
 
-def derive() -> Derivation:
+def score_with(key: Index, name: str) -> Expr:
+    """Return the score of the query with a key, under a name."""
+    of_key = nu[i] + Sum(B[i, e] * w[key, e], (e, 1, r))
+    return Named(Symbol(name), over_components(query(i) * of_key))
+
+
+def covariance(matrix: Given) -> Expr:
+    """Return the covariance of components i and g of what a matrix makes of independent numbers."""
+    return Sum(matrix[i, c] * matrix[g, c], (c, 1, r))
+
+
+def form(name: str, pair: Expr) -> Named:
+    """Return the sum over all pairs of components, under its name as a product of matrices."""
+    return Named(Symbol(name), Sum(pair, (i, 1, d), (g, 1, d)))
+
+
+SYMBOLS = symbols(r"\mu_q \mu_k \Sigma_q \Sigma_k")
+SCORE, OTHER = score_with(j, r"q\cdot k"), score_with(l, r"q\cdot k'")
+TRACE = form(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A) * covariance(B))
+BY_QUERY = form(r"\mu_q^{\mathsf T} \Sigma_k \mu_q", mu[i] * covariance(B) * mu[g])
+BY_KEY = form(r"\mu_k^{\mathsf T} \Sigma_q \mu_k", nu[i] * covariance(A) * nu[g])
+OF_KEYS = form(r"q^{\mathsf T} \Sigma_k q", query(i) * covariance(B) * query(g))
+OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]))
+"""Variance and mean of the scores of one query, given that."""
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive both parts from the products of two scores of one query, and their sum."""
-    within = Route.of(
-        "Within rows", E(PRODUCT**2) - E(PRODUCT * OTHER),
-        Step(E(OF_KEYS), "Given the query, its scores are independent and vary like this", LAW),
-        Step(SEEN, "The mean of a quadratic form", LAW),
-        defines="the mean variance of the scores of one query", name="within",
-    )  # fmt: skip
-    between = Route.of(
-        "Between rows", E(PRODUCT * OTHER) - E(PRODUCT) * E(OTHER),
-        Step(Var(OF_MEAN), "Given the query, both scores have this mean", LAW),
-        Step(BY_KEY, "The variance of a linear form", LAW),
-        defines="the variance of the mean score of a query, which shifts its whole row", name="between",
-    )  # fmt: skip
-    total = Route.of(
-        "Both together", Var(PRODUCT),
-        Step(within.start + between.start, "Both scores have the same mean", LAW),
-        Step(SEEN + BY_KEY, "The two parts", LAW),
-    )  # fmt: skip
-    return Derivation.of(total, lemmas=(within, between))
-
-
-MIXING = ((1.0, 0.0, 0.0, 0.0), (0.5, 2.0, 0.0, 0.0), (0.0, 0.0, 1.0, -1.0), (0.0, 0.0, 0.0, 2.0))
-MEANS = (1.0, -0.5, 0.5, 1.5)
-GROUPS, SIDE = 4, 16
-"""What is drawn: two-dimensional groups of components, and queries and keys of a block."""
-SPREAD_Q, SPREAD_K = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), Matrix([[2, -2], [-2, 4]])
-MEAN_Q, MEAN_K = Matrix([1, -S.Half]), Matrix([S.Half, Rational(3, 2)])
-DRAWN = {SIGMA_Q: SPREAD_Q, SIGMA_K: SPREAD_K, MU_Q: MEAN_Q, MU_K: MEAN_K}
-"""Covariances and means of a group, by hand; the prediction asks nothing of the sampler."""
-PARTS = {
-    "within": ("mean variance of the scores within a row", "same", "query"),
-    "between": ("variance of the rows’ mean scores", "query", "apart"),
-    "total": (r"$\operatorname{Var}(q\cdot k)$", "same", "apart"),
-}
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure both parts and the total for means and covariances without any symmetry."""
-    cell = cell_of("linked", Linked(GROUPS, SIDE, NORMAL, MIXING, MEANS), ScoreProducts())
-    ends = (*(one.end for one in derivation.lemmas), derivation.result)
-
-    def drawn(expression: Expr) -> Expr:
-        return GROUPS * in_numbers(expression, DRAWN)
-
-    within, between, total = (
-        Quantity(name, label, cell, difference(*names), prediction(drawn(end)), capped(2.0, tolerance))
-        for (name, (label, *names)), end in zip(PARTS.items(), ends, strict=True)
+    within = Chain(
+        E(SCORE**2) - E(SCORE * OTHER),
+        Line(E(OF_KEYS), "given the query, its scores are independent and vary like this", moments(LAWS)),
+        Line(TRACE + BY_QUERY, "the mean of a quadratic form", moments(LAWS)),
+        name="within",
+        title="Within rows: the mean variance of the scores of one query",
     )
-    return Experiment((within, between, total), (
-        wrong(within, "exchanged", "the keys’ mean makes rows vary, and the queries’ mean shifts them",
-              drawn(derivation.result - BY_QUERY)),
-        wrong(between, "nothing-shifts", "rows are not shifted, whatever the means", 0,
-              tolerance=of_deviation(total.prediction.value)),
-        wrong(between, "exchanged-shift", "it is the queries’ mean that shifts rows", drawn(BY_QUERY)),
-        wrong(total, "all-is-seen", "the scores of a row vary as much as all scores do", within),
-        biased(total, tolerance),
-    ))  # fmt: skip
+    between = Chain(
+        E(SCORE * OTHER) - E(SCORE) * E(OTHER),
+        Line(Var(OF_MEAN), "given the query, both scores have this mean", moments(LAWS)),
+        Line(BY_KEY, "the variance of a linear form", moments(LAWS)),
+        name="between",
+        title="Between rows: the variance of the mean score of a query",
+    )
+    means = "the variance within a row, and what is left, for both scores have one mean"
+    total = Chain(
+        Var(SCORE),
+        Line(within.end + between.start, means, moments(LAWS)),
+        Line(within.end + between.end, "the variance between rows", earlier(between)),
+        title="Both together",
+    )
+    return total, within, between
+
+
+MIXING = {A: Matrix([[1, 0], [S.Half, 2]]), B: Matrix([[1, -1], [0, 2]])}
+MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
+"""What makes two components of a query and of a key; there are four such groups."""
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure both parts and the total for means and covariances without any symmetry."""
+    blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
+    laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
+    wide, at = Within(2.0), {d: 8, r: 8}
+    within, between = derived["within"], derived["between"]
+    for name, chain in (("within", within), ("between", between), ("total", derived.chains[0])):
+        control = "biased-prediction" if name == "total" else ""
+        yield Check(name, chain.start, at, equals=chain.end, laws=laws, tolerance=wide, control=control)
+    says = "the keys’ mean makes rows vary, and the queries’ mean shifts them"
+    yield Wrong("exchanged", of="within", equals=TRACE + BY_KEY, laws=laws, says=says)
+    says, start, near = "rows are not shifted, whatever the means", between.start, of_deviation(130.25)
+    yield Wrong("nothing-shifts", start, at, equals=0, laws=laws, tolerance=near, says=says)
+    says = "it is the queries’ mean that shifts rows"
+    yield Wrong("exchanged-shift", of="between", equals=BY_QUERY, laws=laws, says=says)
+    says = "the scores of a row vary as much as all scores do"
+    yield Wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, laws=laws, says=says)
 
 
 CLAIM = Claim(
     title="The variance of scores has a part that softmax sees and a part that it cannot",
     statement="For independent {q} and {k} with means {mu_q}, {mu_k} and covariances {sigma_q}, {sigma_k}, "
-    "{theorem:subject} is the sum of the scores’ mean variance within a row, {within:result}, and the "
-    "variance of the rows’ means, {between:result}, by which whole rows are shifted.",
+    "{main:start} is the sum of the scores’ mean variance within a row, {within:end}, and the "
+    "variance of the rows’ means, {between:end}, by which whole rows are shifted.",
     meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first "
     "part acts. Keys with a large common component make scores look widely spread, and a scale chosen by "
     "the total variance would be too small. An audit of real attention reports both parts.",
-    symbols={"mu_q": MU_Q, "mu_k": MU_K, "sigma_q": SIGMA_Q, "sigma_k": SIGMA_K,
-             "product": Notation(r"q\cdot k", PRODUCT)},
-)  # fmt: skip
+    symbols=dict(zip(("mu_q", "mu_k", "sigma_q", "sigma_k"), SYMBOLS, strict=True)),
+    assumptions=assume(mixed="Queries and keys are what matrices make of independent components."),
+)

@@ -5,6 +5,4 @@ from verify.claims.modern.shared.variants import (
     RotatedScores, RoundedScores, beside_sink, change_of_weights, distance_from_half, distance_of_orders,
     fitted_scale, largest_cosine, largest_move, response, rotation_angles, spacing_above,
 )  # fmt: skip
-from verify.montecarlo.estimands import difference, entropy_lost
-from verify.montecarlo.statistics import ScoreProducts
 from verify.former.figures import expected
