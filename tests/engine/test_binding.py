@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sympy import Float, Range, S, Symbol, cosh, exp, oo, sqrt
 
-from verify.claims.modern.shared import entropy_lost
+from verify.montecarlo.estimands import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
 from verify.claims.pipeline.shared import ScoresBesideValues
