@@ -10,9 +10,10 @@ from sympy import gamma, log, oo, pi, sqrt, symbols
 
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
+from verify.symbolic.bounds import at_least, at_most
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_ROWS, E, Softmax, a, d, j, l, n, s, sigma, squares
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, Largest, Softmax, a, d, j, l, n, s, sigma, squares
 
 x, y = symbols("x y", real=True)
 t, w, z = symbols("t w z", positive=True)
@@ -147,6 +148,19 @@ def test_a_limit_between_two_bounds() -> None:
     assert "from below" in refused(between(upper, upper), Limit(quantity, n, oo), exp(sigma**2))
     few = Chain(quantity, *upper.lines, given=(many, n < 10))
     assert "in the end" in refused(between(lower, few), Limit(quantity, n, oo), exp(sigma**2))
+
+
+def test_a_limit_between_two_bounds_with_means() -> None:
+    """Means of one score are numbers there; those of a whole row depend on how long it is."""
+    for mean, holds in ((E(exp(s[a, j])), True), (E(exp(Largest(s[a, j], j))), False)):
+        lower = Chain(mean, Line(mean / (1 + 1 / n), "below", at_least(mean / (n + 1)), "≥"))
+        upper = Chain(mean, Line(mean + 1 / n, "above", at_most(1 / n), "≤"))
+        check = between(lower, upper)
+        if holds:
+            check.decide(Limit(mean, n, oo), mean, "=")
+            assert "tends to" in refused(check, Limit(mean, n, oo), 2 * mean)
+        else:
+            assert "no limits of means" in refused(check, Limit(mean, n, oo), mean)
 
 
 def test_a_limit_between_two_bounds_assumes_and_cites_what_they_do() -> None:
