@@ -13,14 +13,13 @@ from scipy import optimize, special, stats
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
+from verify.claims.modern.attention_sink import beside_sink
 from verify.claims.modern.shared.variants import (
-    BesideSink,
     CappedScores,
     DroppedWeights,
     RecoveredScales,
     RotatedScores,
     RoundedScores,
-    beside_sink,
     distance_from_half,
     rotated,
     rotation_angles,
@@ -162,11 +161,9 @@ def test_a_cap_and_its_slope_by_differences() -> None:
 
 def test_a_sink_is_one_key_more_without_a_value() -> None:
     """Weights are exponentials over the sum of all and the sink's; alone it leaves nothing or all."""
-    found = BesideSink(1.0, 0.5).reduce(QUERIES, KEYS)
-    for block in range(2):
-        totals = [sum(map(math.exp, row)) for row in np.reshape(dots(block), (3, 5)) / 2]
-        assert found[block, 0] == pytest.approx(statistics.fmean(one / (one + math.e) for one in totals))
     scores = QUERIES[0]
+    expected = [[math.exp(one) / (sum(map(math.exp, row)) + math.e) for one in row] for row in scores]
+    assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
 

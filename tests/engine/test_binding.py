@@ -379,7 +379,6 @@ def test_sources_are_what_is_drawn() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("attention-sink", marks=pytest.mark.slow),
         "correlated-components",
     ],
 )

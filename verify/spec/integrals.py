@@ -22,6 +22,7 @@ from verify.symbolic.row_integrals import (
     PRECISE,
     Approximation,
     Exponents,
+    mean_beside_sink,
     mean_largest,
     mean_largest_weight,
     mean_log_total,
@@ -54,6 +55,7 @@ __all__ = [
     "Approximation",
     "integrals",
     "integrated",
+    "mean_beside_sink",
     "over_lengths",
 ]
 

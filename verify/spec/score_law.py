@@ -34,7 +34,7 @@ from verify.symbolic.vocabulary import (
 )
 
 x = Symbol("x", real=True)
-w, z = symbols("w z", positive=True)
+t, w, z = symbols("t w z", positive=True)
 
 SHARE = E(Indicator(x - score))
 """The probability that a score is below x, which is ``BELOW``."""
@@ -82,15 +82,28 @@ def characteristic() -> tuple[Chain, Chain, Chain]:
 
     It shares no step with the mixture.
     """
-    t, b, u, v = symbols("t b u v", real=True)
+    real = Symbol("t", real=True)
+    return _transform(I, real, "characteristic", "The characteristic function of a score")
+
+
+def exponential() -> tuple[Chain, Chain, Chain]:
+    """Return the chain of the mean of exp(t·score) for 0 < t < 1, after two means over a component."""
+    return _transform(S.One, t, "exponential", "The mean of an exponential of a score", given=(t < 1,))
+
+
+def _transform(
+    unit: Any, t: Symbol, name: str, title: str, given: tuple[Any, ...] = ()
+) -> tuple[Chain, Chain, Chain]:
+    """Return the chain of the mean of exp(unit·t·score), after two means over a component."""
+    b, u, v = symbols("b u v", real=True)
     c = Symbol("c", positive=True)
 
     def over(variable: Symbol, function: Any) -> Any:
         return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
 
-    key = Line(exp(-(b**2) / 2), "integrated", integral())
+    key = Line(exp(unit**2 * b**2 / 2), "integrated", integral())
     of_key = Chain(
-        over(v, exp(I * b * v)), key, name="of-key", title="A mean over a normal component of a key"
+        over(v, exp(unit * b * v)), key, name="of-key", title="A mean over a normal component of a key"
     )
     start, query = (
         Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
@@ -98,14 +111,17 @@ def characteristic() -> tuple[Chain, Chain, Chain]:
     )
     of_query = Chain(start, query, name="of-query", title="A mean over a normal component of a query")
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
+    both, rest = over(u, over(v, exp(unit * t * u * v))), 1 - unit**2 * t**2
+    there = earlier(of_query, at={c: rest}, given=given)
     of_score = Chain(
-        E(exp(I * t * score)),
-        Line(E(exp(I * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
-        Line(over(u, over(v, exp(I * t * u * v))) ** d, "both components are normal", densities),
-        Line(start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={b: t * u})),
-        Line((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2})),
-        name="characteristic",
-        title="The characteristic function of a score",
+        E(exp(unit * t * score)),
+        Line(E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        Line(both**d, "both components are normal", densities),
+        Line(start.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u})),
+        Line(rest ** (-d / 2), "over the query", there),
+        name=name,
+        title=title,
+        given=given,
     )
     return of_key, of_query, of_score
 

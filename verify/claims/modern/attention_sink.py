@@ -1,96 +1,134 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Rational, exp, sqrt
+from sympy import Derivative, Expr, Rational, Symbol, exp, lambdify, sqrt, symbols
 
-from verify.claims.modern.shared import BesideSink, beside_sink
-from verify.former import (
-    E, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, biased, capped,
-    cells_of, cite, complex_step, component, computed, d, figure, function, in_turn, largest_difference, line,
-    loops, mean_of_rows, n, normal, one_step, ordered, over_cells, row_integrals, score_law, sharper, wrong,
-)  # fmt: skip
-from verify.former.rules import Identity, Jensen, PutIn, Replaced, Unfolded
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation
+from verify.spec import E, Figure, Findings, Items, Line, Named, Within, Wrong, a, algebra, cite
+from verify.spec import cited, d, earlier, figures as draw, j, l, n, over_keys, s, score
+from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
+from verify.spec.integrals import mean_beside_sink, over_lengths
+from verify.spec.score_law import exponential, t
 
-D, SCALE, ROWS = 16, 1 / sqrt(d), ((4, 0), (4, 2), (64, 2), (64, 5))
-"""Dimension and scale of the scores; numbers of keys and scores of the sink."""
-LABEL = "mean weight of all keys together"
-(b, s), (x, R, Z) = ordered("b s_j", real=True), ordered("x R Z", positive=True)
-_kept = partial(mean_of_rows, row_integrals.mean_beside_sink, dimension=D, scale=SCALE)
+D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
+"""Dimension of the scores; numbers of keys and scores of the sink."""
+
+b, (x, Z) = Symbol("b", real=True), symbols("x Z", positive=True)
+TOTAL = over_keys(exp(score / sqrt(d)))
 KEPT = Z / (Z + exp(b))
-"""The keys’ weight, Z being the sum of their exponentials; x is that of one of them, R that of all others."""
+"""The keys’ weight, Z being the sum of their exponentials; x is that of one of them."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
-    total = score_law.mean_total().defining("the mean of the keys’ sum of exponentials")
-    bound = Route.of(
-        "The weight that is left to the keys", E(KEPT),
-        Step(KEPT.subs(Z, E(Z)), "Concave in the total: at most its value at the mean", Jensen(Z)),
-        Step(KEPT.subs(Z, E(score_law.TOTAL)), "The total of the keys’ exponentials",
-             PutIn({Z: score_law.TOTAL})),
-        Step(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "The mean total", Replaced(total.proved())),
-    )  # fmt: skip
-    odds = one_step("Keys against sink", KEPT / (1 - KEPT), Z / exp(b),
-                    "One more exponential beside those of the keys", Identity(),
-                    defines="the odds of the keys’ weight")  # fmt: skip
-    parts = {x: exp(s), Z: exp(s) + R}
-    follows = one_step("Gradient of the keys’ weight", Derivative(KEPT.subs(parts), s),
-                       x / Z * KEPT * (1 - KEPT), "Without a sink it is 0", Unfolded(parts),
-                       defines="how the keys’ weight follows a score", name="slope")  # fmt: skip
-    return Derivation.of(bound, lemmas=(total, odds, follows))
+    *parts, total = mean_total()
+    kept = KEPT.subs(Z, TOTAL)
+    jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
+    bound = Chain(
+        E(kept),
+        Line(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤"),
+        Line(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there),
+        title="The weight that is left to the keys",
+        given=(d > 1,),
+    )
+    one_more, what = "one more exponential beside those of the keys", "the odds of the keys’ weight"
+    kept_odds = Line(Z / exp(b), one_more, algebra)
+    odds = Chain(KEPT / (1 - KEPT), kept_odds, name="odds", title="Keys against sink", defines=what)
+    own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
+    share = KEPT.subs(Z, whole)
+    follows = Line(own / whole * share * (1 - share), "without a sink it is 0", algebra)
+    slope = Chain(Derivative(share, s[a, l]), follows, name="slope", title="Its gradient")
+    return *parts, total, bound, odds, slope
 
 
-def distance_of_gradients(derivation: Derivation, sink: float) -> float:
+def mean_total() -> tuple[Chain, ...]:
+    """Derive the mean of the keys’ sum of exponentials, from that of one."""
+    *parts, of_score = exponential()
+    there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
+    total = Chain(
+        E(TOTAL),
+        Line(over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra),
+        Line(n * (1 - 1 / d) ** (-d / 2), "all are the same", there),
+        name="total",
+        title="The mean of the keys’ sum of exponentials",
+        given=(d > 1,),
+    )
+    return *parts, of_score, total
+
+
+def beside_sink(scores: Array, sink: float) -> Array:
+    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
+    padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
+    return softmax(padded)[..., :-1]
+
+
+def distance_of_gradients(slope: Expr, sink: float) -> float:
     """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
-    scores, slope = loops.fixed_normals(8), function((x, Z, b), derivation.lemmas[-1].end, "numpy")
-    found = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
-    return largest_difference(found, np.asarray(slope(np.exp(scores), np.exp(scores).sum(), sink)))
+    scores, names = loops.fixed_normals(8), {part: part.args[0] for part in slope.atoms(Named)}
+    derived = lambdify((x, Z, b), slope.xreplace(names))
+    stepped = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
+    return largest_difference(stepped, np.asarray(derived(np.exp(scores), np.exp(scores).sum(), sink)))
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def kept_by(keys: int) -> Callable[[float], float]:
+    """Return the keys' mean weight as a function of the sink's score, integrated."""
+    return lambda sink: over_lengths(partial(mean_beside_sink, sink=float(sink)), keys, D, D**-0.5).value
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
-    cells = cells_of("n{n}-b{b}", ROWS, lambda n, b: (normal(4, n, D), BesideSink(b)), scale=SCALE)
-    weight, near = component("kept", positive=True), capped(0.5, tolerance)
-    kept = over_cells("kept-{cell}", LABEL, cells, weight, _kept)
-    bounds = over_cells("bound-{cell}", LABEL, cells, weight, derivation.result, near, "≤")
-    label = "largest distance of the derived gradient of the keys’ weight from that of the array code"
-    slope = computed("gradient", label, {"keys": 8, "b": 1}, 0, distance_of_gradients, derivation, 1.0,
-                     allowance=ROUNDING)  # fmt: skip
-    return Experiment((*in_turn(kept, bounds), slope), (
-        sharper(bounds[64, 2], 0.99, _kept(64, 2)),
-        wrong(kept[4, 2], "one-more-key", "the sink counts as one more key at any score", Rational(4, 5)),
-        wrong(kept[4, 2], "bound-as-value", "the bound is the value, for four keys too", bounds[4, 2]),
-        wrong(slope, "larger-sink", "the gradient is that beside a sink whose score is higher by a hundredth",
-              computed=distance_of_gradients(derivation, 1.01)),
-        biased(kept[64, 5], tolerance, at="n"),
-    ))  # fmt: skip
+    for keys, sink in ROWS:
+        at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
+        kept, false = kept_by(keys)(sink), 0.99 if (keys, sink) == (64, 2) else 0
+        control = "biased-prediction" if (keys, sink) == ROWS[-1] else ""
+        yield Check(f"kept-{cell}", derived.start, at, equals=kept, control=control)
+        bound = {"at_most": derived.end, "sharper": false, "sharper_truth": kept}
+        yield Check(f"bound-{cell}", derived.start, at, tolerance=near, **bound)
+    slope, settings = derived["slope"].end, {"keys": 8, "b": 1}
+    what = "largest distance of the derived gradient of the keys’ weight from that of the array code"
+    found = Computed("gradient", what, distance_of_gradients, (slope, 1.0), equals=0, settings=settings)
+    yield replace(found, allowance=ROUNDING)
+    says = "the sink counts as one more key at any score"
+    yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
+    says = "the bound is the value, for four keys too"
+    yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says=says)
+    says = "the gradient is that beside a sink whose score is higher by a hundredth"
+    yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the bound over the sink's score for both numbers of keys, and what is measured below it."""
-    layers = []
+    layers, span = [], (-1, 8)
     for keys in (4, 64):
-        found, bound = findings.matching(f"kept-n{keys}-b*"), derivation.result.subs({n: keys, d: D})
-        label = f"{{kept-n{keys}-b2:n=}}"
-        layers += [*beside(found, label, partial(_kept, keys), "b", over=(-1, 8), points=10),
-                   line(f"bound, {label}", bound, "other", over=(-1, 8))]  # fmt: skip
-    return figure(
+        bound, label = derived.end.subs({n: keys, d: D}), f"$n = {keys}$"
+        layers += [
+            draw.curve(f"integrated, {label}", kept_by(keys), span, scale="linear", many=10),
+            draw.measured(findings.matching(f"kept-n{keys}-b*"), b, label),
+            draw.curve(f"bound, {label}", bound, span, "other", scale="linear"),
+        ]
+    return draw.figure(
         "sink",
         "A sink takes half of the weight at a score of about the logarithm of the number of keys plus a half",
         "Weight of all keys over the sink’s score, for four and for many keys: falling curves, one half at "
         "about two and about five; measured points lie on them, and the bounds just above.",
-        LABEL, *layers, x="score {b} of the sink", x_scale="linear", y_scale="linear",
-    )  # fmt: skip
+        *layers,
+        x="score {b} of the sink",
+        y="mean weight of all keys together",
+        x_scale="linear",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="A sink takes weight from all keys in the same proportion",
     statement="A sink of score {b} adds {added} to the sum {Z} that softmax divides by, and multiplies every "
     "weight by {kept}. Over {n} keys with scaled scores of normal components the keys keep at most "
-    "{theorem:result} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} "
-    "by about one half. The keys' weight changes with a score at the rate {slope:result}, {x} being its "
+    "{main:end} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} "
+    "by about one half. The keys' weight changes with a score at the rate {slope:end}, {x} being its "
     "exponential.",
     meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its weights "
     "sum to one. The order of the keys and the ratios of their weights stay. What is new is that moving all "

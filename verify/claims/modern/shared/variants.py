@@ -52,12 +52,6 @@ def soft_capped(scores: Array, cap: float) -> Array:
     return cap * np.tanh(scores / cap)
 
 
-def beside_sink(scores: Array, sink: float) -> Array:
-    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
-    padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
-    return softmax(padded)[..., :-1]
-
-
 @dataclass(frozen=True)
 class Cosines(Statistic):
     """Mean square and mean fourth power of ``scale`` times the cosines of queries and keys."""
@@ -103,20 +97,6 @@ class CappedScores(Statistic):
         slope = (above - below) / (2 * _STEP)
         squares = scores**2, soft_capped(scores, self.cap) ** 2
         return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
-
-
-@dataclass(frozen=True)
-class BesideSink(Statistic):
-    """The mean over rows of the weight of all keys together beside a sink of that score."""
-
-    sink: float
-    scale: float = 1.0
-    names = ("kept",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        weights = beside_sink(scores_of(self.scale * queries, keys), self.sink)
-        return weights.sum(axis=2, dtype=np.float64).mean(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)
