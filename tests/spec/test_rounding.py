@@ -1,11 +1,15 @@
-"""Numbers of few bits, against formats that NumPy has."""
+"""Numbers of few bits, against formats that NumPy has; and what programs make, in lines."""
+
+from typing import Any
 
 import numpy as np
 import pytest
+from sympy import Le
 
 from verify.montecarlo.devices import can_compute
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.quantities import Simulation
+from verify.spec import NORMAL_ROWS, Chain, Column, E, Line, LineCheck, algebra, at_most, moments
 from verify.spec.rounding import Rounded, rounded, running
 from verify.symbolic.vocabulary import a, j, m, n, s
 
@@ -39,3 +43,40 @@ def test_an_expression_is_rounded_as_arrays_are() -> None:
     got = simulation.compiled_with(()).run({"s": draws}, np.random.default_rng(1))
     assert np.allclose(got[:, 0], rounded(draws, 8).mean(axis=(1, 2)), rtol=1e-12)
     assert not can_compute(simulation)
+
+
+def made(draws: dict[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Return the sums of rows, as a program makes them."""
+    return {"total": draws["s"].sum(axis=-1)}
+
+
+TOTAL = Column(made, "total")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "check"),
+    [
+        (E(TOTAL) * E(s[a, j] ** 2), E(TOTAL), moments(NORMAL_ROWS)),
+        (E(3 - TOTAL), 3 - E(TOTAL), algebra),
+        (E(TOTAL), 3, at_most(E(3 - TOTAL), given=(Le(TOTAL, 3),))),
+    ],
+)
+def test_lines_may_speak_of_what_a_program_makes(start: Any, end: Any, check: LineCheck) -> None:
+    """It is any number, and may be bounded."""
+    relation = "≤" if "≤" in check.relations else "="
+    assert not Chain(start, Line(end, "so it is", check, relation)).checked[0].problem
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "check"),
+    [
+        (E(TOTAL**2), E(TOTAL) ** 2, moments(NORMAL_ROWS)),
+        (E(TOTAL**2), E(TOTAL) ** 2, algebra),
+        (E(TOTAL * s[a, j]), E(TOTAL) * E(s[a, j]), moments(NORMAL_ROWS)),
+        (E(TOTAL), 3, at_most(E(3 - TOTAL))),
+    ],
+)
+def test_what_a_program_makes_depends_on_the_draws(start: Any, end: Any, check: LineCheck) -> None:
+    """It is no constant, and independent of nothing."""
+    relation = "≤" if "≤" in check.relations else "="
+    assert Chain(start, Line(end, "so it is", check, relation)).checked[0].problem

@@ -34,6 +34,7 @@ from verify.symbolic.vocabulary import (
     Indicator,
     Largest,
     LogSumExp,
+    Made,
     Softmax,
     free_indices,
 )
@@ -73,6 +74,11 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
     def _hashable_content(self) -> tuple[Any, ...]:
         program = getattr(self.program, "__qualname__", None) or repr(self.program)
         return getattr(self.program, "__module__", ""), program, self.name
+
+    @property
+    def drawn(self) -> sp.Indexed:
+        """What stands for it where a line is checked: a number of unknown law."""
+        return Made("{}.{}.{}".format(*self._hashable_content()), sp.S.One)[1]
 
     def _sympystr(self, _: Any) -> str:
         return self.name

@@ -23,8 +23,8 @@ from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import said
 from verify.symbolic.points import derived
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, families_of
-from verify.symbolic.vocabulary import free_indices, range_of
+from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
+from verify.symbolic.vocabulary import families_of, free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 
@@ -43,7 +43,7 @@ class _Excess(LineCheck):
     def compare(self, before: Any, after: Any, relation: Relation) -> None:
         less, more = (before, after) if relation in "≤<" else (after, before)
         try:
-            decide_equality(more - less, self.excess, self.laws)
+            decide_equality(more - less, as_drawn(self.excess), self.laws)
         except StepError as error:
             raise StepError(f"the lines do not differ by the stated excess {self.excess}: {error}") from error
         if not Signs(self.given).nonnegative(self.excess, strict=relation in "<>"):

@@ -18,7 +18,7 @@ from verify.errors import ClaimError, unknown
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.notation import assumptions_of, said
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import families_of
+from verify.symbolic.vocabulary import as_drawn, families_of
 
 if TYPE_CHECKING:
     from verify.symbolic.vocabulary import Laws
@@ -214,13 +214,13 @@ class Chain:
     @cached_property
     def checked(self) -> tuple[CheckedLine, ...]:
         """Its lines, decided by their checks and tried by the second net, as far as the first that fails."""
-        checked, before = list[CheckedLine](), self.start
+        checked, before = list[CheckedLine](), as_drawn(self.start)
         for line in self.lines:
-            problem, tried, after = "", "", sympify(line.expression)
+            problem, tried, after = "", "", as_drawn(line.expression)
             try:
                 _refuse_decided(before, after)
                 line.check.decide(before, after, line.relation)
-                conditions = (*self.given, *line.check.conditions)
+                conditions = tuple(map(as_drawn, (*self.given, *line.check.conditions)))
                 tried = refute(before, line.relation, after, line.check.laws, conditions)
             except (StepError, Counterexample) as error:
                 problem = str(error)

@@ -18,8 +18,8 @@ from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Cov, E, Index, Laws, Var, definition, free_indices, free_symbols
-from verify.symbolic.vocabulary import range_of
+from verify.symbolic.vocabulary import Cov, E, Index, Laws, Made, Var, definition, families_of, free_indices
+from verify.symbolic.vocabulary import free_symbols, range_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,11 @@ class MomentCalculus(LineCheck):
         laws = self.laws or {}
         try:
             decide_equality(_with_values(before, laws), _with_values(after, laws))
-        except StepError:
+        except StepError as error:
+            if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
+                raise StepError(
+                    f"{self._under} the means without a program are put in, and {error}"
+                ) from None
             try:
                 decide_equality(before, after, laws)
             except Unequal as error:

@@ -73,6 +73,10 @@ class Given(Family):
     """Numbers that are given, such as the entries of a matrix: the same in every mean, and never drawn."""
 
 
+class Made(Family):
+    """What programs make of the draws: numbers of unknown law, which depend on all families."""
+
+
 q, k = Family("q", m, d), Family("k", n, d)
 v, u = Family("v", n, d_v), Family("u", m, d_v)
 """Components of queries, keys, values, and of the gradient that reaches an output."""
@@ -304,6 +308,11 @@ def range_of(expression: Any, index: Index) -> Expr:
 def unnamed(expression: Any) -> Any:
     """Return an expression with what has a name put in for it."""
     return sympify(expression).replace(lambda part: isinstance(part, Named), lambda part: part.definition)
+
+
+def as_drawn(expression: Any) -> Any:
+    """Return an expression with a drawn number, of which nothing is known, for each column of a program."""
+    return sympify(expression).replace(lambda part: hasattr(part, "drawn"), lambda part: part.drawn)
 
 
 def free_indices(expression: Any) -> set[Index]:
