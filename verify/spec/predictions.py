@@ -6,6 +6,7 @@ what the chain assumes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any, Literal
 
 import mpmath
 import numpy as np
-from sympy import Derivative, Expr, Indexed, Integral, Rational, S, Symbol, sympify
+from sympy import Add, Derivative, Expr, Indexed, Integer, Integral, Rational, S, Sum, Symbol, sympify
 
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
@@ -95,13 +96,24 @@ def _put_in(x: Any, given: Compared) -> Expr:
     for family in (family for family in given.laws if isinstance(family, Given)):
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
         numbers[str(family.label)] = np.resize(given.laws[family].fill.numbers, shape)  # type: ignore[attr-defined]
+    return _written_out(definition(value), numbers, {})
 
-    def number(entry: Indexed) -> Expr:
-        return Rational(numbers[str(entry.base)][tuple(int(place) - 1 for place in entry.indices)])
 
-    # A sum that is carried out makes families anew.
-    written = definition(value).doit()
-    return written.replace(lambda part: isinstance(part, Indexed) and str(part.base) in numbers, number)
+def _written_out(x: Expr, numbers: Mapping[str, Any], known: dict[Expr, Expr]) -> Expr:
+    """Return an expression with given ``numbers`` put in, its sums over them written out."""
+    if not x.has(Given):
+        return x
+    if x not in known:
+        if isinstance(x, Indexed):
+            known[x] = Rational(numbers[str(x.base)][tuple(int(place) - 1 for place in x.indices)])
+        elif isinstance(x, Sum):
+            (*before, (index, low, high)) = x.limits
+            term = Sum(x.function, *before) if before else x.function
+            terms = (term.xreplace({index: Integer(at)}) for at in range(int(low), int(high) + 1))
+            known[x] = Add(*(_written_out(each, numbers, known) for each in terms))
+        else:
+            known[x] = x.func(*(_written_out(part, numbers, known) for part in x.args))
+    return known[x]
 
 
 def _moments(given: Compared) -> dict[Symbol, Any]:

@@ -8,7 +8,6 @@ from sympy import (
     sin, symbols,
 )  # fmt: skip
 
-from verify.claims.limits import dependent_query_key
 from verify.symbolic.kernel.core import Rule, prove
 from verify.symbolic.kernel.equations import Assuming
 from verify.symbolic.kernel.hypotheses import NOTHING, Hypotheses, Refused, Vectors
@@ -30,7 +29,7 @@ INDEPENDENT = Vectors(MEANS, APART)
 LINKED = Vectors(MEANS, (*APART, (QUERY, KEY, C)))
 NORMAL = Vectors(MEANS, (*APART, (QUERY, KEY, C)), normal=True)
 SPREAD = Trace(SIGMA_Q * SIGMA_K) + Trace(MU_Q.T * SIGMA_K * MU_Q) + Trace(MU_K.T * SIGMA_Q * MU_K)
-GENERAL = dependent_query_key.GENERAL
+GENERAL = SPREAD + Trace(C * C) + 2 * Trace(MU_Q.T * C.T * MU_K)
 
 
 def _all(term: Any, *indices: Any) -> Sum:

@@ -1,22 +1,22 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, sqrt
+from sympy import Expr, Matrix, Rational, S, Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line
-from verify.spec import Named, Plot, Sum, Var, Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m
-from verify.spec import moments, n, numbers, over_components, q
+from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
+from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Items, Line, Named, Plot, Sum
+from verify.spec import Var, Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n
+from verify.spec import over_components, q
 
 DIMENSIONS, RHO = (2, 8, 64), Rational(1, 4)
-rho, r = Symbol("rho", positive=True), Symbol("r", positive=True, integer=True)
-SIGMA_Q, SIGMA_K = Symbol(r"\Sigma_q"), Symbol(r"\Sigma_k")
-c, x, y = Index("c"), Family("x", m), Family("y", n)
+rho = Symbol("rho", positive=True)
+x, y = Family("x", m), Family("y", n)
 LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
 """What a component has of its own is q_i, what all of a query share x; alike for keys and y."""
 
 COUNTED_ONCE = d * (1 + (d - 1) * rho)
 """What the variance is not: the correlation enters it squared."""
 
-A, B = Given("A", d, r), Given("B", d, r)
 z, w = Family("z", m, r), Family("w", n, r)
 MIXED = {z: STANDARD[q], w: STANDARD[k]}
 
@@ -32,16 +32,10 @@ def _component(own: Expr, shared: Expr) -> Expr:
     return sqrt(1 - rho) * own + sqrt(rho) * shared
 
 
-def _covariance(matrix: Given) -> Expr:
-    """Return the covariance of two components of what a matrix makes of independent numbers."""
-    return Sum(matrix[i, c] * matrix[l, c], (c, 1, r))
-
-
 OF_QUERY, OF_KEY = _component(q[a, i], x[a]), _component(k[j, i], y[j])
 EQUICORRELATED = over_components(OF_QUERY * OF_KEY)
 MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j, e], (e, 1, r)))
-PAIRS = Sum(_covariance(A) * _covariance(B), (i, 1, d), (l, 1, d))
-TRACE = Named(Symbol(r"\operatorname{tr}(\Sigma_q \Sigma_k)"), PAIRS)
+TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * covariance(B, B))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -60,7 +54,9 @@ def derive() -> tuple[Chain, ...]:
     trace = Chain(
         Var(Named(Symbol(r"q\cdot k"), MIXTURE)),
         Line(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra),
-        Line(PAIRS, r"the covariances are $AA^{\mathsf T}$ and $BB^{\mathsf T}$", moments(MIXED)),
+        Line(
+            written_out(TRACE), r"the covariances are $AA^{\mathsf T}$ and $BB^{\mathsf T}$", moments(MIXED)
+        ),
         Line(TRACE, "a double sum is a trace", algebra),
         name="trace",
         title="Any covariances of a centred query and key",
@@ -74,8 +70,7 @@ def experiment(derived: Derivation) -> Items:
     for size in DIMENSIONS:
         name, at, control = f"variance-d{size}", {d: size, rho: RHO}, "biased-prediction" * (size == 2)
         yield Check(name, derived.start, at, equals=derived.end, tolerance=within, control=control)
-    blocks = [kronecker_product(eye(4), matrix).tolist() for matrix in MIXING]
-    laws = {A: numbers(blocks[0], "4 blocks [1 0; 1/2 2]"), B: numbers(blocks[1], "4 blocks [1 −1; 0 2]")}
+    laws = {A: four_blocks(MIXING[0]), B: four_blocks(MIXING[1])}
     yield Check("any-covariances", trace.start, {d: 8, r: 8}, equals=trace.end, laws=laws, tolerance=within)
     says = "correlated or not, the variance is {d_k}"
     yield Wrong("as-if-independent", of="variance-d64", equals=d, says=says)
