@@ -17,7 +17,6 @@ from verify.claims.modern.attention_sink import beside_sink
 from verify.claims.modern.shared.variants import (
     CappedScores,
     DroppedWeights,
-    RecoveredScales,
     RotatedScores,
     RoundedScores,
     distance_from_half,
@@ -218,14 +217,6 @@ def test_half_precision_has_eleven_bits() -> None:
     """With one more or one less it is not NumPy's."""
     assert distance_from_half(11) == 0
     assert min(distance_from_half(10), distance_from_half(12)) > 1e-4
-
-
-def test_deviations_are_in_standard_errors() -> None:
-    """Over many rows the deviation has mean 0 and mean square 1, within five of their own errors."""
-    blocks = 20_000
-    drawn = RecoveredScales(16, 8, 4, 0.25, 1e-5).sample(np.random.default_rng(7), blocks)
-    assert abs(drawn[:, 0].mean()) < 5 / math.sqrt(blocks)
-    assert abs(drawn[:, 1].mean() - 1) < 5 * math.sqrt(2 / blocks)
 
 
 NEWER_RNG = np.random.default_rng(8)

@@ -39,6 +39,18 @@ def test_moments_leave_sums_of_given_numbers() -> None:
         assert "differ" in Derivation.of(chain).problem
 
 
+def test_a_sum_of_given_numbers_may_be_divided_by() -> None:
+    """A weighted mean of independent numbers has the squared weights over their squared sum as variance."""
+    g, y = Given("g", r), Family("y", r)
+    total = Sum(g[c], (c, 1, r))
+    laws = {y: STANDARD[q]}
+    for factor, problem in ((1, ""), (2, "differ")):
+        line = Line(factor * Sum(g[c] ** 2, (c, 1, r)) / total**2, "", moments(laws))
+        chain = Chain(Var(Sum(g[c] * y[c], (c, 1, r)) / total), line)
+        assert problem in Derivation.of(chain).problem
+        assert bool(problem) == bool(Derivation.of(chain).problem)
+
+
 def test_a_given_number_is_the_same_in_every_mean() -> None:
     """It goes before any mean, whatever the law, as nothing that is drawn does."""
     entry = A[1, 2]

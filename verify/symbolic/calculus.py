@@ -175,7 +175,9 @@ _PARTS = (Dot, Sum, Indexed, KroneckerDelta)
 
 
 def _is_part(x: Any) -> bool:
-    """Return whether something is a factor by itself; given numbers are coefficients."""
+    """Return whether something is a factor by itself; given numbers and their sums are coefficients."""
+    if isinstance(x, Sum):
+        return any(map(_is_part, preorder_traversal(x.function)))
     return isinstance(x, _PARTS) and not (isinstance(x, Indexed) and isinstance(x.base, Given))
 
 

@@ -1,51 +1,82 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
+from collections.abc import Mapping
+from functools import partial
+
 import numpy as np
-from sympy import Derivative, Expr, Idx, Rational, Sum, exp, log, simplify, sqrt
+from sympy import Derivative, Expr, S, Symbol, log, simplify
 
-from verify.claims.modern.shared import RecoveredScales, fitted_scale, response
-from verify.former import (
-    E, ROUNDING, Array, Claim, Derivation, Experiment, Tolerance, assume, biased, capped, cells_of,
-    complex_step, component, computed, d, i, in_turn, j, largest_difference, loops, n, one_step, ordered,
-    over_cells, p, s, softmax, wrong,
-)  # fmt: skip
-from verify.former.rules import Families, SumIdentity
+from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Check, Claim, Column, Computed
+from verify.spec import Derivation, E, Family, Given, Index, Items, Line, Named, Softmax, Sum, Within, Wrong
+from verify.spec import a, algebra, assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers
+from verify.spec import over_keys, q, s, v
+from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
-KEYS, VALUES, ERROR, PLANTED = 8, 4, Rational(1, 10**5), Rational(17, 100)
+KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
 """Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
-BIAS = r"$\mathbb{E}(\hat c - c)$ over its standard error"
-SQUARE = r"$\mathbb{E}(\hat c - c)^2$ over the squared standard error"
-
-(c, tau), (v, g, error) = ordered("c:a0 tau:a1", positive=True), ordered("v[]:t g[] epsilon[]:u")
-count, at = ordered("N:a2", integer=True, positive=True), Idx("a")
-TOTAL = Sum(exp(c * s[j]), (j, 1, n))
-OUTPUT = Sum(v[j] * exp(c * s[j]), (j, 1, n)) / TOTAL
-RATIO = log(p[1] / p[2]) / (s[1] - s[2])
-SQUARES = Sum(g[at] ** 2, (at, 1, count))
-FITTED = E(Sum(g[at] * error[at], (at, 1, count)) ** 2) / SQUARES**2
-"""One entry of the output, what two weights of a row say of its scale, and a fitted scale's mean squared
-error."""
-WEIGHTS = SumIdentity(Families(made_of={p: ((i,), exp(c * s[i]) / TOTAL)}))
-ENTRIES = SumIdentity(Families(sizes={g: (count,), error: (count,)}, variances={error: tau**2}), "entries")
+COLUMNS = "deviation over its standard error", "its square"
+c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
+N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
+g, error, errors = Given("g", N), Family("epsilon", N), Family("errors", T, d_v)
+"""Slopes and errors of all entries of an output; and errors that are drawn several times of one output."""
+SQUARES = Sum(g[f] ** 2, (f, 1, N))
+p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j, l))
 
 
-def _mean(expression: Expr) -> Expr:
-    return Sum(p[j] * expression, (j, 1, n))
-
-
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
-    slope = _mean(s[j] * v[j]) - _mean(s[j]) * _mean(v[j])
-    following = one_step("How the output follows the scale", Derivative(OUTPUT, c), slope,
-                         "The covariance of scores and values under the weights", WEIGHTS)  # fmt: skip
-    inverse = one_step("The scale from two weights whose scores differ", RATIO, c,
-                       "The sum of all exponentials cancels", WEIGHTS,
-                       defines="what two weights of a row say of its scale", name="inverse")  # fmt: skip
-    fitted = r"the mean square of $\sum g_a\varepsilon_a/\sum g_a^2$, $g_a$ being the slope of entry $a$"
-    variance = one_step("Least squares, to first order in the errors", FITTED, tau**2 / SQUARES,
-                        r"The errors are independent, with mean 0 and variance $\tau^2$", ENTRIES,
-                        defines=fitted, name="fitted")  # fmt: skip
-    return Derivation.of(following, lemmas=(inverse, variance))
+
+    def mean(x: Expr) -> Expr:
+        return over_keys(p * x)
+
+    covariance = mean(s[a, j] * v[j, e]) - mean(s[a, j]) * mean(v[j, e])
+    following = Chain(
+        Derivative(mean(v[j, e]), c),
+        Line(covariance, "the covariance of scores and values under the weights", derivative()),
+        title="How the output follows the scale",
+    )
+    inverse = Chain(
+        log(p / other) / (s[a, j] - s[a, l]),
+        Line(c, "the sum of all exponentials cancels", algebra),
+        name="inverse",
+        title="The scale from two weights whose scores differ",
+        defines="what two weights of a row say of its scale",
+    )
+    independent = r"errors are independent, with mean 0 and variance $\tau^2$"
+    fitted = Chain(
+        E((Sum(g[f] * tau * error[f], (f, 1, N)) / SQUARES) ** 2),
+        Line(tau**2 / SQUARES, independent, moments({error: STANDARD[q]})),
+        name="fitted",
+        title="The mean square of what least squares adds, to first order; $g_f$ is the slope of entry $f$",
+    )
+    return following, inverse, fitted
+
+
+def response(scores: Array, values: Array, scale: Array | float) -> tuple[Array, Array]:
+    """Return the output softmax(c·s)·V and its slope, the covariance of scores and values."""
+    weights = softmax(np.asarray(scale)[..., None] * scores)
+    output = np.einsum("...n,...nv->...v", weights, values)
+    mean = np.einsum("...n,...n->...", weights, scores)[..., None]
+    return output, np.einsum("...n,...nv->...v", weights * scores, values) - mean * output
+
+
+def fitted_scale(scores: Array, values: Array, output: Array, start: float) -> Array:
+    """Return the scale whose output is nearest to ``output`` by least squares, by Gauss-Newton."""
+    scale = np.full_like(output[..., 0], start)
+    for _ in range(6):
+        found, slope = response(scores, values, scale)
+        scale += np.einsum("...v,...v->...", slope, output - found) / (slope**2).sum(axis=-1)
+    return scale
+
+
+def fits(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:  # noqa: ARG001
+    """Least squares finds the scale of a row whose output has errors, off by what they add to first order."""
+    query, keys, values, noise = (draws[name].astype(float) for name in ("q", "k", "v", "errors"))
+    scores, values, scale = query @ keys.swapaxes(1, 2), values[:, None], query.shape[2] ** -0.5
+    output, slope = response(scores, values, scale)
+    fitted = fitted_scale(scores, values, output + ERROR * noise, 1.05 * scale)
+    deviation = (fitted - scale) * np.sqrt((slope**2).sum(axis=-1)) / ERROR
+    return dict(zip(COLUMNS, (deviation, deviation**2), strict=True))
 
 
 def _row() -> tuple[Array, Array]:
@@ -56,56 +87,56 @@ def _row() -> tuple[Array, Array]:
 
 def fitted_to_row(scale: float) -> float:
     """Return the scale that is fitted to the output of that row under ``scale``, from a start 30% off."""
-    scores, values = _row()
-    output, _ = response(scores, values, scale)
-    return float(fitted_scale(scores, values, output, 1.3 * float(PLANTED)))
+    output, _ = response(*_row(), scale)
+    return float(fitted_scale(*_row(), output, 1.3 * PLANTED))
 
 
 def distance_of_slopes(scale: float) -> float:
     """Return how far the derived slope under ``scale`` is from that of the array code, differentiated."""
     scores, values = _row()
-    followed = complex_step(lambda x: softmax(x * scores) @ values, np.full(1, float(PLANTED)))
+    followed = complex_step(lambda x: softmax(x * scores) @ values, np.full(1, PLANTED))
     return largest_difference(followed[0], response(scores, values, scale)[1])
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
-    spread, one_error = derivation.lemmas[1].end, Tolerance(2.0, 1.0, "the standard error")
-    cells = cells_of("rows-d{d_k}", (4, 64), lambda d_k: (
-        RecoveredScales(d_k, KEYS, VALUES, d_k**-0.5, float(ERROR), times=32),
-    ), scale=1 / sqrt(d))  # fmt: skip
-    relative, near = simplify(spread * SQUARES / tau**2), capped(2.0, tolerance)
-    biases = over_cells("bias-d{d_k}", BIAS, cells, component("deviation"), 0, one_error)
-    errors = over_cells("error-d{d_k}", SQUARE, cells, component("square"), relative, near)
-    row = "normal scores and values, one fixed row"
-    where: dict[str, int | str] = {"keys": KEYS, "d_v": VALUES, "row": row}
-    planted, larger = float(PLANTED), 1.01 * float(PLANTED)
-    label = "the scale fitted to an output without errors"
-    again = computed("found-again", label, where, PLANTED, fitted_to_row, planted, allowance=ROUNDING)
-    label = "largest distance of the derived slope from that of the array code, by a complex step"
-    slope = computed("slope", label, where, 0, distance_of_slopes, planted, allowance=ROUNDING)
-    return Experiment((*in_turn(biases, errors), again, slope), (
-        wrong(biases[4], "half-an-error-off", "fitted scales are half a standard error off on average", 0.5),
-        biased(errors[4], tolerance),
-        wrong(again, "larger-scale", "a scale that is larger by one per cent leaves the same output",
-              computed=fitted_to_row(larger)),
-        wrong(slope, "larger-slope", "the slope is the same under a scale that is larger by one per cent",
-              computed=distance_of_slopes(larger)),
-    ))  # fmt: skip
+    spread = derived["fitted"]
+    at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
+    yield Check("first-order", spread.start, at, equals=spread.end, laws=laws)
+    relative, one_error = simplify(spread.end * SQUARES / tau**2), Within(2, 1, "the standard error")
+    normal = dict.fromkeys((q, k, v, errors), NORMAL)
+    of_fits = partial(Check, laws=normal, shape={m: 1, n: KEYS, d_v: VALUES, T: 32})
+    bias, square = (E(Column(fits, name)) for name in COLUMNS)
+    for size, control in ((4, "biased-prediction"), (64, "")):
+        at, name = {d: size}, f"error-d{size}"
+        yield of_fits(f"bias-d{size}", bias, at, equals=0, tolerance=one_error)
+        yield of_fits(name, square, at, equals=relative, tolerance=Within(2), control=control)
+    row: dict[str, int | float | str] = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
+    of_row = partial(Computed, settings=row, allowance=ROUNDING)
+    what = "the scale fitted to an output without errors"
+    yield of_row("found-again", what, fitted_to_row, (PLANTED,), equals=PLANTED)
+    what = "largest distance of the derived slope from that of the array code, by a complex step"
+    yield of_row("slope", what, distance_of_slopes, (PLANTED,), equals=0)
+    says = "fitted scales are half a standard error off on average"
+    yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says=says)
+    larger, says = 1.01 * PLANTED, "a scale that is larger by one per cent leaves the same output"
+    yield Wrong("larger-scale", of="found-again", equals=PLANTED, computed=fitted_to_row(larger), says=says)
+    says = "the slope is the same under a scale that is larger by one per cent"
+    yield Wrong("larger-slope", of="slope", equals=0, computed=distance_of_slopes(larger), says=says)
 
 
 CLAIM = Claim(
     title="The scale of attention can be inferred from its output",
-    statement="The output of a row changes with its scale {c} at the rate {theorem:result}, the covariance "
+    statement="The output of a row changes with its scale {c} at the rate {main:end}, the covariance "
     "of scores and values under the weights. Two weights whose scores differ give it as "
-    "{inverse:subject}; with independent centred errors of standard deviation {tau} in the "
-    "output’s entries, least squares gives it with the squared standard error {fitted:result} to "
+    "{inverse:start}; with independent centred errors of standard deviation {tau} in the "
+    "output’s entries, least squares gives it with the squared standard error {fitted:end} to "
     "first order, over the slopes {slope} of all entries.",
     meaning="The divisor of a kernel can be known without its code: queries, keys, values and output "
     "determine it, wherever scores differ and so do the values of these keys. The more the "
     "output changes with the scale, the more precise the result; that small errors have effects of first "
     "order only is measured. Where all scores or all values of a row are alike, or its weights have frozen, "
     "nothing can be inferred, and the standard error says so.",
-    symbols={"c": c, "tau": tau, "slope": g[at]},
+    symbols={"c": c, "tau": tau, "slope": g[f]},
     assumptions=assume(known_inputs="Queries, keys, values and mask are those that were used."),
 )
