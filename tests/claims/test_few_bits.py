@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from verify.claims.newer import online_softmax
+from verify.claims.newer import low_precision_sums, online_softmax
 from verify.spec.arrays import softmax
 
 RNG = np.random.default_rng(8)
@@ -21,3 +21,17 @@ def test_one_pass_is_softmax(lag: float) -> None:
     assert np.all(scores - stored <= lag)
     assert np.all(most <= 1 + 39 * math.exp(lag))
     assert np.array_equal(online_softmax.references(scores, 0.0), np.maximum.accumulate(scores, axis=1))
+
+
+def test_sums_in_few_bits() -> None:
+    """As NumPy's half precision has them, one after the other and in pairs."""
+    terms = RNG.random(256).astype(np.float16)
+    total = np.float16(0)
+    for one in terms:
+        total += one
+    wide = terms.astype(np.float64)
+    assert low_precision_sums.in_turn(wide, 11) == total
+    pairs = terms
+    while len(pairs) > 1:
+        pairs = pairs[::2] + pairs[1::2]
+    assert low_precision_sums.in_pairs(wide, 11) == pairs[0]

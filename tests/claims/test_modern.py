@@ -33,10 +33,7 @@ from verify.claims.newer.shared.rounding import (
     distance_from_temperature,
     in_e4m3,
     in_int8,
-    in_pairs,
-    in_turn,
     rotation,
-    running,
 )
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
@@ -282,20 +279,6 @@ def test_clipping_bounds_the_largest_score_alone() -> None:
     assert clipped(queries, keys, 2 * scores.max()) == pytest.approx(scores)
     assert ClippedScores(level, 6).reduce(queries, keys) == (scores.min() / 3 < -level)
     assert distance_from_temperature(4.0) < 1e-12 < distance_from_temperature(4.0, 0.5)
-
-
-def test_sums_in_few_bits() -> None:
-    """As NumPy's half precision has them, one after the other and in pairs."""
-    terms = NEWER_RNG.random(256).astype(np.float16)
-    total = np.float16(0)
-    for one in terms:
-        total += one
-    wide = terms.astype(np.float64)
-    assert in_turn(wide, 11) == total == running(wide, 11)[-1]
-    pairs = terms
-    while len(pairs) > 1:
-        pairs = pairs[::2] + pairs[1::2]
-    assert in_pairs(wide, 11) == pairs[0]
 
 
 def test_eight_bits_and_rotation() -> None:

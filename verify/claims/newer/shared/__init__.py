@@ -2,8 +2,8 @@
 
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.rounding import (
-    ClippedScores, EightBits, LowDenominators, LowSums, change_by_rotation,
-    distance_from_temperature, largest_clipped, running, sum_of_ones,
+    ClippedScores, EightBits, change_by_rotation,
+    distance_from_temperature, largest_clipped,
 )  # fmt: skip
 from verify.claims.newer.shared.rows import (
     AdaptiveRows, DifferentialRows, LeadingRows, LevelRows, SecondValues, SigmoidRows, SoftpickRows,

@@ -1,4 +1,4 @@
-"""Numbers of few bits: sums and queries rounded; and scores that are clipped."""
+"""Numbers of eight bits; and scores that are clipped."""
 
 import math
 from collections.abc import Callable
@@ -8,69 +8,12 @@ from functools import partial
 import numpy as np
 from scipy.linalg import hadamard
 
-from verify.claims.newer.shared.rows import Rows
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Settings, double
-from verify.montecarlo.distributions import NORMAL, UNIT_INTERVAL, Array
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.inputs import Shape
 from verify.montecarlo.reference_loops import fixed_normals, largest_difference
 from verify.montecarlo.statistics import Statistic, scores_of
-from verify.spec.rounding import rounded, running
-
-
-def in_turn(terms: Array, bits: int) -> Array:
-    """Return sums over the last axis, one term after the other, each sum rounded to ``bits``."""
-    return running(terms, bits)[..., -1]
-
-
-def in_pairs(terms: Array, bits: int) -> Array:
-    """Return sums over the last axis, of 2^k terms, by pairs of pairs, each rounded to ``bits``."""
-    while terms.shape[-1] > 1:
-        terms = rounded(terms[..., ::2] + terms[..., 1::2], bits)
-    return terms[..., 0]
-
-
-def sum_of_ones(many: int, bits: int, term: float = 1.0) -> float:
-    """Return the sum of equal terms, one after the other."""
-    return float(in_turn(np.full(many, term), bits))
-
-
-@dataclass(frozen=True)
-class LowSums(Rows):
-    """What sums of uniform terms lose in ``bits``, one after the other and in pairs; and what they are."""
-
-    bits: int = 8
-    names = ("in-turn", "in-pairs", "exact")
-    law = UNIT_INTERVAL
-    rows = 1
-
-    @property
-    def settings(self) -> Settings:
-        return *super().settings, ("bits", self.bits), ("terms", "uniform")
-
-    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return the three of each row."""
-        terms = rounded(np.asarray(drawn[0], dtype=np.float64), self.bits)
-        return in_turn(terms, self.bits), in_pairs(terms, self.bits), terms.sum(axis=-1)
-
-
-@dataclass(frozen=True)
-class LowDenominators(Rows):
-    """Softmax's denominators of normal scores, summed one after the other in ``bits``, and as they are."""
-
-    bits: int = 8
-    names = ("in-turn", "exact")
-    rows = 1
-
-    @property
-    def settings(self) -> Settings:
-        return *super().settings, ("bits", self.bits), ("terms", "exponentials of scores less the largest")
-
-    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return both of each row."""
-        scores = np.asarray(drawn[0], dtype=np.float64)
-        terms = rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), self.bits)
-        return in_turn(terms, self.bits), terms.sum(axis=-1)
 
 
 WIDTH = 64
