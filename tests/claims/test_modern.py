@@ -40,12 +40,10 @@ from verify.claims.newer.shared.rows import (
     DifferentialRows,
     LeadingRows,
     Rows,
-    SigmoidRows,
     SoftpickRows,
     correlation_of_two,
     factor_at,
     mean_of_leader,
-    mean_of_sigmoids,
     mean_of_softpick,
 )
 from verify.montecarlo.attention import softmax
@@ -222,8 +220,6 @@ NEWER_RNG = np.random.default_rng(8)
 @pytest.mark.parametrize(
     ("sampler", "of_one", "mean"),
     [
-        (SigmoidRows(16), "total", mean_of_sigmoids(16)),
-        (SigmoidRows(4, 0.25), "total", mean_of_sigmoids(4, 0.25)),
         (SoftpickRows(16), "total", mean_of_softpick(16)),
         (LeadingRows(16, 2.0, 1.0, 0.5), "leader", mean_of_leader(16, 2.0, 1.0, 0.5)),
     ],
@@ -237,8 +233,6 @@ def test_means_over_rows_are_those_of_draws(sampler: Rows, of_one: str, mean: fl
 def test_rows_by_loops() -> None:
     """Each sum, weight by weight."""
     row = np.array([0.3, -1.2, 2.0])
-    (total,) = SigmoidRows(3).reduce(row)
-    assert total == pytest.approx(sum(1 / (1 + 3 * math.exp(-one)) for one in row))
     sums, zero = SoftpickRows(3).reduce(row)
     above = [math.exp(one) - 1 for one in row]
     assert sums == pytest.approx((above[0] + above[2]) / sum(map(abs, above)))

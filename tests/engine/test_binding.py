@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Float, Range, S, Symbol, cosh, exp, oo, sqrt
+from sympy import Float, Range, S, Symbol, cosh, oo, sqrt
 
 from verify.montecarlo.estimands import entropy_lost
 from verify.claims.modern.shared.variants import RotatedScores
-from verify.claims.newer.shared.rows import LeadingRows, LevelRows, SigmoidRows
+from verify.claims.newer.shared.rows import LeadingRows, LevelRows
 from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
@@ -218,12 +218,10 @@ def test_what_holds_of_all_entries_holds_of_rows(
 @pytest.mark.parametrize(
     ("drawn", "other", "claim", "estimand", "value", "relation"),
     [
-        (SigmoidRows(4), SigmoidRows(4, 0.98), "sigmoid-attention", component("total"),
-         exp(0.5) / (1 + exp(0.5) / 4), "≤"),
         (LeadingRows(4, 2.0, 1.0, 0.5), LeadingRows(4, 2.04, 1.0, 0.5), "scalable-softmax",
          component("leader"), 1 / Float(1 + 3 / 4), "≥"),
     ],
-    ids=["sigmoids", "leaders"],
+    ids=["leaders"],
 )  # fmt: skip
 def test_rows_of_newer_kinds(
     drawn: Any, other: Any, claim: str, estimand: Any, value: Any, relation: str

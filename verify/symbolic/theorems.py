@@ -122,6 +122,12 @@ THEOREMS: Mapping[str, Theorem] = {
         "The integrand is nowhere negative, or integrable over both together.",
         f"{_BILLINGSLEY}, Theorem 18.3",
     ),
+    "monotone convergence": Theorem(
+        "monotone convergence",
+        "E f_n(X) tends to E f(X), be it finite or not, where f_n(X) tends to f(X).",
+        "f_n(X) is not negative and does not fall as n grows.",
+        f"{_BILLINGSLEY}, Theorem 16.2",
+    ),
     "derivative of a mean": Theorem(
         "a derivative under the mean",
         "The derivative of E f(t, X) by t is the mean of the derivative.",
@@ -299,5 +305,6 @@ _FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
     "jensen": _jensen,
     "normal maximum": _maximum,
     "central limit": _in_the_limit,
+    "monotone convergence": _in_the_limit,
 }
 """What else can be seen of some theorems' conditions."""

@@ -1,121 +1,207 @@
 """Sigmoid attention with bias -ln n: a row's sum tends to E eˢ, not to 1, and is bounded on both sides."""
 
-from dataclasses import replace
-from typing import Any
+import numpy as np
+from sympy import Expr, Integral, Limit, Rational, S, Symbol, exp, oo, pi, sqrt, symbols
 
-from sympy import Rational, exp
-
-from verify.claims.newer.shared import SigmoidRows, mean_of_sigmoids
-from verify.former import (
-    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Population, Route, Step, beside, biased,
-    capped, cell_of, characteristic, cite, component, d, fact, figure, in_turn, line, n, ordered, over_cells,
-    score_law, sharper, wrong,
-)  # fmt: skip
-from verify.former.rules import Between, Evaluation, Jensen, PutIn, Surplus
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings
+from verify.spec import Items, Law, Line, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited
+from verify.spec import d, earlier, fact, figures as draw, integral, j, k, moments, n, over_keys, q, s, score
+from verify.spec import sigma, substitute
 
 KEYS = (4, 64, 1024)
-NARROW = 0.25
+NARROW = Rational(1, 4)
 """A deviation of scores at which the lower bound is close."""
-LABEL = "mean sum of a row’s weights"
-x, a, m, mu_2, power = ordered("x a m m_2 r", positive=True)
-"""The exponential of a score; the place of a tangent; the first two moments of exponentials."""
-WEIGHTS = n * x / (n + x)
-"""A sigmoid of s - ln n is x/(n + x) with x = eˢ, and all keys have the same mean."""
-LAW = Population({x: (1, m, mu_2)})
+NEAR = Within(0.5, fixed=True)
+ANY = {s: Law("a finite mean of the exponential", (S.One,))}
+
+x, c, r = symbols("x c r", positive=True)
+h, u, y, z = symbols("h u y z", real=True)
+TERM = exp(sigma * s[a, j])
+SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
+"""A sigmoid of s - ln n is x/(n + x) with x = eˢ."""
 
 
-def derive() -> Derivation:
-    """Derive both bounds of the mean sum of a row, and the moments at normal scores."""
-    above = Route.of(
-        "From above", E(WEIGHTS),
-        Step(n * E(x) / (n + E(x)), "Concave in x", Jensen(x)),
-        Step(m / (1 + m / n), "With $m$ for the mean", Evaluation(LAW, assumed=True)),
-    )  # fmt: skip
-    tangent = x * (1 / (1 + a / n) - (x - a) / n / (1 + a / n) ** 2)
-    gap = x * (x - a) ** 2 / n**2 / ((1 + x / n) * (1 + a / n) ** 2)
-    below = Route.of(
-        "From below", E(WEIGHTS),
-        Step(E(tangent), "$1/(1 + x/n)$ lies above its tangent at any $a$", Surplus(gap, "≥")),
-        Step(m / (1 + a / n) - (mu_2 - a * m) / n / (1 + a / n) ** 2, "Mean and mean square",
-             Evaluation(LAW, assumed=True)),
-        Step(m**2 / (m + mu_2 / n), "At $a = m_2/m$", PutIn({a: mu_2 / m})), name="below",
-    )  # fmt: skip
-    below = below.defining("the mean sum of a row’s weights")
-    tends = below.then(Step(m, "Both bounds tend to $m$ as $n$ grows", Between(n, above.proved())))
-    tends = replace(tends, title="The limit of many keys").called("limit")
-    moment = characteristic.of_normal(exp(power * characteristic.y), exp(power**2 * characteristic.v / 2))
-    moment = moment.defining("the mean of a power of the exponential of a normal score").called("moment")
-    total = score_law.mean_total().defining("the mean of the sum of exponentials of scaled scores")
-    return Derivation.of(above, lemmas=(below, tends, moment, total.called("total")))
+def normal_mean(function: Expr, variable: Symbol) -> Expr:
+    """Return the mean of a function of a standard normal number as an integral."""
+    return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
 
 
-def _normal(deviation: float = 1.0) -> dict[Any, Any]:
-    """Return both moments at normal scores."""
-    variance = Rational(deviation) ** 2
-    return {m: exp(variance / 2), mu_2: exp(2 * variance)}
+def bounds() -> tuple[Chain, ...]:
+    """Derive both bounds of the mean sum of a row, and its limit, for scores of any law."""
+    alike = Line(E(TERM / (1 + TERM / n)), "all keys have the same mean", moments(ANY))
+    concave = Line(E(TERM) / (1 + E(TERM) / n), "concave in the exponential", cited("jensen"), "≤")
+    above = Chain(SUM, alike, concave, title="From above")
+    line = x * (1 / (1 + c / n) - (x - c) / n / (1 + c / n) ** 2)
+    gap = at_most(x * (x - c) ** 2 / n**2 / ((1 + x / n) * (1 + c / n) ** 2))
+    tangent = Chain(
+        line,
+        Line(x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤"),
+        name="tangent",
+        title="A tangent",
+    )
+    mean, square = E(TERM), E(TERM**2)
+    there, best = earlier(tangent, at={x: TERM}), substitute({c: square / mean})
+    apart = mean / (1 + c / n) - (square - c * mean) / n / (1 + c / n) ** 2
+    below = Chain(
+        SUM,
+        alike,
+        Line(E(line.xreplace({x: TERM})), "the tangent at any $c$", there, "≥"),
+        Line(apart, "mean and mean square", algebra),
+        Line(mean**2 / (mean + square / n), "at the largest bound", best),
+        name="below",
+        title="From below",
+    )
+    within = Line(mean, "both bounds tend there", between(below, above))
+    return above, tangent, below, Chain(Limit(SUM, n, oo), within, name="limit", title="The limit")
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the sum of a row of standard normal scores against the integral and both bounds."""
-    cells = {keys: cell_of(f"n{keys}", SigmoidRows(keys)) for keys in KEYS}
-    narrow = {4: cell_of("n4-narrow", SigmoidRows(4, NARROW))}
-    total, near = component("total", positive=True), capped(0.5, tolerance)
-    least = derivation.lemmas[0].end
-    above, below = (one.subs(_normal()) for one in (derivation.result, least))
-    values = over_cells("sum-{cell}", LABEL, cells, total, mean_of_sigmoids)
-    highest = over_cells("above-{cell}", LABEL, cells, total, above, near, "≤")
-    lowest = over_cells("below-{cell}", LABEL, cells, total, below, near, "≥")
-    moments = _normal(NARROW)
-    close = over_cells("below-{cell}", LABEL, narrow, total, least.subs(moments), near, "≥")
-    return Experiment((*in_turn(values, highest, lowest), *close.values()), (
-        sharper(highest[64], 0.95, values[64].prediction.value),
-        wrong(close[4], "smaller-square", "the bound for a mean square less three hundredths holds, too",
-              least.subs({**moments, mu_2: Rational(97, 100) * moments[mu_2], n: 4}),
-              truth=mean_of_sigmoids(4, NARROW)),
-        wrong(values[1024], "sums-to-one", "with this bias the weights of a row sum to one on average",
-              Rational(1)),
-        biased(values[1024], tolerance, at="n"),
-    ))  # fmt: skip
+def of_normal(above: Chain, below: Chain) -> tuple[Chain, ...]:
+    """Derive moments of exponentials of normal scores, and both bounds there."""
+    density = by_density({s[a, j]: z}, NORMAL_ROWS)
+    moment = Chain(
+        E(TERM**r),
+        Line(normal_mean(exp(r * sigma * z), z), "the normal density", density),
+        Line(exp(r**2 * sigma**2 / 2), "integrated", integral()),
+        name="moment",
+        title="Powers of the exponential of a normal score",
+    )
+    mean, square = exp(sigma**2 / 2), exp(2 * sigma**2)
+    first, second = earlier(moment, at={r: 1}), earlier(moment, at={r: 2})
+    most = Chain(
+        SUM,
+        Line(above.end, "the bound from above", earlier(above), "≤"),
+        Line(mean / (1 + mean / n), "the mean", first),
+        name="normal-above",
+        title="Normal scores, from above",
+    )
+    least = Chain(
+        SUM,
+        Line(below.end, "the bound from below", earlier(below), "≥"),
+        Line(mean**2 / (mean + E(TERM**2) / n), "the mean", first),
+        Line(mean**2 / (mean + square / n), "the mean square", second),
+        name="normal-below",
+        title="Normal scores, from below",
+    )
+    return moment, most, least
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return what the sum tends to at standard normal scores, and at scaled ones."""
-    of_score = derivation.lemmas[-1].end.subs(n, 1)
-    return (
-        fact("normal", "limit of the sum at standard normal scores", _normal()[m]),
-        *(fact(f"scaled-d{at}", f"limit of the sum at scaled scores in {at} dimensions", of_score.subs(d, at))
-          for at in (2, 64)),
-    )  # fmt: skip
+def of_scaled() -> tuple[Chain, ...]:
+    """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
+    t = Symbol("t", positive=True)
+    key = Chain(
+        normal_mean(exp(h * y), y),
+        Line(exp(h**2 / 2), "integrated", integral()),
+        name="key",
+        title="A mean over a component of a key",
+    )
+    query = Chain(
+        Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
+        Line(1 / sqrt(c), "integrated", integral()),
+        name="query",
+        title="A mean over a component of a query",
+    )
+    product, less = q[a, 1] * k[j, 1], t**2 < 1
+    densities = by_density({k[j, 1]: y, q[a, 1]: u}, NORMAL_COMPONENTS)
+    exponential = Chain(
+        E(exp(t * score)),
+        Line(E(exp(t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
+        Line(normal_mean(normal_mean(exp(t * u * y), y), u) ** d, "both components are normal", densities),
+        Line(query.start.xreplace({c: 1 - t**2}) ** d, "over the key", earlier(key, at={h: t * u})),
+        Line((1 - t**2) ** (-d / 2), "over the query", earlier(query, at={c: 1 - t**2}, given=(less,))),
+        name="exponential",
+        title="The mean of an exponential of a score",
+        given=(less,),
+    )
+    term = exp(score / sqrt(d))
+    weight = Chain(
+        n * E(1 / (1 + n / term)),
+        Line(E(term / (1 + term / n)), "$n$ drawn in", algebra),
+        name="weight",
+        title="The mean of a weight, $n$ times",
+    )
+    rises = cited("monotone convergence", laws=NORMAL_COMPONENTS)
+    there = earlier(exponential, at={t: 1 / sqrt(d)}, given=(d > 1,))
+    scaled = Chain(
+        Limit(weight.start, n, oo),
+        Line(Limit(weight.end, n, oo), "of a weight", earlier(weight)),
+        Line(E(term), "it rises to the exponential of the score", rises),
+        Line((1 - 1 / d) ** (-d / 2), "the mean of that exponential", there),
+        name="scaled",
+        title="The limit for scaled scores, whether or not they have a mean square",
+        given=(d > 1,),
+    )
+    return key, query, exponential, weight, scaled
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def derive() -> tuple[Chain, ...]:
+    """Derive bounds and limit for scores of any law, and what they are for normal ones."""
+    above, tangent, below, limit = bounds()
+    return above, tangent, below, limit, *of_normal(above, below), *of_scaled()
+
+
+def mean_of_sigmoids(keys: float, deviation: float = 1.0) -> float:
+    """Return the mean sum of a row of normal scores, integrated."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(96)
+    return float(weights @ (keys / (1 + keys * np.exp(-deviation * nodes))) / weights.sum())
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure the sum of a row of normal scores against the integral and both bounds."""
+    most, least = derived["normal-above"], derived["normal-below"]
+    for keys in KEYS:
+        at, exact = {n: keys, sigma: 1}, mean_of_sigmoids(keys)
+        control, false = "biased-prediction" if keys == KEYS[-1] else "", 0.95 if keys == KEYS[1] else 0
+        yield Check(f"sum-n{keys}", SUM, at, equals=exact, control=control)
+        yield Check(f"above-n{keys}", SUM, at, at_most=most.end, tolerance=NEAR, sharper=false)
+        yield Check(f"below-n{keys}", SUM, at, at_least=least.end, tolerance=NEAR)
+    narrow = {n: 4, sigma: NARROW}
+    yield Check("below-n4-narrow", SUM, narrow, at_least=least.end, tolerance=NEAR)
+    says = "the bound for a mean square less three hundredths holds, too"
+    mean, square = exp(sigma**2 / 2), Rational(97, 100) * exp(2 * sigma**2)
+    smaller = mean**2 / (mean + square / n)
+    yield Wrong("smaller-square", of="below-n4-narrow", at_least=smaller, says=says)
+    says = "with this bias the weights of a row sum to one on average"
+    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
+    yield fact("normal", "limit of the sum at standard normal scores", exp(S.Half))
+    for size in (2, 64):
+        what = f"limit of the sum at scaled scores in {size} dimensions"
+        yield fact(f"scaled-d{size}", what, derived["scaled"].end.subs(d, size))
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the mean sum over the number of keys between its bounds."""
-    return figure(
+    ends = (derived[name].end.subs(sigma, 1) for name in ("normal-above", "normal-below"))
+    return draw.figure(
         "sums",
         "The sum of a sigmoid row rises with the number of keys towards the mean exponential of a score",
         "Mean sum of a row's weights over the number of keys: measured points on a rising curve that "
         "levels off at about one and two thirds, between two bounds that meet there.",
-        LABEL, *beside(findings.matching("sum-n*"), "integrated", mean_of_sigmoids, "n", over=(4, 1024)),
-        *(line(f"bound: {{{name}:result}}", end.subs(_normal()), "other", over=(4, 1024))
-          for name, end in (("theorem", derivation.result), ("below", derivation.lemmas[0].end))),
-        x="number of keys {n}", y_scale="linear",
-    )  # fmt: skip
+        draw.curve("integrated", mean_of_sigmoids, KEYS),
+        *(draw.curve("derived bounds", end, KEYS, "other") for end in ends),
+        draw.measured(findings.matching("sum-n*"), n),
+        x="number of keys {n}",
+        y="mean sum of a row’s weights",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Sums of rows of sigmoid attention tend not to one, but to the mean exponential of a score",
-    statement="Let each of {n} weights be the sigmoid of a score minus the logarithm of {n}, and let the "
-    "exponential of a score have mean {m} and mean square {mu}. The mean sum of a row is at most "
-    "{theorem:result}, at least {below:result}, and tends to {limit:result} as {n} grows. For centred normal "
-    "scores of variance {v}, the mean of the exponential raised to the power {power} is {moment:result}.",
+    statement="Let each of {n} weights be the sigmoid of a score minus the logarithm of {n}, and let all "
+    "scores be {sigma} times numbers of one law. The mean sum of a row is at most {main:end}. On condition "
+    "that the exponential of a score has a finite mean square, the mean sum is at least {below:end}, and "
+    "tends to {limit:end} as {n} grows. For standard normal numbers, the mean of the exponential raised to "
+    "the power {power} is {moment:end}.",
     meaning="The bias keeps the sum from growing with the length, and no more: for standard normal scores "
     "the sum is {sum-n64:prediction.4} for {sum-n64:n} keys, {sum-n1024:prediction.4} for {sum-n1024:n}, and "
-    "tends to {normal:5}, not to one. For scaled scores of normal components it tends to {scaled-d64:4} in "
-    "sixty-four dimensions and to {scaled-d2:1} in two; in one dimension the mean is infinite. The sum of a "
-    "row follows the spread of its scores, so a change of scale changes this sum, which softmax keeps at "
-    "one.",
+    "tends to {normal:5}, not to one. For scaled scores of normal components the mean square is finite in "
+    "five dimensions and more; in sixty-four the sum tends to {scaled-d64:4}. In two to four dimensions the "
+    "mean square is infinite and the bound from below says nothing, but each term rises with {n}, so that "
+    "the sum still tends to the mean, which is {scaled-d2:1} in two; in one dimension the mean is infinite. "
+    "The sum of a row follows the spread of its scores, so a change of scale changes this sum, which softmax "
+    "keeps at one.",
     headline="sum-n1024",
-    symbols={"n": n, "m": m, "mu": mu_2, "v": characteristic.v, "power": power},
+    symbols={"n": n, "sigma": sigma, "power": r},
     references=cite(
         "ramapuram2025",
         "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR 2025.",

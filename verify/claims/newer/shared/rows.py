@@ -117,38 +117,6 @@ def _over_log(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class SigmoidRows(Rows):
-    """The sum of sigmoids of normal scores less ln n."""
-
-    deviation: float = 1.0
-    names = ("total",)
-
-    @property
-    def settings(self) -> Settings:
-        return *super().settings, ("sigma", self.deviation)
-
-    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return the sum of each row."""
-        return ((1 / (1 + self.keys * np.exp(-self.deviation * drawn[0]))).sum(axis=-1),)
-
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
-        """Return the exponentials of the scores."""
-
-        def fill(rng: np.random.Generator, out: Array) -> None:
-            out[...] = np.exp(self.deviation * rng.standard_normal(out.shape))
-
-        moments = tuple(Fraction(math.exp(power**2 * self.deviation**2 / 2)) for power in range(3))
-        law = Distribution("exponential of a normal number", moments, fill, base_ends=(0, math.inf))
-        drawn = self.law.draw(rng, (count, self.rows, self.keys))
-        return ((VectorSource(np.exp(self.deviation * drawn), QUERIES, law),),)
-
-
-def mean_of_sigmoids(keys: int, deviation: float = 1.0) -> float:
-    """Return the mean of ``SigmoidRows``."""
-    return float(_WEIGHTS @ (keys / (1 + keys * np.exp(-deviation * _NODES))))
-
-
-@dataclass(frozen=True)
 class LevelRows(NormalRows):
     """Rows of scores that are plus or minus their deviation."""
 
