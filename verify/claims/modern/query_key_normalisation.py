@@ -1,104 +1,164 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
-from sympy import Integral, Rational, S, Sum, exp, gamma, oo, pi, sqrt, symbols
+import numpy as np
+from sympy import Gt, Integral, Rational, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
-from verify.claims.modern.shared import Cosines, largest_cosine
-from verify.former import (
-    E, NORMAL_VECTORS, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, Ordered, Route, Step,
-    beside, biased, cell_of, cells_of, cite, component, computed, d, figure, i, index, j, k, kurtosis, line,
-    normal, one_step, over_cells, q, score, score_law, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    AlongAndAcross, EulerIntegrals, Families, PutIn, Replaced, SumIdentity, Unfolded, normal_density,
-)  # fmt: skip
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot, E, Items
+from verify.spec import Line, Plot, Var, Wrong, a, algebra, at_most, by_density, cite, cited, d, e, earlier
+from verify.spec import i, integral, j, k, moments, q, score
+from verify.spec.arrays import loops
 
-SCALES = {"cosine": (S.One, r"$\operatorname{Var}(\hat q\cdot\hat k)$"),
-          "scaled": (sqrt(d), r"$\operatorname{Var}(\sqrt{d_k}\,\hat q\cdot\hat k)$")}  # fmt: skip
-n, w = Ordered("n", "b", integer=True, positive=True), score_law.w
-z, t = symbols("z t", positive=True)
-COSINE = Ordered(r"\hat{q}\cdot\hat{k}", "a0")
-MEANING = score / sqrt(score_law.SQUARES * Sum(k[index] ** 2, (index, 1, d)))
-ALONG, ACROSS = 2 * normal_density(z, 1), score_law.CHI_SQUARE.subs(d, d - 1)
-"""Densities of the size z of a query's component along the key, and of the others' sum of squares w."""
+DIMENSIONS = (2, 8, 64, 512)
+LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
+COSINE = score / sqrt(LENGTHS)
+"""The score of a query and a key over both lengths."""
 
-ALONG_THE_KEY = AlongAndAcross(NORMAL_VECTORS, q, score, z, w)
-"""Of a query that lies anyhow one component is along the key: cos² = z²/(z² + w)."""
+h = Symbol("h", positive=True, integer=True)
+ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
 
 
-def derive() -> Derivation:
-    """Derive all moments of a cosine, which are those of a Beta law; two of them and its bound as lemmas."""
-    both = z ** (2 * n) * ALONG * ACROSS
-    triple = t ** (n - 1) * exp(-t * (z**2 + w)) * both / gamma(n)
-    factor = 2**n * gamma(n + S.Half) / (sqrt(pi) * gamma(n))
-    beta = gamma(n + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(n + d / 2))
-    moments = Route.of(
-        "All even moments; odd ones are 0, for $-q$ has the law of $q$", E(COSINE ** (2 * n)),
-        Step(E(MEANING ** (2 * n)), "The score over both lengths",
-             Unfolded({COSINE: MEANING})),
-        Step(Integral(both / (z**2 + w) ** n, (z, 0, oo), (w, 0, oo)),
-             "One component along the key, for $d_k > 1$ others across: a normal and a chi-square number",
-             ALONG_THE_KEY),
-        Step(Integral(triple, (t, 0, oo), (z, 0, oo), (w, 0, oo)),
-             r"$1/r^n = \int t^{n-1} e^{-tr}\,dt / \Gamma(n)$ for $r = z^2 + w$", EulerIntegrals(t)),
-        Step(Integral(factor * t ** (n - 1) * (1 + 2 * t) ** (-n - d / 2), (t, 0, oo)),
-             "Integrated over z and w", EulerIntegrals(z, w)),
-        Step(beta, "Integrated over t: the moments of a Beta(½, (d − 1)/2) number", EulerIntegrals(t)),
-    )  # fmt: skip
-    variance, fourth = (
-        one_step(f"The {name}", E(COSINE ** (2 * half)), end, "Gamma functions of neighbours",
-                 Replaced(moments.then(Step(beta.subs(n, half), "n put in", PutIn({n: half}))).proved()),
-                 defines=f"the {name}; the mean is 0", name=name.replace(" ", "-"))
-        for half, name, end in ((S.One, "variance", 1 / d), (S(2), "fourth moment", 3 / (d * (d + 2))))
-    )  # fmt: skip
-    squares = Sum((q[i] * k[j] - q[j] * k[i]) ** 2, (i, 1, d), (j, 1, d)) / 2
-    lagrange = SumIdentity(Families(sizes={q: (d,), k: (d,)}), "components")
-    bound = one_step("Bound", score.subs(k, q) * score.subs(q, k) - score**2, squares,
-                     "Lagrange: nowhere negative", lagrange,
-                     defines="what a squared score lacks of the product of the squared lengths")  # fmt: skip
-    return Derivation.of(moments, lemmas=(variance, fourth, bound))
+def derive() -> tuple[Chain, ...]:
+    """Derive all moments of a cosine, which are those of a Beta law; then two, their ratio, and its bound."""
+    *parts, all_moments = even_moments()
+    mirrored = "its mean is 0: $-q$ is $q$ in another basis"
+    mean_square, fourth = (
+        Chain(
+            E(COSINE ** (2 * half)),
+            Line(all_moments.end.subs(h, half), "put in", earlier(all_moments, at={h: half})),
+            Line(end, "gamma functions of neighbours", algebra),
+            name=name,
+            title=f"The moment at $h = {half}$",
+        )
+        for half, end, name in ((1, 1 / d, "mean-square"), (2, 3 / (d * (d + 2)), "fourth-moment"))
+    )
+    variance = Chain(
+        Var(COSINE),
+        Line(E(COSINE**2), mirrored, ROTATION),
+        Line(1 / d, "the moment at $h = 1$", earlier(mean_square)),
+        name="variance",
+        title="The variance",
+    )
+    at_root = Chain(
+        Var(sqrt(d) * COSINE),
+        Line(E(d * COSINE**2), mirrored, ROTATION),
+        Line(d * E(COSINE**2), "the factor", algebra),
+        Line(1, "the mean square of a cosine", earlier(mean_square)),
+        name="at-root",
+        title="The variance of the root of the dimension times a cosine",
+    )
+    kurtosis = Chain(
+        E(COSINE**4) / Var(COSINE) ** 2,
+        Line(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth)),
+        Line(3 * d / (d + 2), "the variance", earlier(variance)),
+        name="kurtosis",
+        title="The kurtosis",
+    )
+    crossed = Sum((q[a, i] * k[j, e] - q[a, e] * k[j, i]) ** 2, (i, 1, d), (e, 1, d)) / 2
+    not_zero = (Gt(Dot(q, a, q, a), 0), Gt(Dot(k, j, k, j), 0))
+    lagrange = at_most(d * crossed / LENGTHS, given=not_zero)
+    bound = Chain(
+        d * COSINE**2,
+        Line(d, "by Lagrange’s identity, whose squares are nowhere negative", lagrange, "≤"),
+        name="bound",
+        title="The square of the root of the dimension times a cosine",
+    )
+    return *parts, all_moments, mean_square, fourth, variance, at_root, kurtosis, bound
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def even_moments() -> tuple[Chain, ...]:
+    """Derive all even moments, after the integrals that they rest on."""
+    (t, r), x = symbols("t r", positive=True), Symbol("x", real=True)
+    along, length = q[a, 1], Dot(q, a, q, a)
+
+    def over(function: object) -> Integral:
+        return Integral(function * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
+
+    def integrated(start: object, end: object, name: str, title: str) -> Chain:
+        return Chain(start, Line(end, "integrated", integral()), name=name, title=title)
+
+    def euler(power: object) -> Integral:
+        return Integral(t ** (h - 1) * power / gamma(h), (t, 0, oo))
+
+    raised = 2**h * gamma(h + S.Half) / sqrt(pi)
+    inverse = integrated(euler(exp(-t * r)), r**-h, "inverse", "One over a power, as an integral")
+    first = integrated(
+        over(x ** (2 * h) * exp(-t * x**2)), raised * (1 + 2 * t) ** (-h - S.Half), "first", "One component"
+    )
+    other = integrated(over(exp(-t * x**2)), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
+    by_itself = E(along ** (2 * h) * exp(-t * along**2)) * E(exp(-t * along**2)) ** (d - 1)
+    apart = Chain(
+        E(along ** (2 * h) * exp(-t * length)),
+        Line(by_itself, "independent factors, of one law but for the first", moments(NORMAL_COMPONENTS)),
+        name="apart",
+        title="Components apart",
+    )
+    swapped = cited("fubini", laws=NORMAL_COMPONENTS)
+    put_in = earlier(inverse, at={r: length}, given=(Gt(length, 0),))
+    densities = by_density({along: x}, NORMAL_COMPONENTS)
+    beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
+    whole = Chain(
+        E(COSINE ** (2 * h)),
+        Line(E(along ** (2 * h) * length**-h), "in a basis with the key’s direction first", ROTATION),
+        Line(E(along ** (2 * h) * inverse.start.subs(r, length)), "the power as an integral", put_in),
+        Line(euler(apart.start), "no integrand is negative", swapped),
+        Line(euler(apart.end), "components are independent", earlier(apart)),
+        Line(euler(first.start * other.start ** (d - 1)), "they are normal", densities),
+        Line(euler(first.end * other.start ** (d - 1)), "the first integrated", earlier(first)),
+        Line(euler(raised * (1 + 2 * t) ** (-h - d / 2)), "the others integrated", earlier(other)),
+        Line(beta, "integrated over t: the moments of a Beta(½, (d − 1)/2) number", integral()),
+        title="All even moments; odd ones are 0, for $-q$ has the law of $q$",
+    )
+    return inverse, first, other, apart, whole
+
+
+def largest_cosine(scale: float) -> float:
+    """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
+    keys = loops.fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
+    query = 7 * keys[0]
+    cosines = keys @ query / (np.linalg.norm(keys, axis=1) * np.linalg.norm(query))
+    return float(np.abs(scale * cosines).max())
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
-    variance, fourth, _ = (lemma.end for lemma in derivation.lemmas)
-    checks, square = {}, component("square", positive=True)
-    for name, (scale, label) in SCALES.items():
-        cells = cells_of(f"{name}-d{{d_k}}", (2, 8, 64, 512), lambda d_k: (normal(32, 32, d_k), Cosines()),
-                         scale=scale)  # fmt: skip
-        checks[name] = over_cells(f"{name}-variance-d{{d_k}}", label, cells, square, variance * scale**2)
-    cosines, at_root = checks.values()
-    (flat,) = over_cells("kurtosis-d8", "kurtosis of a score", {8: cosines[8].cell}, kurtosis(),
-                         fourth / variance**2).values()  # fmt: skip
-    label = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
-    most = computed("bound", label, {"d_k": 64, "keys": 64}, 8, largest_cosine, 8.0, allowance=ROUNDING)
-    return Experiment((*cosines.values(), *at_root.values(), flat, most), (
-        wrong(at_root[64], "usual-scale", "dividing by {root_d} leaves the variance of cosines as it is",
-              Rational(1, 64), cell=cell_of("usual", normal(16, 16, 64), Cosines(0.125)), truth=1 / 64**2),
-        wrong(flat, "normal", "in {cell:d_k} dimensions a cosine has the kurtosis of a normal law", 3),
-        wrong(most, "never-reached", "no score comes within a hundredth of the bound", Rational(99, 100) * 8),
-        biased(cosines[8], tolerance),
-        biased(at_root[64], tolerance, "biased-scaled"),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the variances at both scales."""
-    law = derivation.lemmas[0].end
-    return figure(
+    kinds = {"cosine": (derived["variance"], 8), "scaled": (derived["at-root"], 64)}
+    for name, (chain, biased) in kinds.items():
+        for size in DIMENSIONS:
+            control = (
+                {"cosine": "biased-prediction", "scaled": "biased-scaled"}[name] if size == biased else ""
+            )
+            quantity, at = chain.start, {d: size}
+            yield Check(f"{name}-variance-d{size}", quantity, at, equals=chain.end, control=control)
+    kurtosis = derived["kurtosis"]
+    yield Check("kurtosis-d8", kurtosis.start, {d: 8}, equals=kurtosis.end)
+    what = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
+    at, scale = {"d_k": 64, "keys": 64}, (8.0,)
+    yield Computed("bound", what, largest_cosine, scale, equals=8, settings=at, allowance=ROUNDING)
+    says = "dividing by {root_d} leaves the variance of cosines as it is"
+    yield Wrong("usual-scale", Var(COSINE / sqrt(d)), {d: 64}, equals=1 / d, says=says)
+    says = "in {cell:d_k} dimensions a cosine has the kurtosis of a normal law"
+    yield Wrong("normal", of="kurtosis-d8", equals=3, says=says)
+    says = "no score comes within a hundredth of the bound"
+    yield Wrong("never-reached", of="bound", equals=Rational(99, 100) * 8, says=says)
+    yield Plot(
         "cosines",
-        "Normalised vectors have scores that shrink, until they are multiplied by the root of the dimension",
-        "Variances over the dimension: of cosines on the falling line one over d, of cosines times the root "
-        "of d level at one, and those that the usual division by the root would give at one over d squared.",
-        "variance of a score", *beside(findings.matching("cosine-*"), "cosine", law),
-        *beside(findings.matching("scaled-*"), "times the root", 1.0),
-        line("wrong: divided by the root", law / d, "control"),
-    )  # fmt: skip
+        ("cosine-*", "scaled-*"),
+        over=d,
+        title="Normalised vectors have scores that shrink, until they are multiplied by the root of the "
+        "dimension",
+        alt="Variances over the dimension: of cosines on the falling line one over d, of cosines times the "
+        "root of d level at one, and those that the usual division by the root would give at one over d "
+        "squared.",
+        curves={"cosine": derived["variance"].end, "times the root": derived["at-root"].end},
+        wrong={"wrong: divided by the root": 1 / d**2},
+        y="variance of a score",
+    )
 
 
 CLAIM = Claim(
     title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
     statement="For independent standard normal components the score of the query and the key over their "
-    "lengths, {cosine}, has mean zero, variance {variance:result} and fourth moment {fourth-moment:result}; "
+    "lengths, {cosine}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; "
     "in more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and "
     "never exceeds {root_d}.",
     meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "

@@ -18,18 +18,6 @@ _STEP = 1e-5
 """How far either way the difference reaches that a slope is taken from; it is off by about the square."""
 
 
-def cosine_scores(queries: Array, keys: Array, scale: float = 1.0) -> Array:
-    """Return the scores of normalised queries and keys times ``scale``, shape (…, m, n)."""
-    units = [one / np.linalg.norm(one, axis=-1, keepdims=True) for one in (queries, keys)]
-    return scores_of(scale * units[0], units[1])
-
-
-def largest_cosine(scale: float) -> float:
-    """Return the largest score in 64 dimensions of a query with keys of any length, itself among them."""
-    keys = fixed_normals(64, 64) * np.geomspace(1e-3, 1e3, 64)[:, None]
-    return float(np.abs(cosine_scores(7 * keys[:1], keys, scale)).max())
-
-
 def rotation_angles(pairs: int) -> Array:
     """Return the angle by which each of the pairs is turned from one position to the next: 10000^(-i/pairs).
 
@@ -50,19 +38,6 @@ def rotated(vectors: Array, position: float) -> Array:
 def soft_capped(scores: Array, cap: float) -> Array:
     """Return cap·tanh(scores/cap)."""
     return cap * np.tanh(scores / cap)
-
-
-@dataclass(frozen=True)
-class Cosines(Statistic):
-    """Mean square and mean fourth power of ``scale`` times the cosines of queries and keys."""
-
-    scale: float = 1.0
-    names = ("square", "fourth")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return both, shape (blocks, 2)."""
-        squares = double(cosine_scores(queries, keys, self.scale)) ** 2
-        return np.stack([squares.mean(axis=(1, 2)), (squares**2).mean(axis=(1, 2))], axis=1)
 
 
 @dataclass(frozen=True)
