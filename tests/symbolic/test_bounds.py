@@ -11,14 +11,31 @@ from sympy import log, oo
 from sympy import pi, sqrt, symbols, tanh
 
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced
+from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced, unsigned
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Entropy, Family, Index
-from verify.symbolic.vocabulary import Largest, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, over_keys, q
+from verify.symbolic.vocabulary import (
+    Largest,
+    Law,
+    Softmax,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    mu_k,
+    mu_q,
+    n,
+    over_keys,
+    q,
+)
 from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x, y = symbols("x y", real=True)
@@ -410,3 +427,22 @@ def test_the_size_of_a_score_from_below() -> None:
     above = Chain(size, Line(root, "above", KNOWN, "≤"))
     following = put_in(size, {d: d + 1})
     earlier(above, at={d: d + 1}).decide(2 * d / pi / following, 2 * d / pi / sqrt(2 * (d + 1) / pi), "≥")
+
+
+def test_the_size_of_a_mean_of_signs() -> None:
+    """How far a sign is from a mean of signs, which lies on one side of it; refused for other numbers."""
+    r = Family("r", n)
+    signs, others = ({r: Law("numbers", (S.One, S.Zero, S.One, S.Zero, fourth))} for fourth in (S.One, S(3)))
+    weight = Softmax(s[a, l], l)
+    gap = r[j] - over_keys(weight * r[l], l)
+    half = over_keys(weight * (r[j] - r[l]) ** 2, l) / 2
+    unsigned(gap, r[j], half, signs).decide(E(weight * Abs(gap)), E(weight * half), "=")
+    wrong = (
+        (others, half, half),
+        (signs, 2 * half, 2 * half),
+        (signs, half, 2 * half),
+        (signs, gap * r[j], gap * r[j]),
+    )
+    for laws, value, line in wrong:
+        assert refused(unsigned(gap, r[j], value, laws), E(weight * Abs(gap)), E(weight * line), "=")
+    assert refused(unsigned(gap, r[l], half, signs), E(weight * Abs(gap)), E(weight * half), "=")

@@ -366,3 +366,16 @@ def test_a_relation_that_is_true_or_false_at_once_says_nothing() -> None:
     for start, after in ((written, Eq(size, -1)), (Eq(size, -1), written)):
         (checked,) = Chain(start, Line(after, "turned", equivalent(), "⇔")).checked
         assert "evaluate=False" in checked.problem
+
+
+def test_scores_beside_other_draws_are_any_rows() -> None:
+    """Signs that scores do not depend on are averaged over; a score with itself, or with a law, stays one."""
+    r = Family("r", n)
+    weight, other = Softmax(alpha * score, j), Softmax(alpha * score_of(a, l), l)
+    mean = E(weight * over_keys(other * (r[j] - r[l]) ** 2, l) / 2)
+    signs = moments({r: Law("signs", (S.One, S.Zero, S.One))})
+    signs.decide(mean, E(weight * (1 - weight)), "=")
+    with pytest.raises(StepError):
+        signs.decide(mean, E(weight), "=")
+    with pytest.raises(StepError):
+        signs.decide(E(exp(Dot(q, a, q, a)) * r[j] ** 2), E(exp(score_of(a, j))), "=")

@@ -32,7 +32,7 @@ Chain, Line          a start, and lines: what it says, why, and how that is chec
 Derivation           several chains; or why nothing is derived: ``Derivation((), "…")``
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
-at_most, at_least    by a surplus that is visibly not negative
+at_most, at_least    by a surplus that is visibly not negative; ``unsigned`` for sizes of sums of signs
 integral, limit      by integration, in the limit; ``leading`` for the first term; ``derivative``
 numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
 by_density           means of functions of normal components as integrals over their densities
@@ -109,7 +109,7 @@ from verify.symbolic.analysis import (
     limit,
     numerically,
 )
-from verify.symbolic.bounds import at_least, at_most, earlier
+from verify.symbolic.bounds import at_least, at_most, earlier, unsigned
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex

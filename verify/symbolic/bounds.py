@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from sympy import Add, Derivative, Dummy, Eq, IndexedBase, Integral, Limit, Max, Min, Mul, Pow, S, Subs, Sum
-from sympy import Tuple, sympify
+from sympy import Abs, Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
+from sympy import S, Subs, Sum, Tuple, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
@@ -72,6 +72,49 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
     """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
     return _Excess(sympify(excess), words=_VISIBLE, relations="≥>", given=given, laws=laws)
+
+
+@dataclass(frozen=True)
+class _Unsigned(LineCheck):
+    """What decides a line in which a size is put in: a number times a random sign that it visibly has."""
+
+    of: Any
+    by: Any
+    value: Any
+
+    def compare(self, before: Any, after: Any, _: Relation) -> None:
+        if not before.has(Abs(self.of)):
+            raise StepError(f"the line before has no {Abs(self.of)}")
+        if not equal(self._signs(self.by) ** 2, S.One):
+            raise StepError(f"that {self.by} is 1 or -1 is not in the laws: give all moments up to E x⁴ = 1")
+        if not equal(self._signs(self.by * self.of), self._signs(self.value)):
+            raise StepError(f"{self.by * self.of} is not {self.value} for all signs")
+        if not Signs(self.given).nonnegative(self.value):
+            raise StepError(f"it is not visible that {self.value} is not negative")
+        if not equal(before.xreplace({Abs(self.of): self.value}), after):
+            raise StepError(f"put in for {Abs(self.of)}, it gives another line")
+
+    def _signs(self, x: Any) -> Any:
+        """Return an expression with the signs of real numbers for components that are 1 or -1."""
+        laws = self.laws or {}
+        signs = {family for family, law in laws.items() if law.raw[2:3] == law.raw[4:5] == (1,)}
+        return x.xreplace({part: sign(part) for part in x.atoms(Indexed) if part.base in signs})
+
+
+def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
+    """Decide that this line has a ``value`` for the absolute value of what it is ``of``.
+
+    Args:
+        of: A number whose absolute value stands in the line before.
+        by: A random sign, such as ``r[j]``, by which it has to be multiplied so that it is not negative.
+        value: Their product, written so that it is visibly not negative.
+        laws: The law of the signs: random numbers with E x² = 1 = E x⁴ are 1 or -1.
+
+    Example:
+        >>> gap = over_keys(p * (r[l] - r[j])**2 / 2)
+        >>> Line(E(gap), "in the direction of $r_l$", unsigned(r[l] - over_keys(p * r[j]), r[l], gap, SIGNS))
+    """
+    return _Unsigned(sympify(of), sympify(by), sympify(value), words="a size put in for signs", laws=laws)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Cov, E, Index, Laws, Made, Var, definition, families_of, free_indices
-from verify.symbolic.vocabulary import free_symbols, range_of
+from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Laws, Made, Var, definition, families_of
+from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class MomentCalculus(LineCheck):
     def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
         """Put in the values that there are; of the other means, try any functional and then drawn laws."""
         laws = self.laws or {}
+        before, after = (_as_entries(side, laws) for side in (before, after))
         try:
             decide_equality(_with_values(before, laws), _with_values(after, laws))
         except StepError as error:
@@ -81,6 +82,23 @@ class MomentCalculus(LineCheck):
     @property
     def _under(self) -> str:
         return "under " + ", ".join(dict.fromkeys(law.words for law in (self.laws or {}).values()))
+
+
+def _as_entries(x: Any, laws: Laws) -> Any:
+    """Return scores of families without a law as entries of one: what holds of any rows holds of theirs."""
+
+    def entry(product: Any) -> Any:
+        left, first, right, second = product.args
+        return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
+
+    others = x.atoms(Indexed)
+    apart = [
+        part
+        for part in x.atoms(Dot)
+        if not {part.args[0], part.args[2]} & ({*laws} | {other.base for other in others})
+        and part.args[0] != part.args[2]
+    ]
+    return x.xreplace({part: entry(part) for part in apart})
 
 
 def _with_values(x: Any, laws: Laws) -> Any:
