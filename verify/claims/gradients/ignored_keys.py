@@ -1,180 +1,171 @@
-"""What reaches a key through the scores is at most of the order of its probability."""
+"""What reaches a key through the scores is at most of the order of its weight."""
 
 import math
 from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
-from sympy import Abs, Expr, Idx, KroneckerDelta, Rational, S, Sum, sqrt
+from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
-from verify.claims.gradients.shared import Relation, SingleQueries, gradients, jacobian, output_name
-from verify.former import (
-    E, RADEMACHER, ROUNDING, Array, Claim, Control, Derivation, Exact, Experiment, Figure, Findings, Ordered,
-    Prediction, Quantity, Route, Step, Tolerance, assume, cell_of, computed, estimates, figure, function, i,
-    in_single_precision, j, line, loops, matrices, n, one_step, p, prediction, probabilities, ratio, wrong,
-)  # fmt: skip
-from verify.former.rules import Families, FamilyPutIn, OfSigns, SumIdentity, Surplus, with_entries
+from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family
+from verify.spec import Figure, Findings, Index, Indicator, Items, Law, Line, Softmax, Within, Wrong, a
+from verify.spec import algebra, assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score
+from verify.spec import score_of, unsigned
+from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
-k, x, M = Idx("k"), jacobian.x, jacobian.M
-q = Ordered("|q|", "b", positive=True)
-"""The length of the query."""
-
-FACTOR = (matrices.c * q * p[j]) ** 2
-OF_KEY = FACTOR * (x[j] - Sum(p[i] * x[i], (i, 1, n))) ** 2
-"""The squared gradient of key j from one query, where x is the gradient at the probabilities."""
-
-UNIT = matrices.c * q * M
-"""What the length of a key's gradient is in proportion to, besides its probability."""
-
-DIMENSION, KEYS, ROWS = 16, 16, 8
-EDGES = {"unscaled": (1e-4, 1e-3, 1e-2, 0.1, 0.5), "scaled": (1e-3, 1e-2, 0.1, 0.5)}
+DIMENSION = KEYS = 16
+EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
 SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(S(DIMENSION))}
 
-
-def derive() -> Derivation:
-    """Bound the squared gradient of one key, for any gradient at the probabilities within ±M."""
-    not_i, not_k = (1 - KroneckerDelta(one, j) for one in (i, k))
-    differences, spread = (Sum(p[i] * (x[j] - x[i]) ** power, (i, 1, n)) for power in (1, 2))
-    pairs = Sum(not_i * not_k * p[i] * p[k] * (x[i] - x[k]) ** 2, (i, 1, n), (k, 1, n)) / 2
-    room = Sum(not_i * p[i] * (2 * M - x[j] + x[i]) * (2 * M + x[j] - x[i]), (i, 1, n))
-    bound = 2 * UNIT * p[j] * (1 - p[j])
-    route = Route.of(
-        "The key's row of the Jacobian",
-        OF_KEY,
-        Step(FACTOR * differences**2, "Probabilities sum to 1", SumIdentity()),
-        Step(FACTOR * (1 - p[j]) * spread,
-             "Cauchy and Schwarz over the other keys, whose probabilities sum to $1-p_j$",
-             Surplus(FACTOR * pairs)),
-        Step(bound**2, "No two of the $x_i$ are further apart than 2M",
-             Surplus(FACTOR * (1 - p[j]) * room, bounded=True)),
-    )  # fmt: skip
-    extreme = {x: ((i,), M * (2 * KroneckerDelta(i, j) - 1))}
-    attained = Route.of(
-        "No smaller bound holds", OF_KEY,
-        Step(with_entries(OF_KEY, extreme), "$x_j = M$ and $-M$ for all others", FamilyPutIn(extreme)),
-        Step(bound**2, "Both inequalities are then equations", SumIdentity()),
-    )  # fmt: skip
-    toward = Sum(p[i] * (M**2 - x[i] * x[j]), (i, 1, n)) / M
-    terms = "No product of two entries is more than $M^2$"
-    apart = one_step("What keys differ by", S.Zero, toward, terms, Surplus(toward, bounded=True))
-    length = matrices.c * q * p[j] * Abs(x[j] - Sum(p[i] * x[i], (i, 1, n)))
-    on_average = Route.of(
-        r"On average over random signs $x_i=\pm M$: half of it", E(length),
-        Step(E(length.xreplace({length.atoms(Abs).pop(): toward})),
-             "Key j and every other one that differs, differ in the direction of $x_j$",
-             OfSigns(x, M, apart.proved())),
-        Step(bound / 2, "Every other key differs from key j, by 2M, with chance one half",
-             SumIdentity(Families(variances={x: M**2}))),
-        defines="the mean length of the gradient of one key", name="average",
-    )  # fmt: skip
-    return Derivation.of(route, lemmas=(attained, on_average))
+x, r, h = Family("x", n), Family("r", n), Index("h")
+SIGNS = {r: Law("random signs", (S.One, S.Zero, S.One, S.Zero, S.One))}
+c, M, size, low, high = symbols("c M |q| p_min p_max", positive=True)
+p, p_l = Softmax(s[a, j], j), Softmax(s[a, l], l)
+UNIT, FACTOR = c * size * M, (c * size * p) ** 2
+BOUND = (2 * UNIT * p * (1 - p)) ** 2
 
 
-def experiment(derivation: Derivation) -> Experiment:
-    """Measure what reaches keys of each order of probability, scaled and unscaled, and the worst case."""
-    mean = prediction(derivation.lemmas[1].end / (UNIT * p[j] * (1 - p[j])))
-    classes = [_of_class(name, *ends, mean) for name, edges in EDGES.items() for ends in pairwise(edges)]
-    worst = (_worst(f"attained-n{keys}", keys, derivation.result) for keys in (2, 5, 64))
-    return Experiment((*classes, *worst), _controls(derivation, classes))
+def squared(at: Callable[[Index], Expr]) -> Expr:
+    """Return the squared gradient of key j from one query, for gradients at the weights."""
+    return FACTOR * (at(j) - over_keys(p_l * at(l), l)) ** 2
 
 
-def _of_class(name: str, low: float, high: float, expected: Prediction) -> Quantity:
-    """Return the comparison of the mean gradient of keys with probabilities from ``low`` to ``high``."""
-    sampler = SingleQueries(DIMENSION, KEYS, 1, ROWS, float(SCALES[name]), EDGES[name], RADEMACHER)
-    cell = cell_of(name, sampler, scale=SCALES[name])
-    label = rf"mean of $\|dk_j\|$ over that of $c|q|\,p_j(1-p_j)\max|dP|$, $p_j$ from {low:g} to {high:g}"
-    estimand = ratio(output_name("length", low, high), output_name("spread", low, high))
-    return Quantity(f"{name}-{_slug(high)}", label, cell, estimand, expected)
+def derive() -> tuple[Chain, ...]:
+    """Bound the squared gradient of one key, for any gradients at the weights within ±M."""
+    other, another = 1 - KroneckerDelta(l, j), 1 - KroneckerDelta(h, j)
+    p_h = p_l.xreplace({l: h})
+    pairs = p_l * p_h * (other * another * (x[l] - x[h])) ** 2
+    room = other**2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
+    wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
+    cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
+    bound = Chain(
+        squared(lambda key: x[key]),
+        Line(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
+        Line(
+            FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l),
+            cauchy,
+            at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2),
+            "≤",
+        ),
+        Line(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),
+        title="The key's row of the Jacobian",
+    )
+    attained = Chain(
+        squared(lambda key: M * (2 * KroneckerDelta(key, j) - 1)),
+        Line(BOUND, "both inequalities are equations", algebra),
+        name="attained",
+        title="No smaller bound holds: $x_j = M$, and $-M$ for all others",
+    )
+    return bound, attained, on_average()
 
 
-def _slug(edge: float) -> str:
-    return f"below-{edge:g}".replace(".", "").replace("e-0", "e")
+def on_average() -> Chain:
+    """Derive the mean for values of random sign, over keys of any class of weights."""
+    weight, of_other = Softmax(c * score, j), Softmax(c * score_of(a, l), l)
+    within = Indicator((weight - low) * (high - weight)) * weight
+    gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
+    half = over_keys(of_other * (r[j] - r[l]) ** 2, l) / 2
+    toward = "every other key that differs from key j differs by 2, in the direction of $r_j$"
+    return Chain(
+        E(within * Abs(gap)) / most,
+        Line(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS)),
+        Line(1, "it does with chance one half, whatever the weights", moments(SIGNS)),
+        name="average",
+        title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
+    )
 
 
-def _largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
-    """Return the largest ‖dk_j‖ over its bound of the array code's keys, the first value unlike all others.
+def slug(edge: str) -> str:
+    """Return a class of weights by its upper edge."""
+    return f"below-{edge.replace('.', '')}"
+
+
+def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
+    """Return the largest gradient of a key over its bound in array code, of one value unlike all others.
 
     ``code`` gives the weights of queries, keys and scale.
     """
     rng = np.random.default_rng(keys)
     query, others = rng.normal(size=(1, 6)), rng.normal(size=(keys, 6))
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]
-    found = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
+    sent = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
     weights = loops.attention_in_loops(query, others, np.eye(keys), 0.5)[0]
-    squared = bound.subs({matrices.c: 0.5, q: float(np.linalg.norm(query)), jacobian.M: 1})
-    at_most = np.sqrt(function((p[j],), squared, "numpy")(weights))
-    return float(np.max(np.linalg.norm(found.keys, axis=1) / at_most))
+    weight = Symbol("weight")
+    at = {c: S.Half, M: S.One, size: Float(np.linalg.norm(query), 17), p: weight}
+    most = np.sqrt(lambdify(weight, bound.xreplace(at))(weights))
+    return float(np.max(np.linalg.norm(sent.keys, axis=1) / most))
 
 
-def _worst(
-    name: str, keys: int, bound: Expr, code: Callable[..., Array] = probabilities, relation: Relation = "="
-) -> Exact:
-    label = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
-    found, allowance = (_largest_share, code, keys, bound), ROUNDING
-    return computed(name, label, {"keys": keys}, S.One, *found, allowance=allowance, relation=relation)
-
-
-def _controls(derivation: Derivation, classes: list[Quantity]) -> tuple[Control, ...]:
-    rare = next(one for one in classes if one.id == f"unscaled-{_slug(1e-2)}")
-    bound = sqrt(derivation.result / (UNIT * p[j] * (1 - p[j])) ** 2)
-    single = in_single_precision(probabilities)
-
-    def of_five(name: str, times: Expr) -> Exact:
-        return _worst(name, 5, derivation.result * times**2, relation="≤")
-
-    return (
-        wrong(rare, "no-update-at-all", "keys of a probability below a hundredth get no update at all",
-              S.Zero, truth=None, tolerance=Tolerance(1.0, 1.0, "the value predicted")),
-        wrong(rare, "bound-on-average", "the bound is what a key gets on average", bound, truth=None),
-        Control("half of the bound suffices", of_five("without-the-two", S.Half)),
-        Control("the bound holds with two per cent less room",
-                of_five("two-per-cent-less", Rational(98, 100))),
-        Control("single precision is exact", _worst("in-single-precision", 5, derivation.result, single)),
-    )  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw what reaches keys on average, and the bound, against their probability."""
-    probability = Ordered("p_j", "p", positive=True)
-    span = (EDGES["unscaled"][0], EDGES["unscaled"][-1])
-
-    def root(square: Expr) -> Callable[[float], float]:
-        return function((probability,), sqrt(square / UNIT**2).subs(p[j], probability))
-
-    layers = [
-        line("bound", root(derivation.result), over=span),
-        line("mean, derived: half of it", root(derivation.lemmas[1].end ** 2), over=span),
-    ]
+def experiment(derived: Derivation) -> Items:
+    """Measure what reaches keys of each order of weight, scaled and unscaled, and the worst case."""
+    mean, laws = derived["average"], {r: RADEMACHER}
     for name, edges in EDGES.items():
-        checks = [findings.checks[f"{name}-{_slug(high)}"] for high in edges[1:]]
-        found = ((one.estimate, one.interval) for one in checks)
-        middles = [math.sqrt(low * high) for low, high in pairwise(edges)]
-        layers.append(estimates(name, middles, found, as_drawn=lambda p_j, value: value * (p_j * (1 - p_j))))
-    return figure(
+        for least, most in pairwise(edges):
+            at = {d: DIMENSION, n: KEYS, c: SCALES[name], low: Rational(least), high: Rational(most)}
+            yield Check(f"{name}-{slug(most)}", mean.start, at, equals=mean.end, laws=laws)
+    what = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
+    for keys in (2, 5, 64):
+        given, settings = (probabilities, keys, derived.end), {"keys": keys}
+        name = f"attained-n{keys}"
+        yield Computed(name, what, largest_share, given, equals=1, settings=settings, allowance=ROUNDING)
+
+    rare, wide = f"unscaled-{slug('0.01')}", Within(1.0, 1.0, "the value predicted")
+    at = {d: DIMENSION, n: KEYS, c: S.One, low: Rational(1, 1000), high: Rational(1, 100)}
+    says = "keys of a weight below a hundredth get no update at all"
+    yield Wrong("no-update-at-all", mean.start, at, equals=0, laws=laws, tolerance=wide, says=says)
+    bound = sqrt(derived["attained"].end / (UNIT * p * (1 - p)) ** 2)
+    says = "the bound is what a key gets on average"
+    yield Wrong("bound-on-average", of=rare, equals=bound, says=says)
+    for name, part, says in (
+        ("without-the-two", S.Half, "half of the bound suffices"),
+        ("two-per-cent-less", Rational(98, 100), "the bound holds with two per cent less room"),
+    ):
+        share = largest_share(probabilities, 5, derived.end * part**2)
+        yield Wrong(name, of="attained-n5", computed=share, at_most=1, says=says)
+    single = largest_share(in_single_precision(probabilities), 5, derived.end)
+    yield Wrong("in-single-precision", of="attained-n5", computed=single, says="single precision is exact")
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
+    """Draw what reaches keys on average, and the bound, against their weight."""
+    weight = Symbol("p_j", positive=True)
+    bound = sqrt(derived.end.xreplace({p: weight}) / UNIT**2).simplify()
+    span, layers = tuple(map(float, (EDGES["unscaled"][0], EDGES["unscaled"][-1]))), []
+    for name, edges in EDGES.items():
+        checks = [findings.checks[f"{name}-{slug(most)}"] for most in edges[1:]]
+        middles = [math.sqrt(float(least) * float(most)) for least, most in pairwise(edges)]
+        estimates = [(check.estimate, check.interval) for check in checks]
+        layers.append(
+            draw.points(name, middles, estimates, as_drawn=lambda p_j, value: value * p_j * (1 - p_j))
+        )
+    return draw.figure(
         "by-probability",
-        "What reaches a key through the scores is in proportion to its probability",
-        "Mean gradient of a key against its probability, both on log axes, with scaling and without, at "
+        "What reaches a key through the scores is in proportion to its weight",
+        "Mean gradient of a key against its weight, both on log axes, with scaling and without, at "
         "{unscaled-below-01:d_k} dimensions and random signs as values: on the derived line, half of the "
         "bound, from one in ten thousand up to one half, and nowhere zero.",
-        "length of the key’s gradient, in units of {unit}",
+        draw.curve("bound", bound, span),
+        draw.curve("mean, derived: half of it", bound / 2, span),
         *layers,
-        x="probability {p_j} (classes, drawn at their middle)",
+        x="weight {p_j} (classes, drawn at their middle)",
+        y="length of the key’s gradient, in units of {unit}",
     )
 
 
 CLAIM = Claim(
     title="Improbable keys receive little gradient through the scores, but not zero",
-    statement="Let one query give a key the probability {p_j}, and let every gradient {x_i} at a probability "
+    statement="Let one query give a key the weight {p_j}, and let every gradient {x_l} at a weight "
     "be at most {M} in size. The gradient that reaches that key is {factor} times that of its score, and "
-    "satisfies {theorem}; for every {p} there are gradients that attain it, and averaged over values of "
-    "random sign a key gets half of what the bound allows, a length of {average:result}.",
-    meaning="A key that receives little attention also trains slowly: one with a probability of a "
+    "satisfies {main}; for all weights there are gradients that attain it, and averaged over values of "
+    "random sign a key gets half of what the bound allows, a length of {half}, "
+    "whatever the weights.",
+    meaning="A key that receives little attention also trains slowly: one with a weight of a "
     "thousandth receives at most about a five-hundredth of the available gradient. But the update is small, "
-    "not zero, unless floating-point arithmetic rounds the probability to zero. And it is the gradient of "
+    "not zero, unless floating-point arithmetic rounds the weight to zero. And it is the gradient of "
     "one key from one query: the weights that make all keys also learn from the other keys and queries.",
     assumptions=assume(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
         drawn_normal="For what is measured: values are random signs, all else is standard normal.",
     ),
-    symbols={"p_j": p[j], "x_i": x[i], "M": M, "p": p, "factor": matrices.c * q, "unit": UNIT},
+    symbols={"p_j": p, "x_l": x[l], "M": M, "factor": c * size, "unit": UNIT, "half": UNIT * p * (1 - p)},
 )
