@@ -1,93 +1,95 @@
 """Queries and keys that are aligned: the mean of the score grows like d_k, not like its root."""
 
-from sympy import Expr, S, Sum, sqrt
+from sympy import S, Symbol, sqrt
 
-from verify.claims.limits.shared import PairMoments, block_variances
-from verify.former import (
-    NORMAL, NORMAL_MOMENTS, Cell, Claim, Derivation, Experiment, Figure, Findings, Linked, Ordered,
-    OrderedBase, Population, Quantity, Tolerance, biased, cell_of, cite, component, d, figure, index, line,
-    mean_route, measured, prediction, scaled, variance, variance_route, wrong,
-)  # fmt: skip
+from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Line, Named, Plot, Var, Within
+from verify.spec import Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
 
-DIMENSIONS, PAIRS, RHO = (4, 16, 64), 32, S.One / 2
-SCALES: dict[str, tuple[str, Expr]] = {
-    "": ("unscaled", S.One),
-    "root-": ("over {root_d}", 1 / sqrt(d)),
-    "over-": ("over {d_k}", 1 / d),
-}
-"""Prefixes of checks, and the factors of their scores in words and as expressions."""
-rho = Ordered("rho", "r", positive=True)
-q, e = OrderedBase(Ordered("q", "q1")), OrderedBase(Ordered("e", "q2"))
-POPULATION = Population({q: NORMAL_MOMENTS, e: NORMAL_MOMENTS}, d)
-aligned = Sum(q[index] * (rho * q[index] + sqrt(1 - rho**2) * e[index]), (index, 1, d))
-"""The score with the key k = ρq + √(1-ρ²)e, whose components have correlation ρ with the query's."""
+DIMENSIONS, RHO = (4, 16, 64), S.Half
+FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}
+rho, x = Symbol("rho", positive=True), Family("x", m, d)
+LAWS = {q: normal(), x: normal()}
+SCORE = over_components(q[a, i] * (rho * q[a, i] + sqrt(1 - rho**2) * x[a, i]))
+"""The score with the key k = ρq + √(1-ρ²)x, whose components have correlation ρ with the query's."""
 
-OTHER_PART = r"With the key $k = \rho q + \sqrt{1 - \rho^2}\,e$: $e$ is independent of the query"
+ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
-def derive() -> Derivation:
-    """Derive the mean of the score; its variance as a lemma."""
-    spread = variance_route(aligned, POPULATION, "The variance", independence=OTHER_PART)
-    mean = mean_route(aligned, POPULATION, independence=OTHER_PART)
-    return Derivation.of(mean, lemmas=(spread.defining("the variance of the same score").called("variance"),))
+def derive() -> tuple[Chain, ...]:
+    """Derive the mean of the score, as it is and divided; its variance, and the mean in deviations."""
+    given, put_in = (rho <= 1,), r"$k = \rho q + \sqrt{1 - \rho^2}\,x$; x is independent of the query"
+    mean = Chain(
+        E(ALIGNED),
+        Line(E(SCORE), put_in, algebra),
+        Line(rho * over_components(E(q[a, i] ** 2)), "x has mean 0", moments(LAWS)),
+        Line(rho * d, "every square has mean 1", moments(LAWS)),
+        given=given,
+    )
+    square, beside = rho**2 * Var(q[a, i] ** 2), (1 - rho**2) * Var(q[a, i] * x[a, i])
+    variance = Chain(
+        Var(ALIGNED),
+        Line(Var(SCORE), put_in, algebra),
+        Line(over_components(square + beside), "both parts are uncorrelated", moments(LAWS)),
+        Line(d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS)),
+        name="variance",
+        title="The variance",
+        given=given,
+    )
+    scaled = (
+        Chain(
+            E(ALIGNED * factor),
+            Line(mean.end * factor, "a number goes before the mean", moments(LAWS)),
+            name=name,
+            title=f"The mean times ${latex(factor)}$",
+            given=given,
+        )
+        for name, factor in FACTORS.items()
+    )
+    ratio = Chain(
+        E(ALIGNED) / sqrt(Var(ALIGNED)),
+        Line(mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean)),
+        Line(rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance)),
+        name="ratio",
+        title="How many standard deviations the mean is from 0",
+        given=given,
+    )
+    return mean, variance, *scaled, ratio
 
 
-def _cell(n: int, prefix: str = "") -> Cell:
-    """Return the cell with k = q/2 + √3/2·e, written out: its correlation is one half."""
-    mixing, scale = ((1.0, 0.0), (0.5, 0.75**0.5)), SCALES[prefix][1]
-    drawn = Linked(n, PAIRS, NORMAL, mixing, (0.0, 0.0))
-    return cell_of(f"{prefix}d{n}", drawn, PairMoments(), scale=scale)
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure mean and variance, and the mean under all scales."""
-    mean, spread = (one.subs(rho, RHO) for one in (derivation.result, derivation.lemmas[0].end))
-    of_squares = block_variances.kurtosis(aligned.subs(rho, RHO), POPULATION) - 1
-    checks: dict[str, Quantity] = {}
-    for n in DIMENSIONS:
-        of_mean, of_variance = (float(one.subs(d, n)) / PAIRS for one in (spread, of_squares))
-        for prefix, (_, scale) in SCALES.items():
-            label = r"$\mathbb{E}[c\,q\cdot k]$" if prefix else r"$\mathbb{E}[q\cdot k]$"
-            estimand = component("mean", block_variance=of_mean * scaled(scale, n) ** 2)
-            name, expected = f"{prefix}mean-d{n}", prediction((mean * scale).subs(d, n))
-            checks[name] = Quantity(name, label, _cell(n, prefix), estimand, expected)
-        name, label = f"variance-d{n}", r"$\operatorname{Var}(q\cdot k)$"
-        estimand, expected = variance(block_variance=of_variance), prediction(spread.subs(d, n))
-        checks[name] = Quantity(name, label, _cell(n), estimand, expected, Tolerance(2.0))
-    return Experiment(tuple(checks.values()), (
-        wrong(checks["root-mean-d64"], "root-keeps-the-mean",
-              "divided by {root_d}, aligned scores have the same mean in every dimension, {value}",
-              mean.subs(d, 4) / 2),
-        wrong(checks["variance-d64"], "variance-of-independent", "aligned or not, the variance is {d_k}",
-              S(64)),
-        biased(checks["mean-d4"], tolerance),
-    ))  # fmt: skip
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the mean under the three scales."""
-    mean = derivation.result.subs(rho, RHO)
-    layers = []
-    for prefix, (words, scale) in SCALES.items():
-        layers += [line(words, mean * scale), measured(findings.matching(f"{prefix}mean-d*"), "")]
-    return figure(
+def experiment(derived: Derivation) -> Items:
+    """Measure mean and variance, and the mean under all scales and in deviations."""
+    for size in DIMENSIONS:
+        at, control = {d: size, rho: RHO}, "biased-prediction" if size == DIMENSIONS[0] else ""
+        yield Check(f"mean-d{size}", derived.start, at, equals=derived.end, control=control)
+        for name, chain in derived.others.items():
+            within = Within(1.0 if name in FACTORS else 2.0)
+            yield Check(f"{name}-d{size}", chain.start, at, equals=chain.end, tolerance=within)
+    says = "divided by {root_d}, aligned scores have the same mean in every dimension, {value}"
+    yield Wrong("root-keeps-the-mean", of="root-mean-d64", equals=1, says=says)
+    says = "aligned or not, the variance is {d_k}"
+    yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
+    mean = derived.end.subs(rho, RHO)
+    yield Plot(
         "three-scales",
-        "For aligned vectors it is division by the dimension itself that keeps the mean",
-        "The mean score of queries and keys with correlation one half: unscaled it grows like the "
+        ("mean-d*", "root-mean-d*", "over-mean-d*"),
+        over=d,
+        title="For aligned vectors it is division by the dimension itself that keeps the mean",
+        alt="The mean score of queries and keys with correlation one half: unscaled it grows like the "
         "dimension, over the root of that like the root, and over the dimension it stays at one half.",
-        "mean of the score, at a correlation of one half",
-        *layers,
+        curves={"unscaled": mean, "over {root_d}": mean / sqrt(d), "over {d_k}": mean / d},
+        y="mean of the score, at a correlation of one half",
     )
 
 
 CLAIM = Claim(
     title="Aligned queries and keys have scores with a mean of their own",
     statement="If query and key components are standard normal with correlation {rho}, pair by pair, the "
-    "mean of the score is {theorem:result} and its variance {variance:result}: dividing by {d_k} keeps the "
+    "mean of the score is {main:end} and its variance {variance:end}: dividing by {d_k} keeps the "
     "mean, dividing by {root_d} does not.",
     meaning="The root is the right scale at initialisation, when queries and keys are independent of each "
-    "other. Where training aligns them, the mean takes over, which calls for division by {d_k}: the choice "
-    "of maximal-update parametrisation. Which scale is right depends on what it is to keep.",
+    "other. Where training aligns them, the mean takes over, {ratio:end} standard deviations from zero, "
+    "which calls for division by {d_k}: the choice of maximal-update parametrisation. Which scale is right "
+    "depends on what it is to keep.",
     symbols={"rho": rho},
     references=cite(
         "yang2022",
