@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import block_sums, list_claims, plan, render, run
+    from verify.api import block_sums, list_claims, plan, render, reproduce, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
     from verify.auditing.probe import parametrize_probes, probe
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from verify.engine.answers import Answer
     from verify.engine.asking import ask
     from verify.engine.plan import Plan, Planned
+    from verify.engine.reproducing import Reproduction
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
     from verify.evidence.audits import AuditRecord
@@ -36,6 +37,7 @@ __all__ = [
     "Plan",
     "Planned",
     "Probe",
+    "Reproduction",
     "RunRecord",
     "VerifyError",
     "__version__",
@@ -52,6 +54,7 @@ __all__ = [
     "probe",
     "record",
     "render",
+    "reproduce",
     "run",
     "values",
 ]
@@ -66,6 +69,7 @@ _HOME = {
     "ControlRecord": "verify.evidence",
     "Plan": "verify.engine.plan",
     "Planned": "verify.engine.plan",
+    "Reproduction": "verify.engine.reproducing",
     "RunRecord": "verify.evidence",
     "VerifyError": "verify.errors",
     "ask": "verify.engine.asking",
@@ -82,6 +86,7 @@ _HOME = {
     "probe": "verify.auditing.probe",
     "record": "verify.auditing.record",
     "render": "verify.api",
+    "reproduce": "verify.api",
     "run": "verify.api",
     "values": "verify.citing.lookup",
 }

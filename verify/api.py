@@ -23,9 +23,12 @@ from verify.engine.catalogue import (
 )
 from verify.engine.plan import Plan
 from verify.engine.plan import plan as plan_claims
+from verify.engine.reproducing import Reproduction, differences, is_same, missing
 from verify.engine.sources import read_sources, refuse_unknown_claims
 from verify.engine.store import Store, default_path
-from verify.errors import SettingsError, StoreError, naming_arguments
+from verify.errors import ClaimError, SettingsError, StoreError, naming_arguments
+from verify.evidence.load import digest
+from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
@@ -194,6 +197,48 @@ def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ..
 def _refuse_single(name: str, given: object) -> None:
     if isinstance(given, str | Path | Claim | ClaimFile):
         raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
+
+
+@naming_arguments(own="claims")
+def reproduce(
+    record: RunRecord,
+    claims: Sequence[str] = (),
+    *,
+    own: Sequence[Path | Claim | ClaimFile] = (),
+    workers: Workers | int | None = None,
+    executor: Executor | None = None,
+    callbacks: runner.Callbacks | None = None,
+) -> Reproduction:
+    """Run the claims of a record again, from nothing, and compare what comes out with what it says.
+
+    Seed, profile, tolerance and device are the record's. ``claims`` are the ids of those to run, all if none
+    is named; those of the user's own need their files, or the claims themselves, as ``own``. Nothing is read
+    from a store. The same versions on the same kind of processor give the same digests.
+
+    Raises:
+        VerifyError: the record has no claim of that id, a file cannot be loaded, or the device is not here.
+    """
+    _refuse_single("claims", claims)
+    recorded = {claim.id: claim for claim in record.claims}
+    if unknown := [name for name in claims if name not in recorded]:
+        raise ClaimError(f"the results have no claim {unknown[0]!r}; they have {', '.join(recorded)}")
+    known, given = catalogue_with(own), dict(record.run.settings)
+    wanted = [name for name in recorded if name in (claims or recorded)]
+    absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
+    present = [name for name in wanted if name in known]
+    lacking = [*missing(record, environment(1, runner.PACKAGES)), *absent]
+    device = None if record.run.settings.device is None else record.run.settings.device.name
+    chosen = runner.settings(**{**given, "device": device})
+    if not present:
+        return Reproduction((), 0, (), tuple(lacking), "")
+    with using(1 if workers is None and executor is not None else workers) as some:
+        made = {name: known[name] for name in present}
+        book = read_sources(None)
+        again = runner.run(made, chosen, book, workers=some, executor=executor, callbacks=callbacks)
+    old = [recorded[claim.id] for claim in again.claims]
+    same = sum(map(is_same, old, again.claims))
+    found = tuple(differences(old, again.claims))
+    return Reproduction(tuple(made), same, found, tuple(lacking), digest(again))
 
 
 @naming_arguments()

@@ -283,7 +283,8 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     show_default=True,
     help="Format of the output.",
 )
-def compare(old: Path, new: Path, form: str) -> None:
+@click.option("--strict", is_flag=True, help="Exit with 1 if a value moved, too.")
+def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
     """Show how NEW differs from OLD.
 
     Compares verdicts, outcomes, keys, values and settings. Both are a results.json or both an audit.json; -
@@ -298,7 +299,7 @@ def compare(old: Path, new: Path, form: str) -> None:
         raise click.UsageError("OLD and NEW are both -: standard input can be read once")
     found = compare(load_either(old), load_either(new))
     (tell if form == "text" else say)(FORMS[form](found))
-    end(found.exit_status)
+    end(found.exit_status or int(strict and bool(found.moved)))
 
 
 @click.command()

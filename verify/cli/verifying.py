@@ -240,6 +240,41 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
     end(0)
 
 
+@click.command()
+@click.argument("results", type=PATH)
+@click.option("--claim", "names", multiple=True, metavar="ID", help="A claim to run again; repeatable.")
+@click.option(
+    "--claims",
+    "claim_files",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="The file of a claim of your own that the results have; repeatable.",
+)
+@click.option("--workers", type=int, help="Number of worker processes.  [default: all]")
+def reproduce(
+    results: Path, names: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None
+) -> None:
+    """Run the claims of RESULTS again and compare.
+
+    Seed, profile, tolerance and claims are those of RESULTS, a results.json, or - for standard input. Says
+    whether all is identical, else what differs and whether by more than both intervals, and which versions
+    or files are missing here. Exits with 0, 1 or 3.
+    """
+    from verify.evidence.load import load
+
+    record = load(results)
+    with processes(workers=workers) as some:
+        from verify import api
+        from verify.cli.progress import following
+
+        with following(lambda _claims: None) as callbacks:
+            made = api.reproduce(record, names, own=claim_files, workers=some, callbacks=callbacks)
+    for line in str(made).splitlines():
+        say(fitted(line, columns(sys.stdout)))
+    end(made.exit_status)
+
+
 def _verified(
     out: Path,
     options: dict[str, Any],
@@ -387,4 +422,4 @@ def processes(*, workers: int | None = None, **_: object) -> Iterator[Workers]:
         yield some
 
 
-COMMANDS = (report, run, render, plan)
+COMMANDS = (report, run, render, reproduce, plan)

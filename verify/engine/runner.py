@@ -44,7 +44,8 @@ from verify.version import __version__
 
 _LONGEST_SEED = 4096
 _LEAST_RATE = 1e-30
-_PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
+PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
+"""Packages whose versions a run records."""
 
 
 @dataclass
@@ -185,7 +186,7 @@ def run(
             claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
             pack=pack,
-            environment=environment(backends.others.workers, _PACKAGES),
+            environment=environment(backends.others.workers, PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},

@@ -1,0 +1,135 @@
+"""Whether a run comes out again: its claims derived, drawn and judged anew, and compared value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from verify.evidence import Check, ClaimRecord, RunRecord
+from verify.text.latex import plain
+from verify.text.numbers import counted
+from verify.version import __version__
+
+_DECIDE_DIGITS = ("python", "linear algebra", "numpy", "scipy", "sympy")
+"""What of the environment the last digits of a result depend on."""
+_NAMED = 12
+"""This many differences are named before the others are counted."""
+
+
+class Difference(NamedTuple):
+    """A value that came out otherwise.
+
+    ``key`` names it, as citations do; ``apart`` is whether it lies beyond both intervals, or was judged
+    otherwise, so that no chance of another machine's rounding explains it.
+    """
+
+    key: str
+    before: str
+    now: str
+    apart: bool
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of a run that was made again.
+
+    Attributes:
+        claims: The ids of the claims that were run again.
+        identical: How many of them have the digest that the file says.
+        differences: The values that came out otherwise, in the order of the report.
+        missing: What the run was made with and is not here, a sentence each.
+        digest: The digest of the claims that were made again.
+    """
+
+    claims: tuple[str, ...]
+    identical: int
+    differences: tuple[Difference, ...]
+    missing: tuple[str, ...]
+    digest: str
+
+    @property
+    def exit_status(self) -> int:
+        """0 if identical; 3 if what is missing here may be why it is not, or nothing was run; else 1."""
+        if self.claims and self.identical == len(self.claims) and not self.differences:
+            return 0
+        explained = self.missing and not any(difference.apart for difference in self.differences)
+        return 3 if explained or not self.claims else 1
+
+    def __str__(self) -> str:
+        """Return what to say of it, a line each."""
+        lines = [f"missing here: {what}" for what in self.missing]
+        for difference in self.differences[:_NAMED]:
+            how = "beyond both intervals" if difference.apart else "within the intervals"
+            lines.append(f"{difference.key}: {difference.before} → {difference.now}, {how}")
+        if len(self.differences) > _NAMED:
+            lines.append(f"and {counted(len(self.differences) - _NAMED, 'value')} more")
+        if self.exit_status == 0:
+            lines.append(f"identical: {counted(len(self.claims), 'claim')}, digest {self.digest[:16]}")
+        elif self.claims:
+            lines.append(f"{self.identical} of {counted(len(self.claims), 'claim')} identical")
+        else:
+            lines.append("nothing could be run again")
+        return "\n".join(lines)
+
+
+def missing(record: RunRecord, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield what decides the last digits and is another one here than where a run was made."""
+    if record.tool.version != __version__:
+        yield f"sdpa-verify {record.tool.version}; this is {__version__}"
+    for name in _DECIDE_DIGITS:
+        before, here = record.run.environment.get(name, ""), environment.get(name, "")
+        if before and before != here:
+            yield f"{name} {before}; here it is {here or 'not installed'}"
+
+
+def is_same(old: ClaimRecord, new: ClaimRecord) -> bool:
+    """Return whether two records of a claim have the same digest, which is that of what they hold."""
+    return old.digest == new.digest == old.sealed().digest
+
+
+def differences(before: Sequence[ClaimRecord], now: Sequence[ClaimRecord]) -> Iterator[Difference]:
+    """Yield what differs between records of the same claims, in their order."""
+    for old, new in zip(before, now, strict=True):
+        if is_same(old, new):
+            continue
+        found = [*_of_verdicts(old, new), *_of_checks(old, new), *_of_facts(old, new)]
+        # What else a digest covers: texts, controls, figures, lines of the derivation.
+        yield from found or [Difference(old.id, old.digest[:12], new.digest[:12], apart=False)]
+
+
+def _of_verdicts(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
+    before, now = (f"{claim.derivation.status.value}, {claim.verdict.value}" for claim in (old, new))
+    if before != now:
+        yield Difference(old.id, before, now, apart=True)
+
+
+def _of_checks(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
+    known = {check.id: check for check in new.checks}
+    for check in old.checks:
+        again, key = known.pop(check.id, None), f"{old.id}.{check.id}"
+        if again is None:
+            yield Difference(key, "a check", "none", apart=True)
+        elif _numbers(check) != _numbers(again):
+            low, high = max(check.interval[0], again.interval[0]), min(check.interval[1], again.interval[1])
+            is_other = check.verdict is not again.verdict or check.prediction != again.prediction
+            yield Difference(key, _shown(check), _shown(again), apart=is_other or low > high)
+    for name in known:
+        yield Difference(f"{old.id}.{name}", "none", "a check", apart=True)
+
+
+def _numbers(check: Check) -> tuple[object, ...]:
+    numbers = check.estimate, check.interval, check.prediction, check.standard_error
+    return (*numbers, check.blocks, check.draws, check.verdict)
+
+
+def _shown(check: Check) -> str:
+    return f"{check.estimate!r} in [{check.interval[0]:.7g}, {check.interval[1]:.7g}], {check.verdict.value}"
+
+
+def _of_facts(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
+    values = {fact.id: fact.value for fact in new.facts}
+    for fact in old.facts:
+        if values.get(fact.id) != fact.value:
+            now = repr(values[fact.id]) if fact.id in values else "none"
+            yield Difference(f"{old.id}.{fact.id}", f"{fact.value!r} ({plain(fact.what)})", now, apart=True)
