@@ -15,6 +15,7 @@ from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
+from verify.symbolic.conditioning import conditional
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
@@ -62,7 +63,10 @@ class MomentCalculus(LineCheck):
             raise StepError(f"{self._under} both have a value, and {error}") from None
 
     def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
-        """Put in the values that there are; of the other means, try any functional and then drawn laws."""
+        """Put in the values that there are; of the other means, try any functional and then drawn laws.
+
+        Before that, families that stand in functions are given.
+        """
         laws = self.laws or {}
         before, after = (_as_entries(side, laws) for side in (before, after))
         try:
@@ -72,6 +76,9 @@ class MomentCalculus(LineCheck):
                 raise StepError(
                     f"{self._under} the means without a program are put in, and {error}"
                 ) from None
+            with suppress(StepError, ClaimError):
+                decide_equality(*(conditional(side, laws) for side in (before, after)))
+                return
             try:
                 decide_equality(before, after, laws)
             except Unequal as error:

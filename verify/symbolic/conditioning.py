@@ -1,0 +1,72 @@
+"""Means over some families, given functions of others: of weights p and centred values, E(Σpv)² = E Σp².
+
+Families are independent of each other. So where a mean holds softmax, a maximum or another function of some
+of them, these are given, as the entries of a matrix are; the mean over the others follows from their moments,
+and what is left is averaged over those that were given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import Expr, Function, Indexed, Max, Min, Pow
+
+from verify.symbolic.calculus import NotDerived, expected
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Laws, Named, Var, families_of
+from verify.symbolic.vocabulary import free_indices, range_of, unnamed
+
+
+class _Over(Function):  # type: ignore[misc]  # SymPy has no types
+    """What is to be averaged over the families that are given."""
+
+    nargs = 1
+
+
+def conditional(expression: Any, laws: Laws) -> Expr:
+    """Return an expression whose means are taken over families that stand in no function, given the others.
+
+    Raises:
+        NotDerived: a mean is of no polynomial of the others, or one of their moments is not given.
+    """
+    written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
+    marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0]))
+    value = expected(marked, laws, short=False)
+    return value.replace(lambda x: isinstance(x, _Over), lambda x: E(_drawn_again(x.args[0])))
+
+
+def _given(x: Any) -> Expr:
+    """Return E x, its functions' families as given ones, and the mean over these marked."""
+    functions = {part for part in x.atoms(Function, Max, Min) if not isinstance(part, Dot | E | Named)}
+    functions |= {part for part in x.atoms(Pow) if not (part.exp.is_Integer and part.exp.is_positive)}
+    families = set[Family]().union(*map(families_of, functions))
+    for part in functions:
+        if isinstance(part, BINDERS):
+            _refuse_two_keys(*part.args)
+    if not families:
+        return E(x)
+    opened = x.replace(
+        lambda part: isinstance(part, Dot) and families & set(part.args), lambda part: part.definition
+    )
+    given = {family: Given(family.label, *family.ranges) for family in families}
+    return _Over(E(opened.replace(_is_of(families), lambda part: given[part.base][part.indices])))
+
+
+def _refuse_two_keys(x: Any, key: Any) -> None:
+    """Raise where a function that runs over keys is of two of them: put at one place, it would change."""
+    size = range_of(x, key)
+    if any(place != key and _has_range(x, place, size) for place in free_indices(x)):
+        raise NotDerived(f"{x} depends on {key} and on another place of its range")
+
+
+def _has_range(x: Any, place: Any, size: Any) -> bool:
+    return bool(range_of(x, place) == size)
+
+
+def _drawn_again(value: Any) -> Any:
+    """Return a value with the families that were given as what they are."""
+    bases = {part.base for part in value.atoms(Indexed) if type(part.base) is Given}
+    return value.replace(_is_of(bases), lambda part: Family(part.base.label, *part.base.ranges)[part.indices])
+
+
+def _is_of(families: Any) -> Any:
+    return lambda part: isinstance(part, Indexed) and part.base in families
