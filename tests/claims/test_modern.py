@@ -18,13 +18,9 @@ from verify.claims.modern.shared.variants import (
     CappedScores,
     DroppedWeights,
     RotatedScores,
-    RoundedScores,
-    distance_from_half,
     rotated,
     rotation_angles,
-    rounded,
     soft_capped,
-    spacing_above,
 )
 from verify.claims.newer.shared.rounding import (
     WIDTH,
@@ -47,7 +43,6 @@ from verify.claims.newer.shared.rows import (
     mean_of_softpick,
 )
 from verify.montecarlo.attention import softmax
-from verify.montecarlo.experiment import Exact
 
 RNG = np.random.default_rng(18)
 
@@ -94,14 +89,6 @@ def test_where_yarns_factor_takes_back_all() -> None:
     crossing = optimize.brentq(lambda at: (1 + at / 10) ** 4 - 1 - at, 1, 10)
     assert 6.6 < crossing < 6.7
     assert math.exp(6.6) == pytest.approx(735, abs=1)
-
-
-def test_what_two_close_scores_lose() -> None:
-    """Half a score apart they weigh 0.62 and 0.38, and rounded one half each."""
-    found = next(one for one in experiment("low-precision-scores").checks if one.id == "change")
-    assert isinstance(found, Exact)
-    assert found.computed == pytest.approx(1 / (1 + math.exp(-0.5)) - 0.5, abs=1e-5)
-    assert found.prediction.value == pytest.approx(math.tanh(0.125))
 
 
 DRAWS = generator()
@@ -190,28 +177,6 @@ def test_dropped_weights_by_loops() -> None:
                 of_pairs.append((0.0, 0.0))
         assert found[block] == pytest.approx([*np.mean(of_outputs, axis=0), *np.mean(of_pairs, axis=0)])
     assert empty > 0
-
-
-def test_errors_of_rounded_scores() -> None:
-    """The mean squared distance from the scores themselves."""
-    found = RoundedScores(4, 0.5).reduce(QUERIES, KEYS)
-    for block in range(2):
-        scores = np.array(dots(block)) / 2
-        assert found[block, 0] == pytest.approx(statistics.fmean((rounded(scores, 4) - scores) ** 2))
-
-
-@pytest.mark.parametrize(
-    ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
-)
-def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
-    """Half precision counts in 1024ths from 1 on."""
-    assert spacing_above(at, bits) == spacing
-
-
-def test_half_precision_has_eleven_bits() -> None:
-    """With one more or one less it is not NumPy's."""
-    assert distance_from_half(11) == 0
-    assert min(distance_from_half(10), distance_from_half(12)) > 1e-4
 
 
 NEWER_RNG = np.random.default_rng(8)

@@ -9,7 +9,7 @@ from scipy import integrate, special
 from sympy import Symbol
 
 from tests.symbolic.kernel.proving import refused
-from verify.claims.modern.shared.variants import rounded
+from verify.spec.rounding import rounded
 from verify.symbolic import law
 from verify.symbolic.characteristic import OF_ONE_PRODUCT, OF_SCORE, t
 from verify.symbolic.derivation import Derivation

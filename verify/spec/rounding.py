@@ -8,9 +8,10 @@ Rounded    the same as an expression: ``E((Rounded(score, 8) - score)**2)``
 from typing import Any
 
 import numpy as np
-from sympy import Function
+from sympy import Function, S
 
 from verify.montecarlo.distributions import Array
+from verify.symbolic.vocabulary import Made
 
 
 def rounded(values: Array, bits: int) -> Array:
@@ -39,6 +40,11 @@ class Rounded(Function):  # type: ignore[misc]  # SymPy has no types
 
     nargs = 2
     is_extended_real = True
+
+    @property
+    def drawn(self) -> Any:
+        """What stands for it where a line is checked: a number of unknown law."""
+        return Made(str(self), S.One)[1]
 
     @staticmethod
     def numpy(values: Array, bits: float) -> Array:

@@ -1,6 +1,5 @@
-"""What today's models do to queries, keys and scores, and number formats of few bits."""
+"""What today's models do to queries, keys and scores."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,6 @@ from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import double
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.inputs import Shape
-from verify.montecarlo.reference_loops import fixed_normals, largest_difference
 from verify.montecarlo.statistics import Statistic, scores_of
 
 _STEP = 1e-5
@@ -112,54 +110,3 @@ def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array
     some, kept = np.logical_or(of_large, of_small), large * of_large
     left = kept / np.where(some, kept + (1 - large) * of_small, 1)
     return (large - left) * some, (2 * large - 1) * some
-
-
-@dataclass(frozen=True)
-class RoundedScores(Statistic):
-    """The mean squared error of scores that are rounded to ``bits`` significant bits."""
-
-    bits: int
-    scale: float = 1.0
-    names = ("error",)
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return it, shape (blocks, 1)."""
-        scores = double(scores_of(self.scale * queries, keys))
-        errors: Array = ((rounded(scores, self.bits) - scores) ** 2).mean(axis=(1, 2))
-        return errors[:, None]
-
-
-def rounded(values: Array, bits: int) -> Array:
-    """Return the nearest numbers of ``bits`` significant bits, ties to even; no exponent is out of range."""
-    fraction, exponent = np.frexp(values)
-    return np.ldexp(np.rint(np.ldexp(fraction, bits)), exponent - bits)
-
-
-def spacing_above(at: float, bits: int) -> float:
-    """Return the distance of a number of ``bits`` bits from the next, the least step that rounding keeps."""
-    steps = 2.0 ** -np.arange(-8, 24)
-    return float(min(step for step in steps if rounded(np.array(at + step), bits) == at + step))
-
-
-def largest_move(bits: int) -> float:
-    """Return how far rounding to ``bits`` bits moves a number from 1 to 2 at most, over the number."""
-    numbers = np.linspace(1, 2, 4097)
-    return float(np.max(np.abs(rounded(numbers, bits) / numbers - 1)))
-
-
-def change_of_weights(scores: Sequence[float], bits: int) -> float:
-    """Return how much a weight changes at most when the scores of its row are rounded to ``bits`` bits."""
-    row = np.array(scores)
-    return largest_difference(softmax(rounded(row, bits)), softmax(row))
-
-
-def distance_from_half(bits: int) -> float:
-    """Return the largest distance of rounded normal numbers from those that NumPy's half precision stores."""
-    numbers = fixed_normals(4096)
-    return largest_difference(rounded(numbers, bits), numbers.astype(np.float16))
-
-
-def distance_of_orders(factor: float, bits: int) -> float:
-    """Return how far normal numbers that are scaled, then rounded are from those rounded, then scaled."""
-    numbers = fixed_normals(4096)
-    return largest_difference(rounded(numbers * factor, bits), rounded(numbers, bits) * factor)
