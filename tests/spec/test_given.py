@@ -6,7 +6,7 @@ from sympy import Expr, S, Sum, Symbol
 
 from verify.errors import ClaimError
 from verify.spec import NORMAL, STANDARD, Chain, Check, Cov, Derivation, E, Family, Given, Index, Line, Var
-from verify.spec import Wrong, a, algebra, d, i, l, m, moments, normal, numbers, q
+from verify.spec import Wrong, a, algebra, d, earlier, i, l, m, moments, normal, numbers, q
 from verify.spec.experiment import bound_to, experiment_of
 
 r = Symbol("r", positive=True, integer=True)
@@ -89,6 +89,24 @@ def test_an_index_has_a_place_where_one_is_given() -> None:
     # The rows of the same numbers are (1, 2), (3, 0) and (-1, 1/2).
     assert [check.prediction.value for check in experiment.checks] == [3, 3, -3]
     assert len({check.cell.id for check in experiment.checks}) == 1  # type: ignore[union-attr]
+
+
+def test_what_holds_for_given_numbers_is_averaged_over_drawn_ones() -> None:
+    """The value of one entry is that of all, at their own indices; it is apart from what the chain draws."""
+    given, drawn = Sum(A[i, c] * z[a, c], (c, 1, r)), Family("x", d, r)
+    chain = Chain(E(given**2), Line(Sum(A[i, e] ** 2, (e, 1, r)), "", moments({z: STANDARD[q]})))
+    start, put_in = E(chain.start.args[0].xreplace({A: drawn})), earlier(chain, at={A[l, i]: drawn[l, i]})
+    squares = E(Sum(drawn[i, e] ** 2, (e, 1, r)))
+    assert Derivation.of(Chain(start, Line(squares, "averaged", put_in))).problem == ""
+    for wrong in (squares.xreplace({drawn: A}), squares**2, E(squares.args[0] * d)):
+        assert "put in for" in Derivation.of(Chain(start, Line(wrong, "", put_in))).problem
+    linked = earlier(chain, at={A[l, i]: z[l, i]})
+    assert (
+        "drawn of what the chain is about" in Derivation.of(Chain(start, Line(squares, "", linked))).problem
+    )
+    centred = Chain(E(given), Line(0, "", moments({z: STANDARD[q]})))
+    start, put_in = E(centred.start.args[0].xreplace({A: drawn})), earlier(centred, at={A[l, i]: drawn[l, i]})
+    assert Derivation.of(Chain(start + d, Line(d, "averaged", put_in))).problem == ""
 
 
 def test_what_is_given_has_to_be_said() -> None:

@@ -23,7 +23,7 @@ from verify.symbolic.modular import decide_equality
 from verify.symbolic.notation import said
 from verify.symbolic.points import derived
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
-from verify.symbolic.vocabulary import BINDERS, E, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
+from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
 from verify.symbolic.vocabulary import families_of, free_indices, range_of
 
 _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
@@ -178,13 +178,15 @@ class _Earlier(LineCheck):
             holes = {mean: Dummy() for mean in side.atoms(E)}
             opened = side.xreplace(holes)
             slopes = [opened.diff(hole) for hole in holes.values()]
-            if families_of(opened) or any(slope.has(*holes.values()) for slope in slopes):
+            random = {family for family in families_of(opened) if not isinstance(family, Given)}
+            if random or any(slope.has(*holes.values()) for slope in slopes):
                 raise StepError(
                     f"{self.words}: {side} is not linear in means, so it cannot be averaged again"
                 )
             if drawn & families_of(side):
                 raise StepError(f"{self.words}: a value put in is drawn of what the chain is about")
-            averaged.append(E(side.xreplace({mean: mean.args[0] for mean in holes})))
+            inside = side.xreplace({mean: mean.args[0] for mean in holes})
+            averaged.append(E(inside) if families_of(put_in(inside, self.at)) else inside)
         return averaged[0], averaged[1]
 
     def _require(self) -> None:
@@ -268,7 +270,8 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
     Args:
         chain: The chain, whose lines hold.
         at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
-            length of a query, apart from what the chain is about: then both sides are averaged over it.
+            length of a query, apart from what the chain is about: then both sides are averaged over it. The
+            value of an entry of given numbers, such as ``A[i, j]``, is one for every i and j.
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
@@ -419,10 +422,14 @@ def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
     """Return an expression at values of its symbols; a variable that is summed over is none of them.
 
     Such a variable gets another name where a value speaks of one of its name. A derivative by what has a
-    value now is taken first.
+    value now is taken first. Of given numbers the value of one entry is that of all, at their own indices.
     """
     if x in values:
         return values[x]
+    if isinstance(x, Indexed) and isinstance(x.base, Given):
+        for entry, value in values.items():
+            if isinstance(entry, Indexed) and entry.base == x.base:
+                return put_in(value, dict(zip(entry.indices, x.indices, strict=True)))
     if isinstance(x, IndexedBase) or not x.args:
         return x
     if isinstance(x, Derivative) and any(variable in values for variable in x.variables):
