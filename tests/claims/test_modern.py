@@ -33,11 +33,9 @@ from verify.claims.newer.shared.rounding import (
 )
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
-    DifferentialRows,
     LeadingRows,
     Rows,
     SoftpickRows,
-    correlation_of_two,
     factor_at,
     mean_of_leader,
     mean_of_softpick,
@@ -214,19 +212,6 @@ def test_the_published_factor_by_hand() -> None:
     assert factor_at(0.0) == factor_at(math.log(1024)) == 1
     by_hand = -0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791
     assert factor_at(2.0) == pytest.approx(by_hand)
-
-
-def test_differential_rows_by_hand() -> None:
-    """One map less a multiple of another, whose scores have the correlation."""
-    first, other = NEWER_RNG.normal(size=(2, 4, 5))
-    less, square, own, squares = DifferentialRows(5, 0.6, 0.25).reduce(first, other)
-    one, two = softmax(first), softmax(0.6 * first + 0.8 * other)
-    assert less == pytest.approx(np.full(4, 0.15))
-    assert square == pytest.approx(((one - 0.25 * two) ** 2).mean(axis=1))
-    assert own == pytest.approx(np.full(4, 0.2))
-    assert squares == pytest.approx((one**2).mean(axis=1))
-    assert correlation_of_two(0.0) == pytest.approx(0, abs=1e-12)
-    assert correlation_of_two(1.0) == pytest.approx(1)
 
 
 def test_clipping_bounds_the_largest_score_alone() -> None:

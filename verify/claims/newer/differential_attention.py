@@ -1,144 +1,174 @@
 """Differential attention p - λr: the noise of a weight can fall, its noise over its mean never does."""
 
-from functools import partial
+import math
 
-from sympy import Eq, Expr, Float, Interval, MatrixSymbol, Rational, S, exp, sqrt
+import numpy as np
+from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt
 
-from verify.claims.newer.shared import DifferentialRows, correlation_of_two
-from verify.former import (
-    E, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Smooth, Step, Tolerance, Var, beside,
-    biased, cell_of, characteristic, cite, fact, figure, line, one_step, ordered, over_cells, wrong,
-)  # fmt: skip
-from verify.former.rules import Assuming, Compared, Hypotheses, Identity, VectorMoments, Vectors
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Cov, Derivation, E, Family, Figure, Findings, Items
+from verify.spec import Line, Named, Softmax, Var, Within, Wrong, a, algebra, at_least, cite, cited, earlier
+from verify.spec import fact, figures as draw, j, m, moments, n, normal, s
 
-factor, rho = ordered("lambda", nonnegative=True), ordered("rho", real=True)
-first, second, m, v, c = (MatrixSymbol(one, 1, 1) for one in ("p", "r", "m", "V", "C"))
-"""A weight of either map, their means, variances and covariance."""
-PAIR = Vectors(((first, m), (second, m)), ((first, first, v), (second, second, v), (first, second, c)))
-SETTINGS = ((2, 0, 0.5), (64, 0, 0.5), (2, 0.9, 0.5))
-"""Numbers of keys, correlations of scores, and factors."""
-NOISE = "variance of a weight over that of a plain one"
-RELATIVE = "variance of a weight over its squared mean, over that of a plain one"
-LESS = first[0, 0] - factor * second[0, 0]
+factor, r = Symbol("lambda", nonnegative=True), Symbol("r", real=True)
+rho = Symbol("rho", real=True)
+t = Family("t", m, n)
+LAWS = {**NORMAL_ROWS, t: normal()}
+POSSIBLE = (r >= -1, r <= 1)
+MANY = n > 1
+OTHER = r * s[a, j] + sqrt(1 - r**2) * t[a, j]
+"""Scores of the second map, whose correlation with those of the first is r."""
+FIRST, SECOND = Softmax(s[a, j], j), Softmax(OTHER, j)
+LESS = FIRST - factor * SECOND
+CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
+SETTINGS = ((2, 0.0), (64, 0.0), (2, 0.9))
+"""Numbers of keys, and correlations of scores."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the noise of a difference, and the same over its mean."""
-    possible = Hypotheses().restricted(rho, Interval(-1, 1))
-    noise = Route.of(
-        "Two maps of equal means and variances", Var(LESS) / v[0, 0],
-        Step(1 + factor**2 - 2 * factor * c[0, 0] / v[0, 0], "By means and covariances", VectorMoments(PAIR)),
-        Step(1 + factor**2 - 2 * factor * rho, "With the correlation of both weights",
-             Assuming((Eq(c[0, 0], rho * v[0, 0]),))),
-        under=possible,
-    )  # fmt: skip
-    mean = one_step("The mean", E(LESS) / m[0, 0], 1 - factor, "By linearity", VectorMoments(PAIR),
-                    defines="the mean of a difference over that of a weight", name="mean")  # fmt: skip
-    relative = Route.of(
-        "The noise over the square of the mean", noise.end / mean.end**2,
-        Step(1 + 2 * factor * (1 - rho) / (1 - factor) ** 2, "The square of the mean taken out", Identity()),
-        defines="the variance of a weight over the square of its mean, over that of a plain one",
-        name="relative", under=possible.restricted(factor, Interval.Ropen(0, 1)),
-    )  # fmt: skip
-    never = relative.then(Step(S.One, "No correlation is above 1", Compared("≥"))).called("never")
-    product = characteristic.of_normal(exp(characteristic.y), exp(characteristic.v / 2))
-    product = product.defining("the mean of the exponential of a normal score")
-    return Derivation.of(noise, lemmas=(mean, relative, never, product))
+    shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
+    one_law = cited("normal combination", laws=LAWS)
+    noise = Chain(
+        Var(LESS) / Var(FIRST),
+        Line(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra),
+        Line(1 + factor**2 - shared, "scores of both maps have one law", one_law),
+        Line(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra),
+        title="The variance of a weight over that of a plain one",
+        given=(*POSSIBLE, MANY),
+    )
+    mean = Chain(
+        E(LESS) / E(FIRST),
+        Line((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra),
+        Line(1 - factor, "keys are alike in both maps", moments(LAWS)),
+        name="mean",
+        title="The mean of a weight over that of a plain one",
+        given=POSSIBLE,
+    )
+    means, less = mean.start, factor < 1
+    relative = Chain(
+        noise.start / means**2,
+        Line(noise.end / means**2, "the variance", earlier(noise)),
+        Line(noise.end / (1 - factor) ** 2, "the mean", moments(LAWS)),
+        Line(
+            1 + 2 * factor * (1 - CORRELATION) / (1 - factor) ** 2,
+            "the square of the mean taken out",
+            algebra,
+        ),
+        name="relative",
+        title="The variance over the squared mean, over that of a plain weight",
+        given=(*POSSIBLE, MANY, less),
+    )
+    plain = {CORRELATION: rho}
+    surplus = at_least(2 * factor * (1 - rho) / (1 - factor) ** 2, given=(rho <= 1, less))
+    never = Chain(
+        (noise.end / (1 - factor) ** 2).xreplace(plain),
+        Line(S.One, "no correlation is above 1", surplus, "≥"),
+        name="never",
+        title="The noise over the squared mean is not reduced",
+        defines="the variance over the squared mean",
+        given=(rho <= 1, less),
+    )
+    apart = (of_independent(chain, name) for chain, name in ((noise, "apart"), (relative, "relative-apart")))
+    return noise, mean, relative, never, *apart, of_exponentials()
 
 
-def _correlation(correlation: float) -> float:
-    """Return the correlation of two weights: none if scores have none, integrated for two keys."""
-    return correlation_of_two(correlation) if correlation else 0.0
+def of_independent(chain: Chain, name: str) -> Chain:
+    """Derive what a chain comes to for independent maps."""
+    start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
+    alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
+    return Chain(
+        start,
+        Line(end, "correlated maps", earlier(chain, at={r: 0})),
+        Line(alone, "independent weights have no covariance", moments(LAWS)),
+        name=name,
+        title=f"{chain.title}: independent maps",
+        given=tuple(condition for condition in chain.given if condition not in POSSIBLE),
+    )
 
 
-def _law(expression: Expr, _keys: int, correlation: float, times: float) -> float:
-    return float(expression.subs({rho: _correlation(correlation), factor: times}))
+def of_exponentials() -> Chain:
+    """Derive the correlation of exponentials of scores, which that of weights of many keys tends to."""
+    first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
+    product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
+    return Chain(
+        Cov(first, exp(OTHER)) / Var(first),
+        Line(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS)),
+        Line((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS)),
+        name="exponentials",
+        title="The correlation of exponentials",
+        given=POSSIBLE,
+    )
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def correlation_of_two(correlation: float) -> float:
+    """Return the correlation of the weights of two maps of two keys, at standard normal scores."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    first, second = np.meshgrid(nodes, nodes, indexing="ij")
+    joint = np.outer(weights, weights)
+    other = correlation * first + math.sqrt(1 - correlation**2) * second
+    one, two = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
+    return float((joint * one * two).sum() / (joint * one**2).sum())
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure both noises, for independent and for correlated scores."""
-    cells = {at: cell_of(f"n{at[0]}-r{round(10 * at[1])}", DifferentialRows(*at)) for at in SETTINGS}
-    wide = Tolerance(2.0)
-    noise = over_cells("noise-{cell}", NOISE, cells, VARIANCES, partial(_law, derivation.result), wide)
-    relative = over_cells(
-        "relative-{cell}", RELATIVE, cells, RELATIVES, partial(_law, derivation.lemmas[1].end), wide
-    )
-    many = cell_of("many", DifferentialRows(64, 0.9, 0.5))
-    limit = over_cells("many", NOISE, {0: many}, VARIANCES, _limit(derivation), wide, "≤")
-    return Experiment((*noise.values(), *relative.values(), *limit.values()), (
-        wrong(noise[2, 0.9, 0.5], "less-correlation", "the correlation counts a twentieth less",
-              _law(derivation.result, 2, 0.9, 0.5) + 0.05 * _correlation(0.9)),
-        wrong(noise[64, 0, 0.5], "noise-cancels", "the noise of independent maps partly cancels, too",
-              S.One, relation="≤"),
-        wrong(relative[64, 0, 0.5], "mean-kept", "over the mean, noise changes as the noise alone does",
-              noise[64, 0, 0.5]),
-        wrong(limit[0], "ever-less", "with many keys the noise falls below seven tenths of its derived limit",
-              _limit(derivation) * 0.7),
-        biased(noise[64, 0, 0.5], tolerance, at="n"),
-    ))  # fmt: skip
+    relative, wide, shared = derived["relative"], Within(2.0), correlation_of_two(0.9)
+    for keys, correlation in SETTINGS:
+        at, name = {n: keys, r: correlation, factor: 0.5}, f"n{keys}-r{round(10 * correlation)}"
+        of_weight, over_mean = (derived[chain].end for chain in ("apart", "relative-apart"))
+        if correlation:
+            of_weight, over_mean = (at_half(chain, shared) for chain in (derived.end, relative.end))
+        control = "biased-prediction" if (keys, correlation) == SETTINGS[1] else ""
+        yield Check(f"noise-{name}", derived.start, at, equals=of_weight, tolerance=wide, control=control)
+        yield Check(f"relative-{name}", relative.start, at, equals=over_mean, tolerance=wide)
+    exponentials = derived["exponentials"].end.subs(r, Rational(9, 10))
+    limit, at = at_half(derived.end, exponentials), {n: 64, r: 0.9, factor: 0.5}
+    yield Check("many", derived.start, at, at_most=limit, tolerance=wide)
+    less = at_half(derived.end, shared) + 0.05 * shared
+    says = "the correlation counts a twentieth less"
+    yield Wrong("less-correlation", of="noise-n2-r9", equals=less, says=says)
+    says = "the noise of independent maps partly cancels, too"
+    yield Wrong("noise-cancels", of="noise-n64-r0", at_most=S.One, says=says)
+    says, alone = "over the mean, noise changes as the noise alone does", derived["apart"].end
+    yield Wrong("mean-kept", of="relative-n64-r0", equals=alone, says=says)
+    says = "with many keys the noise falls below seven tenths of its derived limit"
+    yield Wrong("ever-less", of="many", at_most=0.7 * limit, says=says)
+    deviation = sqrt(derived["relative-apart"].end.subs(factor, S.Half))
+    what = "relative standard deviation at λ = ½, over that of a plain weight"
+    yield fact("independent", what, deviation)
+    what = "noise for correlated scores with the correlation of exponentials"
+    yield fact("many-keys", what, Float(limit, 6))
 
 
-VARIANCES = Smooth(
-    lambda mean: (mean["square"] - mean["mean"] ** 2) / (mean["own-square"] - mean["own-mean"] ** 2),
-    positive=True,
-)
-RELATIVES = Smooth(
-    lambda mean: (mean["square"] / mean["mean"] ** 2 - 1) / (mean["own-square"] / mean["own-mean"] ** 2 - 1),
-    positive=True,
-)
+def at_half(noise: Expr, correlation: Expr | float) -> float:
+    """Return a noise at a factor of one half and a correlation of both weights."""
+    return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
 
 
-def _limit(derivation: Derivation) -> float:
-    """Return the noise with the correlation of exponentials, which that of weights of many keys tends to."""
-    # The sum of two scores of variance 1 and correlation r has the variance 2(1 + r).
-    product = derivation.lemmas[-1].end
-    shared, none, all_of_it = (
-        product.subs(characteristic.v, 2 * (1 + one)) for one in (Rational(9, 10), S.Zero, S.One)
-    )
-    correlation = (shared - none) / (all_of_it - none)
-    return float(derivation.result.subs({factor: S.Half, rho: correlation}))
-
-
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the noise over the mean at independent maps, and the limit of many keys at correlated ones."""
-    independent = derivation.lemmas[1].end.subs({rho: 0, factor: S.Half})
-    return (
-        fact(
-            "independent",
-            "relative standard deviation at λ = ½, over that of a plain weight",
-            sqrt(independent),
-        ),
-        fact(
-            "many-keys",
-            "noise for correlated scores with the correlation of exponentials",
-            Float(_limit(derivation), 6),
-        ),
-    )
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw both noises over the factor, for independent maps."""
-    at = {rho: 0}
-    found = findings.matching("*n64-r0")
-    return figure(
+    span = (0.01, 0.8)
+    return draw.figure(
         "noise",
         "Subtracting an independent map adds noise and lowers the mean",
         "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square of "
         "the mean it rises steeply; measured points at a factor of one half lie on both curves.",
-        "variance over that of a plain weight", *beside(found, "of a weight", derivation.result.subs(at),
-                                                        "lambda", over=(0.01, 0.8)),
-        line("over its mean", derivation.lemmas[1].end.subs(at), "other", over=(0.01, 0.8)),
-        x="factor {factor} of the second map", x_scale="linear",
-    )  # fmt: skip
+        draw.curve("of a weight", derived["apart"].end, span),
+        draw.curve("over its mean", derived["relative-apart"].end, span, "other"),
+        draw.measured(findings.matching("*n64-r0"), factor),
+        x="factor {factor} of the second map",
+        y="variance over that of a plain weight",
+        x_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Differential attention can lower the noise of a weight, but never relative to its mean",
-    statement="Let two attention maps have weights of equal means and variances with correlation {rho}, and "
-    "let {factor} times the second be subtracted from the first. The mean of a weight, and so the sum of a "
-    "row, is multiplied by {mean:result} and the variance of a weight by {theorem:result}, which is a "
-    "reduction only for {factor} below twice {rho}. For {factor} below one, the variance over the squared "
-    "mean is multiplied by {relative:result}, which is never less than one: {never}.",
+    statement="Let two attention maps have weights of equal means and variances with correlation {rho}, as "
+    "those of standard normal scores have, and let {factor} times the second be subtracted from the first. "
+    "The mean of a weight, and so the sum of a row, is multiplied by {mean:end} and the variance of a weight "
+    "by {main:end}, which is a reduction only for {factor} below twice {rho}. For {factor} below one, the "
+    "variance over the squared mean is multiplied by {relative:end}, which is never less than one: {never}.",
     meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so "
     "to the extent that the maps are alike, but the signal is subtracted too. Two independent maps at "
     "{noise-n64-r0:lambda=} have {noise-n64-r0:prediction.3} times the variance, and {independent:3} times "

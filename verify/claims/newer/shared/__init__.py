@@ -6,8 +6,8 @@ from verify.claims.newer.shared.rounding import (
     distance_from_temperature, largest_clipped,
 )  # fmt: skip
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, DifferentialRows, LeadingRows, LevelRows, SecondValues, SoftpickRows,
-    correlation_of_two, factor_at, mean_of_leader,
+    AdaptiveRows, LeadingRows, LevelRows, SecondValues, SoftpickRows,
+    factor_at, mean_of_leader,
     mean_of_softpick, mean_over_signs, mean_slope, weights_of_levels,
 )  # fmt: skip
 from verify.claims.newer.shared.termwise import N, weight_of_leader

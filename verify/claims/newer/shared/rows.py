@@ -193,44 +193,6 @@ def mean_of_softpick(keys: int) -> float:
     return _over_log(at * keys * (falls @ (density * np.maximum(above, 0))) * (falls @ density) ** (keys - 1))
 
 
-_PAIR_NODES, _PAIR_WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
-_PAIR_WEIGHTS = _PAIR_WEIGHTS / _PAIR_WEIGHTS.sum()
-
-
-@dataclass(frozen=True)
-class DifferentialRows(Rows):
-    """Weights of one map and of one less ``factor`` times another, of normal scores with that correlation.
-
-    The outputs are means over rows and keys: of the difference and its square, of the weight and its square.
-    """
-
-    correlation: float
-    factor: float
-    names = ("mean", "square", "own-mean", "own-square")
-    maps = 2
-
-    @property
-    def settings(self) -> Settings:
-        return *super().settings, ("r", self.correlation), ("lambda", self.factor)
-
-    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return the four means of each row."""
-        first, other = drawn
-        second = self.correlation * first + math.sqrt(1 - self.correlation**2) * other
-        own = softmax(first)
-        less = own - self.factor * softmax(second)
-        return tuple(one.mean(axis=-1) for one in (less, less**2, own, own**2))
-
-
-def correlation_of_two(correlation: float) -> float:
-    """Return the correlation of the weights of two maps of two keys, at standard normal scores."""
-    first, second = np.meshgrid(_PAIR_NODES, _PAIR_NODES, indexing="ij")
-    joint = np.outer(_PAIR_WEIGHTS, _PAIR_WEIGHTS)
-    other = correlation * first + math.sqrt(1 - correlation**2) * second
-    one, two = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
-    return float((joint * one * two).sum() / (joint * one**2).sum())
-
-
 @dataclass(frozen=True)
 class SecondValues:
     """The second singular value of n × n weights: of independent normal scores, or of scaled q·k."""
