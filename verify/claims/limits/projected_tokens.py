@@ -1,107 +1,107 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
-from fractions import Fraction
+from sympy import Expr, Rational, Symbol, sqrt
 
-from sympy import Eq, Expr, Idx, S, Sum, integrate, sqrt
+from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Family, Given
+from verify.spec import Index, Items, Line, Named, Sum, Var, Within, Wrong, a, algebra, b, cite, d, e
+from verify.spec import earlier, fact, i, l, m, moments, over_components, q, substitute
 
-from verify.claims.limits.shared import OtherTokens, ProjectedTokens
-from verify.former import (
-    EVEN, NORMAL, UNIFORM, Claim, Derivation, Experiment, Fact, Notation, Ordered, Quantity, Route, Step, Var,
-    biased, capped, cell_of, cite, component, d, fact, index, one_step, ordered, prediction, wrong,
-)  # fmt: skip
-from verify.former.rules import Assuming, Families, PutIn, Replaced, SumIdentity
-
-WIDTH, HEAD, TOKENS = 128, 32, 64
-LABEL = r"$\mathbb{E}[(q\cdot k)^2/d_k]$"
-
-D = Ordered("D", "D", integer=True, positive=True)
-v = Ordered("v", "v", positive=True)
+D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""
-a, (x, y, W_Q, W_K) = Idx("a"), ordered("x[] y[] W_Q[] W_K[]")
-FAMILIES = Families(sizes={x: (D,), y: (D,), W_Q: (D, d), W_K: (D, d)}, variances={W_Q: v, W_K: v})
-"""Two tokens, and what projects them to a query and a key."""
 
-_QUERY, _KEY = (Sum(token[a] * matrix[a, index], (a, 1, D)) for token, matrix in ((x, W_Q), (y, W_K)))
-PROJECTED = Sum(_QUERY * _KEY, (index, 1, d))
-"""The score of two tokens."""
+c, x, W, U = Index("c"), Family("x", m, D), Family("W", D, d), Family("U", D, d)
+GIVEN, ENTRIES = Given("X", m, D), {W: STANDARD[q], U: STANDARD[q]}
+SIZES = {D: 128, d: 32}
 
-OF_UNIFORM = integrate(v**2, (v, -1, 1)) / 2
-INITIALISATIONS: dict[str, tuple[str, Expr, Fraction]] = {
-    "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D), Fraction(2, 128 + 128)),
-    "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d), Fraction(2, 128 + 32)),
-    "packed-xavier": ("Xavier, queries, keys and values in one matrix", 2 / (D + 3 * D),
-                      Fraction(2, 128 + 3 * 128)),
-    "he": ("He", 2 / D, Fraction(2, 128)),
-    "linear-default": ("uniform on ±1/√D, a common default of linear layers", OF_UNIFORM / D,
-                       Fraction(1, 3 * 128)),
-}  # fmt: skip
-"""Each in words; the variance of an entry, Xavier's being 2/(inputs + outputs), which predicts; and that of
-the entries that are drawn, written out."""
+INITIALISATIONS = {
+    "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D)),
+    "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d)),
+    "packed-xavier": ("Xavier, queries, keys and values in one matrix", 2 / (D + 3 * D)),
+    "he": ("He", 2 / D),
+    "linear-default": ("uniform on ±1/√D, a common default of linear layers", Rational(1, 3) / D),
+}
+"""Each in words, and the variance of an entry, Xavier's being 2/(inputs + outputs)."""
 
 
-def derive() -> Derivation:
-    """Derive the scaled score's mean square for entries of any variance."""
-    lengths = tuple(Sum(token[a] ** 2, (a, 1, D)) for token in (x, y))
-    route = Route.of(
-        "Given the tokens, the projected components are independent",
-        Var(PROJECTED / sqrt(d)),
-        Step(v**2 * lengths[0] * lengths[1],
-             "A projected component adds D independent entries, weighted by those of a token",
-             SumIdentity(FAMILIES, "components")),
-        Step(v**2 * D**2, "Tokens of squared length D", Assuming(tuple(Eq(one, D) for one in lengths))),
-    )  # fmt: skip
-    end, at = 4 / (1 + d / D) ** 2, {v: INITIALISATIONS["per-head-xavier"][1]}
-    one = one_step("Xavier’s initialisation, head by head", route.start, end, "$v = 2/(D + d_k)$",
-                   Replaced(route.then(Step(end, "Put in", PutIn(at))).proved()), name="by-head")  # fmt: skip
-    return Derivation.of(route, lemmas=(one,))
+def _normalised(token: Index, place: Index) -> Expr:
+    """Return an entry of a token whose squared length is D."""
+    return x[token, place] * sqrt(D / Dot(x, token, x, token))
 
 
-def _expected(derivation: Derivation, name: str) -> Expr:
-    return derivation.result.subs(v, INITIALISATIONS[name][1]).subs({D: WIDTH, d: HEAD})
-
-
-def _square(derivation: Derivation, name: str, tolerance: float) -> Quantity:
-    """Return the comparison of scaled scores' mean square under an initialisation."""
-    (words, _, entry), expected = INITIALISATIONS[name], prediction(_expected(derivation, name))
-    drawn = ProjectedTokens(WIDTH, HEAD, TOKENS, NORMAL if name == "he" else UNIFORM, entry)
-    cell = cell_of(name, drawn, OtherTokens(), initialisation=words)
-    estimand = component("square", positive=True)
-    return Quantity(f"{name}-square", LABEL, cell, estimand, expected, capped(2.0, tolerance))
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
-    checks = {name: _square(derivation, name, tolerance) for name in INITIALISATIONS}
-    controls = (
-        wrong(checks[name], f"{name}-is-one",
-              "after scaling the variance is {value}, with the initialisation {cell:initialisation}",
-              S.One, tolerance=EVEN)
-        for name in ("per-head-xavier", "packed-xavier", "he")
-    )  # fmt: skip
-    default = biased(checks["linear-default"], tolerance)
-    return Experiment(tuple(checks.values()), (*controls, default))
-
-
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the variance that each initialisation gives where tokens are four times as wide as heads."""
-    return tuple(
-        fact(f"{name}-variance", f"scaled variance, {words}", _expected(derivation, name))
-        for name, (words, *_) in INITIALISATIONS.items()
+def _score(query: Expr, key: Expr) -> Expr:
+    """Return the score of two tokens, given by their entries at e and c."""
+    return over_components(
+        Sum(sqrt(v) * W[e, i] * query, (e, 1, D)) * Sum(sqrt(v) * U[c, i] * key, (c, 1, D))
     )
+
+
+TOKENS = {GIVEN[a, l]: _normalised(a, l)}
+OF_GIVEN, SCORE = _score(GIVEN[a, e], GIVEN[b, c]), _score(_normalised(a, e), _normalised(b, c))
+PROJECTED = Named(Symbol(r"q\cdot k"), SCORE)
+
+
+def derive() -> tuple[Chain, ...]:
+    """Derive the scaled score's variance for entries of any variance."""
+    lengths = Sum(GIVEN[a, e] ** 2, (e, 1, D)) * Sum(GIVEN[b, c] ** 2, (c, 1, D))
+    of_tokens = Sum(_normalised(a, e) ** 2, (e, 1, D)) * Sum(_normalised(b, c) ** 2, (c, 1, D))
+    mean = Chain(
+        E(OF_GIVEN / sqrt(d)),
+        Line(0, "both projections have entries of mean 0", moments(ENTRIES)),
+        name="mean",
+        title="The mean, given the tokens",
+    )
+    square = Chain(
+        E(OF_GIVEN**2 / d),
+        Line(v**2 * lengths, "independent entries, weighted by those of a token", moments(ENTRIES)),
+        name="square",
+        title="The mean square, given the tokens",
+    )
+    variance = Chain(
+        Var(PROJECTED / sqrt(d)),
+        Line(E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra),
+        Line(E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS)),
+        Line(E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS)),
+        Line(v**2 * D**2, "tokens have the squared length D", algebra),
+    )
+    by_head = Chain(
+        variance.start,
+        Line(variance.end, "the variance", earlier(variance)),
+        Line(4 / (1 + d / D) ** 2, "$v = 2/(D + d_k)$", substitute({v: 2 / (D + d)})),
+        name="by-head",
+        title="Xavier’s initialisation, head by head",
+    )
+    return mean, square, variance, by_head
+
+
+def experiment(derived: Derivation) -> Items:
+    """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
+    start, end, near, drawn = derived.start, derived.end, Within(2.0), {m: 64}
+    for name, (words, entry) in INITIALISATIONS.items():
+        at, law = {**SIZES, v: entry.subs(SIZES)}, NORMAL if name == "he" else UNIFORM
+        check, laws, usual = (
+            f"{name}-square",
+            {W: law, U: law},
+            "biased-prediction" * (name == "linear-default"),
+        )
+        yield Check(check, start, at, equals=end, laws=laws, tolerance=near, shape=drawn, control=usual)
+        if name in ("per-head-xavier", "packed-xavier", "he"):
+            says = f"after scaling the variance is {{value}}, with the initialisation {words}"
+            yield Wrong(f"{name}-is-one", of=check, equals=1, says=says)
+        yield fact(f"{name}-variance", f"scaled variance, {words}", end.subs(v, entry).subs(SIZES))
 
 
 CLAIM = Claim(
     title="Whether scaled scores start with unit variance is decided by the initialisation",
     statement="Different tokens of squared length {D}, as layer normalisation leaves them, sent through "
-    "independent projections with centred entries of variance {v}, have {theorem}: {fused-xavier-variance} "
-    "for Xavier's initialisation of one square matrix, {by-head:result} head by head, "
+    "independent projections with centred entries of variance {v}, have {main}: {fused-xavier-variance} "
+    "for Xavier's initialisation of one square matrix, {by-head:end} head by head, "
     "{packed-xavier-variance} for queries, keys and values packed together, {he-variance} for He's, "
     "{linear-default-variance} for a uniform law on either side of zero up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
     "starts almost even to one that is already sharp. Changing the initialisation changes the temperature "
     "of attention.",
-    symbols={"D": D, "v": v, "projected": Notation(r"q\cdot k/\sqrt{d_k}", PROJECTED / sqrt(d))},
+    symbols={"D": D, "v": v},
     references=(
         *cite(
             "glorot2010",
