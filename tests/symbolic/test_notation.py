@@ -14,8 +14,9 @@ from verify.report.formulas import typeset
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_LAW, NORMAL_ROWS, STANDARD
-from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Given, Indicator, Largest, Law, LogSumExp
-from verify.symbolic.vocabulary import Named, Quantile, Softmax, Var, a, b, d, i, j, k, l, mu_k, mu_q, n
+from verify.symbolic.vocabulary import UNIT, Cov, Dot, E, Entropy, Family, Given, Indicator, Largest, Law
+from verify.symbolic.vocabulary import LogSumExp, Named, Quantile, Softmax, Var, a, b, d, i, j, k, l, m, mu_k
+from verify.symbolic.vocabulary import mu_q, n
 from verify.symbolic.vocabulary import normal, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x = Symbol("x", real=True)
@@ -32,6 +33,7 @@ PLAIN = [
     (squares(scaled), "Σ_j softmax(q·k/√d_k)_j²"),
     (squares(sigma * s[a, j]), "Σ_j softmax(σ s)_j²"),
     (p * (1 - p), "p_j (1 − p_j)"),
+    (p * Softmax(Family("t", m, n)[a, j], j), "p_j softmax(t)_j"),
     (log(n) - E(Entropy(score, j)), "ln n − E[H]"),
     (E(Entropy(scaled, j)), "E[H(q·k/√d_k)]"),
     (E(Largest(p, j)), "E[max_j p_j]"),

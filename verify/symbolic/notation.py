@@ -118,14 +118,14 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
         index = f"_{{{self._queries(x)}{self._print(key)}}}"
-        if isinstance(x, Dot | Indexed):
+        if _are_usual(x):
             return _raised(f"p{index}", exp)
         with self._without(key):
             return _raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
 
     def _print_Entropy(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
-        if isinstance(x, Dot | Indexed):
+        if _are_usual(x):
             query = self._queries(x).rstrip(",")
             return _raised(f"H_{{{query}}}" if query else "H", exp)
         with self._without(key):
@@ -316,6 +316,11 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 def _is_dot(x: Any) -> bool:
     """Return whether something is written as a dot product, by itself or by its name."""
     return isinstance(x, Dot) or (isinstance(x, of.Named) and r"\cdot" in x.args[0].name)
+
+
+def _are_usual(scores: Any) -> bool:
+    """Return whether weights of these scores are p without further words; of another row, they are not."""
+    return isinstance(scores, Dot) or (isinstance(scores, Indexed) and scores.base == of.s)
 
 
 def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
