@@ -64,7 +64,7 @@ EXPECTED: dict[str, dict[str, float]] = {
         "linear-default-variance": 1 / 9,
     },
     "heavy-tails": {"density-at-one": 1 / math.pi**2},
-    "half-precision": {"overflow-score": math.log((2 - 2**-10) * 2**15)},
+    "half-precision": {"overflow-score": math.log((2 - 2**-11) * 2**15)},
 }
 CHAPTERS = {"raw_scores", "scaling", "limits"}
 DRAWN = "length-scaling"

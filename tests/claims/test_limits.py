@@ -10,12 +10,11 @@ from scipy import integrate, optimize, stats
 from tests.catalogue import experiment
 from tests.strategies import FALSE_ALARM
 from verify.claims.limits import half_precision as claim
-from verify.claims.limits.half_precision import _tail
 from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
-from verify.claims.limits.shared.even_dimensions import b, m, tail, value
 from verify.claims.raw_scores.score_normal_limit import largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, normal_point, uniform_point
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
+from verify.symbolic.chains import Derivation
 from verify.symbolic.law import below
 from verify.symbolic.printing import function
 
@@ -45,32 +44,33 @@ def test_the_sum_is_that_of_64_products() -> None:
         assert abs(share - _below(64, point)) <= stats.norm.isf(FALSE_ALARM / 4) * error
 
 
-ROUTE = tail()
+EVEN = Derivation.of(claim.derive())["even"]
 
 
 @pytest.mark.parametrize("dimension", [2, 4, 16, 64])
-@pytest.mark.parametrize("above", [0.5, 4.0, 30.0])
-def test_the_sum_is_the_mixture(dimension: int, above: float) -> None:
+@pytest.mark.parametrize("power", [0.0, -0.25, -0.5])
+def test_the_sum_is_the_mixture(dimension: int, power: float) -> None:
     """The mixture of normal tails over the query's length shares no step with it."""
-    found = value(ROUTE.end, {m: dimension // 2, b: above})
+    found, above = claim.by_law(EVEN.end, dimension, power), math.log(65520) * dimension**-power
     assert found == pytest.approx(below(dimension, -above), rel=1e-4, abs=1e-15)
 
 
 @pytest.mark.parametrize(
-    ("patterns", "floats", "largest"),
-    [(np.uint16, np.float16, math.log(65504)), (np.uint32, np.float32, math.log(np.finfo(np.float32).max))],
+    ("patterns", "floats", "beyond"),
+    [(np.uint16, np.float16, 65520), (np.uint32, np.float32, (2 - 2.0**-24) * 2.0**127)],
 )
-def test_the_overflow_point_lies_next_to_the_logarithm_of_the_largest_number(
-    patterns: Any, floats: Any, largest: float
+def test_the_overflow_point_lies_next_to_the_logarithm_of_what_is_rounded_to_infinity(
+    patterns: Any, floats: Any, beyond: float
 ) -> None:
     """The found number has a finite exponential, its upper neighbour has none; 65504 is half's largest."""
-    found = floats(claim._overflow(patterns, floats))
+    found = floats(claim.last_finite(patterns, floats, np.exp))
     above = np.nextafter(found, floats(np.inf))
     with np.errstate(over="ignore"):
         assert np.isfinite(np.exp(found))
         assert not np.isfinite(np.exp(above))
-    assert abs(float(found) - largest) <= float(above - found)
-    assert float(np.finfo(np.float16).max) == claim.LARGEST
+        assert [float(np.float16(number)) for number in (65519.99, 65520.0)] == [65504.0, math.inf]
+    assert abs(float(found) - math.log(beyond)) <= float(above - found)
+    assert (float(np.finfo(np.float16).max), claim.INFINITE) == (claim.LARGEST, 65520)
 
 
 _MEAN = 1 / 4
@@ -113,7 +113,7 @@ def test_rounded_words_are_right() -> None:
     assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
     assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
     assert largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
-    assert max(_tail(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
+    assert max(claim.by_law(EVEN.end, n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
 
 
 BOUNDS = {

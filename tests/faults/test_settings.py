@@ -330,7 +330,7 @@ def written_number(label: str) -> float:
     text, before = label.strip("$").replace("\\left", "").replace("\\right", ""), ""
     while text != before:
         before = text
-        text = re.sub(r"\\sqrt\{([^{}]*)\}", r"sqrt(\1)", text)
+        text = re.sub(r"\\(sqrt|log)\{([^{}]*)\}", r"\1(\2)", text)
         text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
     return float(sympify(text))
 

@@ -3,11 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from sympy import Abs, I, Integral, Rational, S, Symbol, cos, exp, oo, sqrt
 
 from tests.symbolic.kernel.proving import refused
-from verify.claims.limits.shared.even_dimensions import tail
 from verify.symbolic import characteristic
 from verify.symbolic.characteristic import OF_SCORE, t
 from verify.symbolic.kernel.core import Reviewed, prove
@@ -85,13 +83,3 @@ def test_the_density_is_the_one_with_the_transform() -> None:
     refused(rule, density(score, x), MORE * DENSITY)
     refused(rule, density(score, y), DENSITY.subs(x, y))
     refused(rule, density(2 * score, x), DENSITY)
-
-
-@pytest.mark.slow
-def test_the_tail_in_even_dimensions_by_the_difference_of_two() -> None:
-    """No step of it with one per cent more follows."""
-    route = tail()
-    assert route.proved().rhs == route.end
-    for number, step in enumerate(route.steps):
-        before = route.steps[number - 1].expression if number else route.start
-        refused(step.rule, before, MORE * step.expression)

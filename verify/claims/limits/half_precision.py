@@ -1,181 +1,177 @@
 """Half precision: how often a softmax that does not subtract the largest score overflows."""
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sympy import Expr, Integral, Rational, S, Sum, Symbol, log, oo, sign, sqrt
+from sympy import Integral, Rational, Sum, Symbol, binomial, erfc, exp, factorial, lambdify, log, oo, sqrt
+from sympy import symbols
 
-from verify.claims.limits.shared import SINGLE_SCORES, even_dimensions
-from verify.former import (
-    E, EVEN, NORMAL, NORMAL_VECTORS, Allowance, Bounded, Claim, Comparison, Control, Derivation, Exact,
-    Experiment, Fact, Figure, Findings, PairShares, Prediction, Quantity, Route, Simulated, Step, Tolerance,
-    assume, cell_of, characteristic, computed, d, fact, figure, integrated, k, line, measured, one_step,
-    scaled, score, score_law, softmax, threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import NormalGiven, SplitAt, Unfolded, exceeds, normal_density
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Indicator
+from verify.spec import Items, Line, Threshold, Within, Wrong, assume, d, fact, figures as draw, numerically
+from verify.spec import score
+from verify.spec.arrays import softmax
+from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 DIMENSIONS = (16, 64, 256)
-LARGEST = 65504
-"""The largest finite number of IEEE 754 half precision."""
+LARGEST, INFINITE = 65504, 65520
+"""The largest finite number of IEEE 754 half precision; what is nearer to the next power of 2 is infinite."""
 
-LABEL = r"$P(c\,q\cdot k > \ln 65504)$"
-RARE = Rational(1, 1000)
-"""More than that a sample of affordable size cannot show of shares that come out as 0."""
+OVERFLOW = log(INFINITE)
+RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
+"""More than that a sample of affordable size cannot show of shares that come out as 0; what a law says."""
 
-NEVER = Rational(1, 10**13)
-"""What the derived law says of them."""
-
-ROOT = 1 / sqrt(d)
-
-b, w, x, v = even_dimensions.b, score_law.w, Symbol("x", real=True), characteristic.v
-ABOVE = exceeds(score, b)
+b, h = Symbol("b", positive=True), Symbol("h", positive=True, integer=True)
+x, y = symbols("x y", nonnegative=True, integer=True)
+"""What a score exceeds; half an even dimension, and places in a sum."""
 
 
-def _normal_tail(variance: Expr) -> Expr:
-    return Integral(normal_density(x, variance), (x, b, oo))
-
-
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
-    normal = one_step("A normal number of variance v", Integral((1 + sign(x - b)) / 2 * normal_density(x, v),
-                      (x, -oo, oo)), _normal_tail(v), "Where it exceeds b", SplitAt(x, b))  # fmt: skip
-    mixture = Route.of(
-        "Given the query", even_dimensions.TAIL,
-        Step(ABOVE, "As a mean", Unfolded({even_dimensions.TAIL: ABOVE})),
-        Step(E(_normal_tail(score_law.SQUARES)),
-             "Given the query, the score is normal, its variance the squared length of the query",
-             NormalGiven(NORMAL_VECTORS, k, score, normal.proved(), v)),
-        Step(Integral(score_law.CHI_SQUARE * _normal_tail(w), (w, 0, oo)), "which is chi-square",
-             score_law.SQUARES_ARE_CHI_SQUARE),
-    )  # fmt: skip
-    return Derivation.of(mixture, lemmas=(even_dimensions.tail(),))
+    given_query = "given the query a score is normal, its variance the query’s squared length"
+    tail = Chain(
+        E(Indicator(score - b)),
+        Line(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning")),
+        Line(
+            Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo)),
+            "the squared length is chi-square",
+            of_normals("chi-square"),
+        ),
+        title="The share of scores above $b$",
+    )
+    power = exp(-b) * b ** (x - y) / factorial(x - y)
+    term = power * binomial(h + y - 1, y) / 2 ** (h + y)
+    even = Chain(
+        tail.end.subs(d, 2 * h),
+        Line(Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically()),
+        name="even",
+        title="In an even dimension, $d_k = 2h$",
+    )
+    return tail, even
 
 
-def _overflow(patterns: type[np.unsignedinteger[Any]], floats: type[np.floating[Any]]) -> float:
-    """Return the largest number of a format whose exponential is finite in it.
+def by_law(total: Sum, dimension: int, power: float) -> float:
+    """Return the share of scores d^power·q·k whose exponential overflows, by the sum in an even dimension."""
+    above, half = float(OVERFLOW) * dimension**-power, dimension // 2
+    term = lambdify((h, b, x, y), total.function, "mpmath")
+    return math.fsum(term(half, above, row, place) for row in range(half) for place in range(row + 1))
+
+
+def last_finite(patterns: Any, floats: Any, function: Callable[[Any], Any]) -> float:
+    """Return the largest number of a format of which a function is finite.
 
     Positive numbers are ordered like the bit patterns that write them, so halving finds the place.
     """
-    low, high = (int(np.array(end, dtype=floats).view(patterns)) for end in (1.0, 1000.0))
+    low, high = (int(np.array(end, dtype=floats).view(patterns)) for end in (1.0, np.inf))
     with np.errstate(over="ignore"):
         while high - low > 1:
             middle = (low + high) // 2
-            finite = np.isfinite(np.exp(np.array(middle, dtype=patterns).view(floats)))
+            finite = np.isfinite(function(np.array(middle, dtype=patterns).view(floats)))
             low, high = (middle, high) if finite else (low, middle)
     return float(np.array(low, dtype=patterns).view(floats))
 
 
-def _tail(dimension: float, power: float) -> float:
-    """Return the share of scores d^power·q·k whose exponential overflows, in any dimension by the mixture."""
-    return score_law.below(dimension, -float(log(LARGEST)) * dimension**-power)
-
-
-def _exactly(total: Sum, dimension: int, power: float) -> float:
-    """Return the same share in an even dimension, by the derived sum."""
-    above = float(log(LARGEST)) * dimension**-power
-    return even_dimensions.value(total, {even_dimensions.m: dimension // 2, b: above})
-
-
-def _share(dimension: int, expected: Prediction, scale: Any = None, **claimed: Any) -> Quantity:
-    """Return the comparison of the share of scores that overflow."""
-    point = float(log(LARGEST)) / (1.0 if scale is None else scaled(scale, dimension))
-    name = f"{'raw' if scale is None else 'scaled'}-d{dimension}"
-    # By symmetry the share below the mirrored point.
-    drawn = Simulated(NORMAL, NORMAL, 1, 1, dimension)
-    cell = cell_of(name, drawn, PairShares((-point,)), scale=scale)
-    return Quantity(name, LABEL, cell, Bounded("share-0"), expected, **claimed)
-
-
-def _never(name: str, total: Sum, dimension: int, power: float) -> Exact:
-    """Return the comparison of a share by the derived law with what is said of scaled scores."""
-    label, settings = f"{LABEL}, by the derived law", {"d_k": dimension, "power of d_k": power}
-    return computed(name, label, settings, threshold(NEVER), _exactly, total, dimension, power, relation="≤")
-
-
-def _overflow_point(name: str, words: str, *formats: type[np.generic]) -> Exact:
-    label, near = "largest score with a finite exponential", "the spacing of half-precision numbers there"
-    settings, allowance = {"arithmetic": words}, Allowance(2.0**-7, near)
-    return computed(name, label, settings, log(LARGEST), _overflow, *formats, allowance=allowance)
-
-
-def _plainly(scores: Any) -> Any:
+def plainly(scores: Any) -> Any:
     """Return the exponentials over their sum, as the formula has it."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.exp(scores) / np.exp(scores).sum()
 
 
-def _not_finite(formula: Callable[[Any], Any], row: Any) -> int:
-    """Return how many weights of a row are not finite."""
-    return int(np.count_nonzero(~np.isfinite(formula(row))))
+def not_finite(formula: Callable[[Any], Any]) -> int:
+    """Return how many weights of a row a formula spoils, in half precision."""
+    return int(np.count_nonzero(~np.isfinite(formula(np.array([200, 190, 0], dtype=np.float16)))))
 
 
-def _spoilt(name: str, formula: Callable[[Any], Any]) -> Exact:
-    """Return the comparison of how many weights a formula spoils, in half precision, with none."""
-    label, row = "weights that are not finite, in half precision", np.array([200, 190, 0], dtype=np.float16)
-    return computed(name, label, {"scores": "200, 190, 0"}, S.Zero, _not_finite, formula, row)
-
-
-def experiment(derivation: Derivation) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
-    total = derivation.lemmas[0].end
     few, _, many = DIMENSIONS
-    # Few dimensions have few that overflow.
-    bands = {n: Tolerance(10.0 if n == few else 5.0, because=SINGLE_SCORES) for n in DIMENSIONS}
-    raw = {n: _share(n, integrated(_exactly(total, n, 0.0), 4), tolerance=bands[n]) for n in DIMENSIONS}
-    checks: tuple[Comparison, ...] = (
-        *raw.values(),
-        *(_share(n, threshold(RARE), ROOT, relation="≤") for n in DIMENSIONS),
-        *(_never(f"scaled-law-d{n}", total, n, -0.5) for n in DIMENSIONS),
-        _overflow_point("overflow-point", "IEEE 754 binary16", np.uint16, np.float16),
-        _spoilt("subtracting-helps", softmax),
+    why = "scores of a block share queries and keys, so that a sharper share takes many more draws"
+    for size in DIMENSIONS:
+        at, wide = {d: size, b: OVERFLOW}, Within(10 if size == few else 5, because=why)
+        yield Check(f"raw-d{size}", derived.start, at, equals=derived.end, tolerance=wide)
+    scaled = E(Indicator(score / sqrt(d) - b))
+    for size in DIMENSIONS:
+        yield Check(f"scaled-d{size}", scaled, {d: size, b: OVERFLOW}, at_most=RARE)
+    total, what = derived["even"].end, r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
+    for size in DIMENSIONS:
+        settings = {"d_k": size, "power of d_k": -0.5}
+        given = (total, size, -0.5)
+        yield Computed(f"scaled-law-d{size}", what, by_law, given, at_most=NEVER, settings=settings)
+    says, rarely = (
+        "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}",
+        derived.end.subs(d, few),
     )
-    return Experiment(checks, (
-        wrong(raw[many], "raw-as-rarely",
-              "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}", raw[few]),
-        wrong(raw[few], "raw-rare",
-              "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions",
-              threshold(RARE), tolerance=EVEN, relation="≤"),
-        Control("division by the fourth root is enough: by the derived law hardly any score overflows",
-                _never("fourth-root-law", total, few, -0.25)),
-        Control("single precision overflows at the same score",
-                _overflow_point("single-precision", "IEEE 754 binary32", np.uint32, np.float32)),
-        Control("half precision needs no care: the plain formula gives finite weights for {cell:scores}",
-                _spoilt("plain-formula-is-safe", _plainly)),
-    ))  # fmt: skip
+    yield Wrong("raw-as-rarely", of=f"raw-d{many}", equals=rarely, says=says)
+    says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
+    yield Wrong("raw-rare", derived.start, {d: few, b: OVERFLOW}, at_most=RARE, says=says)
+    says = "division by the fourth root is enough: by the derived law hardly any score overflows"
+    root = {Symbol("power of d_k"): -0.25}
+    yield Wrong(
+        "fourth-root-law", of=f"scaled-law-d{few}", at=root, computed=by_law(total, few, -0.25), says=says
+    )
+    yield from arithmetic()
 
 
-def facts() -> Fact:
-    """Return the overflow point and shares at 64 dimensions."""
-    return fact("overflow-score", "score whose exponential leaves half precision", log(LARGEST))
+def arithmetic() -> Items:
+    """Yield where exponentials and numbers overflow in half precision, and what subtracting helps."""
+    words, half = {"arithmetic": "IEEE 754 binary16"}, (np.uint16, np.float16, np.exp)
+    near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
+    what = "largest score with a finite exponential"
+    point = Computed("overflow-point", what, last_finite, half, equals=OVERFLOW, settings=words)
+    yield replace(point, allowance=near)
+    says, single = "single precision overflows at the same score", last_finite(np.uint32, np.float32, np.exp)
+    at = {Symbol("arithmetic"): "IEEE 754 binary32"}
+    yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
+    what, rounded = "largest number that is rounded to a finite one", (np.uint64, np.float64, np.float16)
+    spacing = Allowance(2.0**-36, "the spacing of double-precision numbers there")
+    last = Computed("rounding-point", what, last_finite, rounded, equals=INFINITE, settings=words)
+    yield replace(last, allowance=spacing)
+    says = "all that is above the largest finite number is rounded to an infinite one"
+    yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
+    what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
+    yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
+    says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
+    yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
+    yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
 
 
 def figures(findings: Findings) -> Figure:
     """Draw the shares over the dimension."""
-    span = (4.0, 1024.0)
-    return figure(
+    span, point = (4, 1024), float(OVERFLOW)
+
+    def tail(power: float) -> Callable[[float], float]:
+        return lambda size: below(size, -point * size**-power)
+
+    return draw.figure(
         "overflow",
         "Raw scores overflow the exponential in half precision, scaled ones do not",
         "The share of scores whose exponential leaves half precision, over the dimension: for raw scores it "
         "rises to a quarter at {raw-d256:d_k} dimensions, for scaled ones it is practically zero.",
-        "share of scores that overflow",
-        line("raw", lambda n: _tail(n, 0.0), over=span, points=25),
-        line("scaled", lambda n: _tail(n, -0.5), "other", over=span, points=25),
-        line("wrong: as rarely as at {raw-d16:d_k}", _tail(DIMENSIONS[0], 0.0), "control", at=span),
-        measured(findings.matching("raw-d*")),
+        draw.curve("raw", tail(0), span, many=25),
+        draw.curve("scaled", tail(-0.5), span, "other", many=25),
+        draw.joined("wrong: as rarely as at {raw-d16:d_k}", span, [tail(0)(DIMENSIONS[0])] * 2, "control"),
+        draw.measured(findings.matching("raw-d*"), d),
+        x=d,
+        y="share of scores that overflow",
         y_scale="linear",
     )
 
 
 CLAIM = Claim(
     title="In half precision, unscaled scores overflow the exponential",
-    statement="The exponential of a score above {overflow-score}, about {overflow-score:4}, is infinite in "
-    "half precision. For standard normal components, {raw-d16:prediction.1%} of the raw scores are above it "
-    "at {raw-d16:d_k} dimensions, {raw-d64:prediction.1%} at {raw-d64:d_k} and {raw-d256:prediction.2%} at "
+    statement="From a score of {overflow-score} on, about {overflow-score:4}, the exponential is infinite in "
+    "half precision, where a number between 65504, the largest, and 65520 is still rounded to 65504. For "
+    "standard normal components, {raw-d16:prediction.1%} of the raw scores are above that score at "
+    "{raw-d16:d_k} dimensions, {raw-d64:prediction.1%} at {raw-d64:d_k} and {raw-d256:prediction.2%} at "
     "{raw-d256:d_k}; of scaled scores it is less than {scaled-law-d16:prediction.1} at any of these by the "
     "derived law, where a sample shows only that it is less than one in a thousand.",
     meaning="Programs subtract each row's largest score before they take exponentials, and then nothing "
     "overflows at any scale: saturation is a matter of statistics, overflow one of arithmetic. Where a "
     "kernel omits the subtraction to save time, half precision works only because of scaling.",
-    assumptions=assume(half="Arithmetic is that of IEEE 754 binary16, with 65504 as its largest number."),
+    assumptions=assume(
+        half="Arithmetic is that of IEEE 754 binary16: 65504 is its largest number, and what is 65520 or "
+        "more is rounded to infinity."
+    ),
 )
