@@ -1,97 +1,129 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
-from sympy import Expr, Interval, S, Sum, Symbol, cancel, sqrt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 
-from verify.claims.modern.shared import DroppedWeights
-from verify.former import (
-    E, Claim, Derivation, Experiment, Figure, Findings, Tolerance, beside, biased, cells_of, cite, d, figure,
-    in_turn, j, n, normal, one_step, ordered, over_cells, p, ratio, wrong,
-)  # fmt: skip
-from verify.former.rules import Families, Hypotheses, Identity, SumIdentity
+import numpy as np
+from sympy import Expr, S, Symbol, sqrt
 
-D, KEYS = 8, 8
-(r, first), (v, z) = ordered("r p_1", positive=True), ordered("v[] z[]")
-OUTPUT = Sum(p[j] * v[j], (j, 1, n))
-DROPPED = Sum(p[j] * (1 - r + z[j]) * v[j], (j, 1, n)) / (1 - r)
-"""One component of the output, and what dropout makes of it: a weight is multiplied by 1 with probability
-1 - r, else by 0, that is by 1 - r and what it is off that, then divided by 1 - r."""
-MASKS = SumIdentity(Families(variances={z: r * (1 - r)}))
-VALUES = SumIdentity(Families(variances={v: Symbol("u", positive=True)}))
-BOTH, ONE = (1 - r) ** 2, r * (1 - r)
-OF_TWO = (BOTH * first + ONE * 1 + ONE * 0) / (BOTH + 2 * ONE)
-"""The mean weight of the first of two keys: both are kept, it alone, or the other alone."""
-NOISE = r"$\mathbb{E}(o' - o)^2/\mathbb{E}o^2$"
-BIAS = r"$\mathbb{E}(o' - o)o/\mathbb{E}o^2$"
-LEAD = r"share of its lead $2p_1 - 1$ that the larger of two weights loses, keys dropped before softmax"
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Distribution, E, Family, Figure, Findings
+from verify.spec import Given, Items, Largest, Law, Line, Named, Softmax, Within, Wrong, a, cite, d, d_v, e
+from verify.spec import figures as draw, j, m, moments, n, over_keys, q, score, v
+from verify.spec.arrays import Array
+
+RATES = {"r10": 0.1, "r50": 0.5}
+r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
+z = Family("z", m, n)
+"""Masks: 1 where a query keeps a key, which has probability 1 - r, else 0."""
+MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
+BOTH = {**MASKS, v: STANDARD[q]}
+P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
+LARGE, ANY = Largest(P, j), 1 - (1 - z[a, 1]) * (1 - z[a, 2])
+"""The larger of two weights, and 1 where one key of two is kept at least."""
 
 
-def derive() -> Derivation:
+def dropped(weight: Expr, value: Expr) -> Expr:
+    """Return one component of the output whose weights are dropped, and divided by the share kept."""
+    return over_keys(weight * z[a, j] * value) / (1 - r)
+
+
+def kept(weight: Expr) -> Expr:
+    """Return the first of two weights where keys are dropped: itself, or 1 where it is alone, or 0."""
+    return z[a, 1] * z[a, 2] * weight + z[a, 1] * (1 - z[a, 2])
+
+
+def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law]) -> Chain:
+    """Return the chain of one line, by moments, for rates below 1."""
+    return Chain(start, Line(end, why, moments(laws)), name=name, title=title, given=(r < 1,))
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive mean and variance of an output whose weights are dropped, and what dropping keys does to two."""
-    squares = Sum(p[j] ** 2 * v[j] ** 2, (j, 1, n))
-    rate = Hypotheses().restricted(r, Interval.open(0, 1))
-    mean = one_step("Mean", E(DROPPED), OUTPUT, "Every weight keeps its mean", MASKS, under=rate)
-    variance = one_step("Variance", E((DROPPED - OUTPUT) ** 2), r / (1 - r) * squares,
-                        "Masks are independent, of variance $r(1 - r)$", MASKS,
-                        defines="the variance of one component of the output", name="noise",
-                        under=rate)  # fmt: skip
-    keys = one_step("Two keys, dropped before softmax, one at least being kept", OF_TWO,
-                    first + r * (1 - 2 * first) / (1 + r), "Over the common denominator", Identity(),
-                    defines="the mean weight of the first of two keys", name="keys",
-                    under=rate.restricted(first, Interval(0, 1)))  # fmt: skip
-    size = one_step("Mean square of an output over its values", E(OUTPUT**2), E(squares),
-                    "Values are independent and centred: products of two average to 0", VALUES,
-                    defines="the mean square of one component of the output")  # fmt: skip
-    return Derivation.of(mean, lemmas=(variance, keys, size))
+    p, value = Given("p", n)[j], Given("v", n)[j]
+    given, output, added = over_keys(p * value), over_keys(P * v[j, e]), dropped(P, v[j, e])
+    variance, of_noise = r / (1 - r) * over_keys(p**2 * value**2), E((added - output) ** 2) / E(output**2)
+    mean, independent = "every weight keeps its mean", "masks are independent, of variance $r(1 - r)$"
+    centred = "values are independent and centred: products of two average to 0"
+    of_two, both = first + r * (1 - 2 * first) / (1 + r), "both are kept, or one alone, which has all weight"
+    lost = E((LARGE - kept(LARGE)) * ANY) / E((2 * LARGE - 1) * ANY)
+    along, noise = "What is added, along the output", "What is added over the output, mean squares"
+    keys = "Two keys, dropped before softmax, one at least being kept"
+    return (
+        chain("", "Mean", E(dropped(p, value)), given, mean, MASKS),
+        chain("noise", "Variance", E((dropped(p, value) - given) ** 2), variance, independent, MASKS),
+        chain("keys", keys, E(kept(first)) / E(ANY), of_two, both, MASKS),
+        chain("bias", along, E((added - output) * output) / E(output**2), S.Zero, mean, MASKS),
+        chain("share", noise, of_noise, r / (1 - r), centred, BOTH),
+        chain("lead", "What the larger of two loses of its lead", lost, r / (1 + r), "on average", MASKS),
+    )
 
 
-def _shares(derivation: Derivation) -> tuple[Expr, Expr]:
-    """Return noise over size, and the share of the lead 2p - 1 that is lost."""
-    variance, keys, size = (lemma.end for lemma in derivation.lemmas)
-    (squares,) = size.args
-    return variance / squares, cancel((first - keys) / (2 * first - 1))
+@dataclass(frozen=True)
+class Fill:
+    """Fills with ones of a probability, and else with zeros."""
+
+    probability: Fraction
+
+    def __call__(self, rng: np.random.Generator, out: Array) -> None:
+        """Fill an array."""
+        out[...] = rng.random(out.shape) < float(self.probability)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def masks(rate: float) -> Distribution:
+    """Return the law of a mask."""
+    share = 1 - Fraction(str(rate))
+    return Distribution(f"1 with probability {share}, else 0", (Fraction(1), *[share] * 4), Fill(share))
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure bias and noise of outputs, and the lead that a key loses where keys are dropped."""
-    noise, lead = _shares(derivation)
-    cells = cells_of("r{r:.0%}", (0.1, 0.5), lambda r: (normal(16, KEYS, D + KEYS), DroppedWeights(r, D)),
-                     scale=1 / sqrt(d), d_k=D, n=KEYS)  # fmt: skip
-    of_output, wide = Tolerance(1.0, 1.0, "the mean square of the output"), Tolerance(2.0)
-    biases = over_cells("bias-{cell}", BIAS, cells, ratio("bias", "size", positive=False), 0, of_output)
-    noises = over_cells("noise-{cell}", NOISE, cells, ratio("noise", "size"), noise, wide)
-    leads = over_cells("lead-{cell}", LEAD, cells, ratio("lost", "lead"), lead, wide)
-    return Experiment(in_turn(biases, noises, leads), (
-        wrong(biases[0.5], "not-divided", "the mean shrinks by the share dropped, as without the division",
-              -S.Half),
-        wrong(noises[0.5], "rate-alone", "the noise is in proportion to the rate {r} itself", S.Half),
-        wrong(noises[0.1], "fades", "many keys average the noise away", 0.1 / KEYS),
-        wrong(leads[0.5], "order-does-not-matter", "dropping keys keeps mean weights as well", 0,
-              tolerance=Tolerance(1.0, 1.0, "the lead")),
-        biased(noises[0.5], tolerance, at="r"),
-    ))  # fmt: skip
+    bias, share, lead = (derived[name] for name in ("bias", "share", "lead"))
+    of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
+    for name, rate in RATES.items():
+        at, control = {r: rate, d: 8, n: 8, d_v: 8}, "biased-prediction" if name == "r50" else ""
+        of_rate = partial(Check, laws={z: masks(rate)})
+        yield of_rate(f"bias-{name}", bias.start, at, equals=bias.end, tolerance=of_output)
+        yield of_rate(f"noise-{name}", share.start, at, equals=share.end, tolerance=wide, control=control)
+        yield of_rate(f"lead-{name}", lead.start, {r: rate, d: 8, n: 2}, equals=lead.end, tolerance=wide)
+    says = "the mean shrinks by the share dropped, as without the division"
+    yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)
+    says = "the noise is in proportion to the rate {r} itself"
+    yield Wrong("rate-alone", of="noise-r50", equals=r, says=says)
+    yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
+    says, at = "dropping keys keeps mean weights as well", {r: 0.5, d: 8, n: 2}
+    drawn, near = {z: masks(0.5)}, Within(1, 1, "the lead")
+    yield Wrong("order-does-not-matter", lead.start, at, equals=0, laws=drawn, tolerance=near, says=says)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw noise and lost lead over the rate."""
-    noise, lead = _shares(derivation)
-    return figure(
+    layers = []
+    for name, checks, label in (("share", "noise-*", "noise"), ("lead", "lead-*", "lead lost, keys dropped")):
+        layers.append(draw.curve(label, derived[name].end, (0.02, 0.6), scale="linear"))
+        estimates = [(check.estimate, check.interval) for check in findings.matching(checks)]
+        layers.append(draw.points("measured", RATES.values(), estimates))
+    return draw.figure(
         "noise",
         "Dropout adds noise to the output in one proportion, however attention is spread",
         "Over the rate: the noise of the output over its own mean square, on its derived curve; "
         "and the share of its lead that the larger of two weights loses where keys are dropped before "
         "softmax, on its own, lower curve.",
-        "share", *beside(findings.matching("noise-*"), "noise over size", noise, "r", over=(0.02, 0.6)),
-        *beside(findings.matching("lead-*"), "lead lost, keys dropped", lead, "r", over=(0.02, 0.6)),
-        x="rate {r}", x_scale="linear", y_scale="linear",
-    )  # fmt: skip
+        *layers,
+        x="rate $r$",
+        y="share",
+        x_scale="linear",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Dropout on weights preserves the mean output; dropping keys does not",
     statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
-    "the output as it is and give each of its components the variance {noise:result}: for independent "
-    "centred values that is in proportion to its mean square. Dropped before softmax, two keys of which at "
-    "least one is kept have mean weights closer to each other: {keys:result} in place of {first}.",
+    "the output as it is and give each of its components the variance {noise:end}: for independent "
+    "centred values of one variance that is {share:end} of its mean square. Dropped before softmax, two keys "
+    "of which at least one is kept have mean weights closer to each other: {keys:end} in place of {first}.",
     meaning="Relative to the output, the noise of dropout is equally large whether attention rests on one "
     "key or on a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped "
     "instead, the weights that remain sum to one again, so no output is too small; but of two weights the "
