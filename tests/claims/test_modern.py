@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, special, stats
+from scipy import optimize, stats
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
@@ -16,7 +16,6 @@ from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.attention_sink import beside_sink
 from verify.claims.modern.shared.variants import (
     CappedScores,
-    DroppedWeights,
     RotatedScores,
     rotated,
     rotation_angles,
@@ -145,36 +144,6 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
     assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
-
-
-def test_dropped_weights_by_loops() -> None:
-    """One row a block: masks, outputs of two components, and pairs of keys, some with both dropped."""
-    width, many, rate = 2, 5, 0.4
-    queries, keys = DRAWS.normal(size=(40, 1, width + many)), DRAWS.normal(size=(40, many, width + 2))
-    found = DroppedWeights(rate, width, 0.7).reduce(queries, keys)
-    empty = 0
-    for block in range(40):
-        query, own = queries[block, 0], keys[block]
-        weights = softmax(0.7 * own[:, :width] @ query[:width])
-        kept = [special.ndtr(number) < 1 - rate for number in query[width:]]
-        of_outputs = []
-        for values in own[:, width:].T:
-            output = dot(weights, values)
-            pairs = zip(weights, values, kept, strict=True)
-            noise = sum(p * v / (1 - rate) for p, v, stays in pairs if stays) - output
-            of_outputs.append((noise * output, noise**2, output**2))
-        of_pairs = []
-        for one in (0, 2):
-            smaller, larger = sorted(softmax(0.7 * own[one : one + 2, :width] @ query[:width]).tolist())
-            # The masks are those of the larger and of the smaller weight, in this order.
-            if kept[one] or kept[one + 1]:
-                left = larger * kept[one] / (larger * kept[one] + smaller * kept[one + 1])
-                of_pairs.append((larger - left, 2 * larger - 1))
-            else:
-                empty += 1
-                of_pairs.append((0.0, 0.0))
-        assert found[block] == pytest.approx([*np.mean(of_outputs, axis=0), *np.mean(of_pairs, axis=0)])
-    assert empty > 0
 
 
 NEWER_RNG = np.random.default_rng(8)

@@ -1,6 +1,6 @@
 """What the claims about modern attention alone measure with: its variants."""
 
 from verify.claims.modern.shared.variants import (
-    CappedScores, DroppedWeights, RotatedScores, rotation_angles,
+    CappedScores, RotatedScores, rotation_angles,
 )  # fmt: skip
 from verify.former.figures import expected

@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
-from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import double
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.inputs import Shape
@@ -70,43 +67,3 @@ class CappedScores(Statistic):
         slope = (above - below) / (2 * _STEP)
         squares = scores**2, soft_capped(scores, self.cap) ** 2
         return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
-
-
-@dataclass(frozen=True)
-class DroppedWeights(Statistic):
-    """What dropout of weights at a ``rate`` does to outputs, and that of keys to the larger of two weights.
-
-    Scores are made of the first ``width`` components. The others of a query, one for each key and standard
-    normal, decide which keys it drops; those of a key are its value. What is kept is divided by 1 - ``rate``.
-    The two weights are those of the first and second key alone, of the third and fourth, and so on; where
-    both are dropped they add nothing to ``lost`` and ``lead``.
-    """
-
-    rate: float
-    width: int
-    scale: float = 1.0
-    names = ("bias", "noise", "size", "lost", "lead")
-    copies = 6
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return means of (o' - o)o, (o' - o)², o², what the larger of two weights loses, and 2p - 1."""
-        vectors = (one[:, :, : self.width] for one in (queries, keys))
-        weights = softmax(self.scale * next(vectors) @ next(vectors).swapaxes(1, 2))
-        masks = queries[:, :, self.width :] < special.ndtri(1 - self.rate)
-        values = keys[:, :, self.width :]
-        output = weights @ values
-        noise = (weights * masks / (1 - self.rate)) @ values - output
-        found = noise * output, noise**2, output**2, *_lost_of_two(weights, masks)
-        return np.stack([one.mean(axis=(1, 2), dtype=np.float64) for one in found], axis=1)
-
-
-def _lost_of_two(weights: Array, masks: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return what the larger of two weights loses where keys are dropped, and 2p - 1, for pairs of keys."""
-    # Without the other keys, the weights of two of them stay in proportion.
-    first, second = weights[..., :-1:2], weights[..., 1::2]
-    large = np.maximum(first, second) / (first + second)
-    # Masks know nothing of weights: one is that of the larger, the other that of the smaller.
-    of_large, of_small = masks[..., :-1:2], masks[..., 1::2]
-    some, kept = np.logical_or(of_large, of_small), large * of_large
-    left = kept / np.where(some, kept + (1 - large) * of_small, 1)
-    return (large - left) * some, (2 * large - 1) * some
