@@ -7,7 +7,7 @@ import pytest
 
 from tests.catalogue import experiment
 from verify.claims.modern import low_precision_scores
-from verify.claims.newer import low_precision_sums, online_softmax
+from verify.claims.newer import eight_bit_rotation, low_precision_sums, online_softmax
 from verify.montecarlo.experiment import Exact
 from verify.spec.arrays import softmax
 from verify.spec.rounding import rounded
@@ -72,3 +72,13 @@ def test_the_mean_error_of_scores(bits: int) -> None:
     at = step * (np.arange(2_000_000) + 0.5)
     error = float(np.sum((rounded(at, bits) - at) ** 2 * np.exp(-at)) * step)
     assert low_precision_scores.mean_error(2, bits) == pytest.approx(error, rel=1e-6)
+
+
+def test_eight_bits_and_rotation() -> None:
+    """Rotations are orthogonal; numbers of a format stay, others move by half a step at most."""
+    for turn in eight_bit_rotation.TURNS.values():
+        assert turn @ turn.T == pytest.approx(np.eye(eight_bit_rotation.WIDTH), abs=1e-12)
+    stays = np.array([[448.0, 416.0, 1.125, 2.0**-9, 0.0]])
+    assert np.array_equal(eight_bit_rotation.in_e4m3(stays), stays)
+    whole = np.array([[127.0, -3.0, 0.4]])
+    assert np.array_equal(eight_bit_rotation.in_int8(whole), [[127.0, -3.0, 0.0]])

@@ -22,13 +22,9 @@ from verify.claims.modern.shared.variants import (
     soft_capped,
 )
 from verify.claims.newer.shared.rounding import (
-    WIDTH,
     ClippedScores,
     clipped,
     distance_from_temperature,
-    in_e4m3,
-    in_int8,
-    rotation,
 )
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
@@ -192,12 +188,3 @@ def test_clipping_bounds_the_largest_score_alone() -> None:
     assert clipped(queries, keys, 2 * scores.max()) == pytest.approx(scores)
     assert ClippedScores(level, 6).reduce(queries, keys) == (scores.min() / 3 < -level)
     assert distance_from_temperature(4.0) < 1e-12 < distance_from_temperature(4.0, 0.5)
-
-
-def test_eight_bits_and_rotation() -> None:
-    """The rotation is orthogonal; numbers of a format stay, others move by half a step at most."""
-    assert rotation() @ rotation().T == pytest.approx(np.eye(WIDTH), abs=1e-12)
-    stays = np.array([[448.0, 416.0, 1.125, 2.0**-9, 0.0]])
-    assert np.array_equal(in_e4m3(stays), stays)
-    whole = np.array([[127.0, -3.0, 0.4]])
-    assert np.array_equal(in_int8(whole), [[127.0, -3.0, 0.0]])

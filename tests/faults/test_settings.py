@@ -20,7 +20,6 @@ from tests.catalogue import EACH_QUICKLY_MADE, experiment
 from tests.faults.planted import changed
 from tests.montecarlo.samples import score_matrices
 from tests.strategies import FALSE_ALARM
-from verify.claims.newer.shared import EightBits
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import NORMAL, UNIFORM, Array, Distribution, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
@@ -43,6 +42,7 @@ DISTRIBUTIONS = {
     "Laplace": (0.0, 1.0, 6.0),
     "t(9)": (0.0, 1.0, 4.2),
     "centred exponential": (0.0, 1.0, 9.0),
+    "normal with outliers": (0.0, 1.1, 3 * (0.999 + 0.001 * 101**2) / 1.1**2),
 }
 """Mean, variance and kurtosis by name, from the textbooks."""
 
@@ -95,9 +95,6 @@ def moments_of(label: str) -> tuple[float, float, float]:
 
 def dimension(sampler: Any) -> int:
     """Return the dimension of the sampler's queries and keys."""
-    if isinstance(sampler, EightBits):
-        # Twice the components of queries and keys, and a value of each key.
-        return (sampler.coordinates - sampler.keys) // (2 * (32 + sampler.keys))
     return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
 
 

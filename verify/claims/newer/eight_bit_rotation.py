@@ -1,81 +1,197 @@
 """A rotation of queries and keys changes no score; what eight bits lose depends on the format."""
 
-from sympy import Integral, Rational, S, cos, sin
+import itertools
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from verify.claims.newer.shared import EightBits, change_by_rotation
-from verify.former import (
-    ROUNDING, Claim, Derivation, Experiment, Fact, Route, Step, capped, cell_of,
-    cite, computed, fact, one_step, ordered, over_cells, ratio, threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import Identity, Primitive
+import numpy as np
+from scipy.linalg import hadamard
+from sympy import Expr, Integral, Rational, Symbol, cos, sin, sqrt, symbols
 
-(q_1, q_2, k_1, k_2, theta, e), h = ordered("q_1 q_2 k_1 k_2 theta e", real=True), ordered("h", positive=True)
-SCORES, OUTPUTS = "error of scores, plain over rotated", "error of outputs, plain over rotated"
+from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Check, Claim, Column, Computed, Derivation
+from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
+from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
+from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
+
+theta, e = symbols("theta e", real=True)
+h = Symbol("h", positive=True)
+WIDTH, LARGEST = 64, 448.0
+"""The number of components, and the largest number of E4M3."""
+RARE, SIZE = 0.001, 10.0
+"""How many components are outliers, and the standard deviation of what these get added."""
 
 
-def derive() -> Derivation:
+def fill(rng: np.random.Generator, out: Array) -> None:
+    """Fill with normal numbers, to one in a thousand of which a larger one is added."""
+    out[...] = rng.standard_normal(out.shape)
+    rare = rng.choice(out.size, rng.binomial(out.size, RARE), replace=False, shuffle=False)
+    out.reshape(-1)[rare] += SIZE * rng.standard_normal(rare.shape)
+
+
+FOURTH = 3 * (Fraction(999, 1000) + Fraction(101**2, 1000))
+OUTLIERS = Distribution(
+    "normal with outliers", (Fraction(1), Fraction(0), Fraction(11, 10), Fraction(0), FOURTH), fill
+)
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive that a rotation of two components changes no score, and the error of a uniform step."""
-    query = q_1 * cos(theta) - q_2 * sin(theta), q_1 * sin(theta) + q_2 * cos(theta)
-    key = k_1 * cos(theta) - k_2 * sin(theta), k_1 * sin(theta) + k_2 * cos(theta)
-    turned = Route.of(
-        "Two components of query and key, turned by one angle", query[0] * key[0] + query[1] * key[1],
-        Step(q_1 * k_1 + q_2 * k_2, r"$\cos^2 + \sin^2 = 1$", Identity()),
-    )  # fmt: skip
-    step = one_step("An error that is uniform within half a step h", Integral(e**2 / h, (e, -h / 2, h / 2)),
-                    h**2 / 12,
-                    "Integrated", Primitive(e, e**3 / (3 * h)), defines="the mean squared error",
-                    name="step")  # fmt: skip
-    beyond = "what rounding in either format does to scores and to outputs is measured only."
-    return Derivation.of(turned, lemmas=(step,), beyond=beyond)
-
-
-def experiment(tolerance: float) -> Experiment:
-    """Measure the errors of scores and of outputs, as they are and rotated, in two formats."""
-    floats = {keys: cell_of(f"e4m3-n{keys}", EightBits(keys, "E4M3")) for keys in (32, 256)}
-    whole = {32: cell_of("int8-n32", EightBits(32, "int8"))}
-    by_row = {32: cell_of("row-n32", EightBits(32, "int8 by row"))}
-    near, scores = capped(0.5, tolerance), ratio("scores", "scores-rotated")
-    outputs = ratio("outputs", "outputs-rotated")
-    same = over_cells("scores-{cell}", SCORES, floats, scores, threshold(1), near, "≤")
-    less = over_cells("scores-{cell}", SCORES, whole, scores, threshold(2), near, "≥")
-    row = over_cells("scores-{cell}", SCORES, by_row, scores, threshold(Rational(6, 5)), near, "≥")
-    gain = over_cells(
-        "outputs-{cell}", OUTPUTS, {256: floats[256]}, outputs, threshold(Rational(11, 10)), near, "≥"
+    query = q[a, 1] * cos(theta) - q[a, 2] * sin(theta), q[a, 1] * sin(theta) + q[a, 2] * cos(theta)
+    key = k[j, 1] * cos(theta) - k[j, 2] * sin(theta), k[j, 1] * sin(theta) + k[j, 2] * cos(theta)
+    plain = q[a, 1] * k[j, 1] + q[a, 2] * k[j, 2]
+    turned = Chain(
+        query[0] * key[0] + query[1] * key[1],
+        Line(plain, r"$\cos^2 + \sin^2 = 1$", algebra),
+        title="Two components of query and key, turned by one angle",
     )
-    label = "largest change of scores by a rotation of all components"
-    change = computed("change", label, {"d_k": 64}, S.Zero, change_by_rotation, allowance=ROUNDING)
-    return Experiment((*same.values(), *less.values(), *row.values(), *gain.values(), change), (
-        wrong(same[32], "scores-improve", "in eight-bit floats rotation takes a tenth off the error of "
-                                          "scores",
-              threshold(Rational(9, 10))),
-        wrong(less[32], "as-in-floats", "eight-bit integers gain a factor of ten", threshold(10)),
-        wrong(row[32], "as-without-rows", "a step for each row leaves as large a gain", threshold(2)),
-        wrong(gain[256], "twice", "rotation leaves a third of the error of outputs", threshold(3)),
-        wrong(change, "no-rotation", "a matrix whose rows are longer by a thousandth does as well",
-              computed=change_by_rotation(1.001)),
-    ))  # fmt: skip
+    variance = Chain(
+        Var(turned.start),
+        Line(Var(plain), "not turned", earlier(turned)),
+        Line(2, "moments of the components", moments(STANDARD)),
+        name="variance",
+        title="The variance of what they contribute",
+    )
+    step = Chain(
+        Integral(e**2 / h, (e, -h / 2, h / 2)),
+        Line(h**2 / 12, "integrated", integral()),
+        name="step",
+        title="An error that is uniform within half a step $h$",
+        defines="the mean squared error",
+    )
+    return turned, variance, step
 
 
-def facts() -> Fact:
-    """Return the published gain."""
-    return fact("published", "the published gain of outputs by rotation", Rational(13, 5))
+def signed_hadamard() -> Array:
+    """Return an orthogonal matrix: Hadamard's, with the signs of every third row turned."""
+    signs = np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)
+    matrix: Array = signs[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH)
+    return matrix
+
+
+def at_random() -> Array:
+    """Return an orthogonal matrix that was drawn once."""
+    drawn = NORMAL.draw(stream(0, "eight-bit-rotation", "rotation", 0), (WIDTH, WIDTH))
+    matrix: Array = np.linalg.qr(drawn)[0]
+    return matrix
+
+
+def in_e4m3(values: Array) -> Array:
+    """Return values, shape (…, n, d), in E4M3, each matrix scaled so that its largest is the format's."""
+    scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / LARGEST
+    scaled = values / scale
+    # Four significant bits; below 2⁻⁶ the spacing stays the same.
+    _, exponents = np.frexp(np.maximum(np.abs(scaled), 2.0**-6))
+    spacing = np.ldexp(scaled.dtype.type(2.0**-4), exponents)
+    return scale * (np.rint(scaled / spacing) * spacing)
+
+
+def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
+    """Return values, shape (…, n, d), as whole multiples of a 127th of the largest of each matrix."""
+    step = np.abs(values).max(axis=axis, keepdims=True) / 127
+    return step * np.rint(values / step)
+
+
+def scores_of(queries: Array, keys: Array) -> Array:
+    """Return scaled scores, shape (…, m, n)."""
+    return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
+
+
+FORMATS: dict[str, Callable[[Array], Array]] = {
+    "e4m3": in_e4m3,
+    "int8": in_int8,
+    "row": partial(in_int8, axis=-1),
+}
+TURNS = {"": np.eye(WIDTH), "-rotated": signed_hadamard(), "-random": at_random()}
+
+
+def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """A rotation changes no score but for rounding: errors of scores and outputs in eight bits.
+
+    Root mean squares of each block, and mean squares of scores.
+    """
+    exact, columns = scores_of(draws["q"], draws["k"]), dict[str, Array]()
+    output = softmax(exact) @ draws["v"]
+    for (form, rounded), (name, turn) in itertools.product(FORMATS.items(), TURNS.items()):
+        scores = scores_of(*(rounded(draws[family] @ turn.astype(np.float32)) for family in "qk"))
+        squares = ((scores - exact).astype(float) ** 2).mean(axis=(1, 2))
+        of_output = (softmax(scores) @ draws["v"] - output).astype(float) ** 2
+        columns |= {f"{form}-squares{name}": squares, f"{form}-scores{name}": np.sqrt(squares)}
+        columns[f"{form}-outputs{name}"] = np.sqrt(of_output.mean(axis=(1, 2)))
+    return columns
+
+
+def change_by_rotation(times: float = 1.0) -> float:
+    """Return how far rotation moves fixed scores at most, the matrix multiplied by a number."""
+    queries, keys = loops.fixed_normals(8, WIDTH), loops.fixed_normals(8, WIDTH)[::-1]
+    turn = times * signed_hadamard()
+    return largest_difference(scores_of(queries @ turn, keys @ turn), scores_of(queries, keys))
+
+
+def gain(column: str, by: str = "rotated") -> Expr:
+    """Return the mean of a column over its mean after a rotation."""
+    ratio: Expr = E(Column(eight_bits, column)) / E(Column(eight_bits, f"{column}-{by}"))
+    return ratio
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure the errors of scores and of outputs, as they are and rotated, in two formats."""
+    laws = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}
+    drawn = dict[str, Any](laws=laws, shape={m: 32, d_v: 1}, tolerance=Within(0.5, fixed=True))
+    few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}
+    for at in (few, many):
+        yield Check(f"scores-e4m3-n{at[n]}", gain("e4m3-scores"), at, at_most=Threshold(1), **drawn)
+    yield Check("scores-int8-n32", gain("int8-scores"), few, at_least=Threshold(2), **drawn)
+    fifth = Threshold(Rational(6, 5))
+    random, overall = gain("int8-scores", "random"), sqrt(gain("int8-squares"))
+    yield Check("random-int8-n32", random, few, at_least=Threshold(2), **drawn)
+    yield Check("overall-int8-n32", overall, few, at_least=Threshold(2), **drawn)
+    yield Check("scores-row-n32", gain("row-scores"), few, at_least=fifth, **drawn)
+    tenth = Threshold(Rational(11, 10))
+    yield Check("outputs-e4m3-n256", gain("e4m3-outputs"), many, at_least=tenth, **drawn)
+    variance = derived["variance"]
+    yield Check("turned", variance.start, {theta: 1, d: 2}, equals=variance.end)
+    what = "largest change of scores by a rotation of all components"
+    at_width = {"d_k": WIDTH}
+    yield Computed("change", what, change_by_rotation, equals=0, settings=at_width, allowance=ROUNDING)
+
+    says = "in eight-bit floats rotation takes a tenth off the error of scores"
+    yield Wrong("scores-improve", of="scores-e4m3-n32", at_most=Threshold(Rational(9, 10)), says=says)
+    says = "eight-bit integers gain a factor of ten"
+    yield Wrong("as-in-floats", of="scores-int8-n32", at_least=Threshold(10), says=says)
+    says = "a step for each row leaves as large a gain"
+    yield Wrong("as-without-rows", of="scores-row-n32", at_least=Threshold(2), says=says)
+    says = "rotation leaves a third of the error of outputs"
+    yield Wrong("twice", of="outputs-e4m3-n256", at_least=Threshold(3), says=says)
+    says = "a random rotation gains as much as the published factor of outputs"
+    yield Wrong("any-rotation", of="random-int8-n32", at_least=Threshold(Rational(13, 5)), says=says)
+    says = "over all blocks, the error becomes four times as small"
+    yield Wrong("overall-four", of="overall-int8-n32", at_least=Threshold(4), says=says)
+    says = "a matrix whose rows are longer by a thousandth does as well"
+    yield Wrong("no-rotation", of="change", computed=change_by_rotation(1.001), says=says)
+    yield fact("published", "the published gain of outputs by rotation", Rational(13, 5))
 
 
 CLAIM = Claim(
     title="Rotating queries and keys changes no score, and helps eight-bit formats with uniform steps",
     statement="Rotating two components of queries and keys by {theta} leaves their contribution to a score "
-    "unchanged: {theorem}; and every rotation of all components is a product of such rotations. With steps "
-    "of {h}, an error that is uniform within half a step has mean square {step:result}; a uniform format "
+    "unchanged: {main}; and every rotation of all components is a product of such rotations. With steps "
+    "of {h}, an error that is uniform within half a step has mean square {step:end}; a uniform format "
     "takes its step from the largest number.",
     meaning="A few outliers set the step of a uniform format for all numbers; a rotation spreads them over "
     "all components, so the largest number becomes smaller, and every error with it. With one component in "
-    "a thousand enlarged, the error of scores in eight-bit integers is measured as "
-    "{scores-int8-n32:estimate.2} times as large without rotation as with it, and "
-    "{scores-row-n32:estimate.2} times if each row has a step of its own. Eight-bit floats err in "
-    "proportion to each number, large or small, and there the ratio is {scores-e4m3-n32:estimate.2}: "
-    "rotation does not improve the scores. Outputs do improve, by a factor of "
-    "{outputs-e4m3-n256:estimate±} over {outputs-e4m3-n256:n} keys; the published gain of {published:2} "
-    "also concerns outputs, over longer rows.",
+    "a thousand enlarged, and rotated by a signed Hadamard matrix, the root-mean-square error of scores in "
+    "eight-bit integers is measured as {scores-int8-n32:estimate.2} times as large without rotation as with "
+    "it on average over blocks of 32 queries and {scores-int8-n32:n} keys, each with a step of its own, and "
+    "{scores-row-n32:estimate.2} times if each row has one. Rotated by a matrix that was drawn at random it "
+    "is {random-int8-n32:estimate.2} times, and as the root mean square over all blocks together, of which "
+    "few have large errors, {overall-int8-n32:estimate.2} times. Eight-bit floats err in proportion to each "
+    "number, large or small, and there the ratio is {scores-e4m3-n32:estimate.2}: rotation does not improve "
+    "the scores. Outputs, of one value a key, do improve, by a factor of {outputs-e4m3-n256:estimate±} over "
+    "{outputs-e4m3-n256:n} keys; the published gain of {published:2} also concerns outputs, over longer "
+    "rows.",
     headline="scores-int8-n32",
     symbols={"theta": theta, "h": h},
     references=cite(

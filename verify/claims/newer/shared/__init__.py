@@ -2,8 +2,7 @@
 
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.rounding import (
-    ClippedScores, EightBits, change_by_rotation,
-    distance_from_temperature, largest_clipped,
+    ClippedScores, distance_from_temperature, largest_clipped,
 )  # fmt: skip
 from verify.claims.newer.shared.rows import (
     AdaptiveRows, LeadingRows, LevelRows, SecondValues, SoftpickRows,
