@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given as drawn, settings, strategies as st
+from sympy import KroneckerDelta
 from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Max, Min, Ne, S, Symbol, cos, exp, gamma
 from sympy import log, oo
 from sympy import pi, sqrt, symbols, tanh
@@ -56,6 +57,7 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (1 - p * p_l, ()),
     (1 - p - p_l, ()),
     (1 - squares(row), ()),
+    (1 - KroneckerDelta(l, j), ()),
     (E(squares(row)) * sigma**2 / 2, ()),
     (over_keys(p * (Largest(s[a, l], l) - row)) / sigma**2, ()),
     (Entropy(row, j) + Var(score), ()),
@@ -446,3 +448,11 @@ def test_the_size_of_a_mean_of_signs() -> None:
     for laws, value, line in wrong:
         assert refused(unsigned(gap, r[j], value, laws), E(weight * Abs(gap)), E(weight * line), "=")
     assert refused(unsigned(gap, r[l], half, signs), E(weight * Abs(gap)), E(weight * half), "=")
+
+
+def test_a_bound_of_every_weight_is_one_of_the_largest() -> None:
+    """Put in under a largest, where it is the same for all keys."""
+    most = Chain(p, Line(1, "a weight", at_most(1 - p), "≤"))
+    largest = Chain(E(Largest(p, j)), Line(1, "of all", earlier(most), "≤"))
+    assert [line.problem for line in largest.checked] == [""]
+    assert Largest(sigma, j) == sigma

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, Le, Limit, Lt, Max, Min
-from sympy import Mul
+from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta, Le, Limit
+from sympy import Lt, Max, Min, Mul
 from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
 from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
 
@@ -205,7 +205,7 @@ def _all_weights(signs: Signs, x: Any, strict: bool) -> bool:
 _KEY = Index("key_")
 _Reason = Callable[[Signs, Any, bool], bool]
 _BELOW_ONE: dict[Any, _Reason] = {
-    **dict.fromkeys((Softmax, Indicator), _weight),
+    **dict.fromkeys((Softmax, Indicator, KroneckerDelta), _weight),
     **dict.fromkeys((sin, cos, tanh, erf), _bounded),
     exp: _falling,
     E: _mean,

@@ -225,9 +225,14 @@ class LogSumExp(Function):  # type: ignore[misc]  # SymPy has no types
 
 
 class Largest(Function):  # type: ignore[misc]  # SymPy has no types
-    """``Largest(x, j)``: the largest of x over all j."""
+    """``Largest(x, j)``: the largest of x over all j; x itself where it does not depend on j."""
 
     nargs = 2
+
+    @classmethod
+    def eval(cls, x: Any, key: Any) -> Any:
+        """Return x where it is the same for all keys."""
+        return None if key in x.free_symbols else x
 
     def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
