@@ -21,11 +21,6 @@ from verify.claims.modern.shared.variants import (
     rotation_angles,
     soft_capped,
 )
-from verify.claims.newer.shared.rounding import (
-    ClippedScores,
-    clipped,
-    distance_from_temperature,
-)
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
     LeadingRows,
@@ -35,6 +30,7 @@ from verify.claims.newer.shared.rows import (
     mean_of_leader,
     mean_of_softpick,
 )
+from verify.claims.newer.score_clip import clipped, distance_from_temperature
 from verify.montecarlo.attention import softmax
 
 RNG = np.random.default_rng(18)
@@ -181,10 +177,9 @@ def test_the_published_factor_by_hand() -> None:
 
 def test_clipping_bounds_the_largest_score_alone() -> None:
     """At the level if it was above it, untouched if not; what is far below stays there."""
-    queries, keys = NEWER_RNG.normal(size=(2, 1, 6, 4))
-    scores = queries @ keys.swapaxes(1, 2)
+    queries, keys = NEWER_RNG.normal(size=(2, 6, 4))
+    scores = queries @ keys.T
     level = scores.max() / 3
     assert clipped(queries, keys, level).max() == pytest.approx(level)
     assert clipped(queries, keys, 2 * scores.max()) == pytest.approx(scores)
-    assert ClippedScores(level, 6).reduce(queries, keys) == (scores.min() / 3 < -level)
     assert distance_from_temperature(4.0) < 1e-12 < distance_from_temperature(4.0, 0.5)

@@ -1,84 +1,129 @@
 """QK-clip: weights of queries and keys times √γ bring the largest score to τ, and bound none from below."""
 
-from sympy import Rational, S, Sum, exp, sqrt
+import numpy as np
+from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
-from verify.claims.newer.shared import ClippedScores, distance_from_temperature, largest_clipped
-from verify.former import (
-    ROUNDING, Claim, Derivation, Experiment, Figure, Findings, biased, cells_of, cite, component, computed, d,
-    figure, i, index, k, line, measured, n, normal, of_probability, one_step, ordered, over_cells, q, s,
-    score, wrong,
-)  # fmt: skip
-from verify.former.rules import Families, SumIdentity, Unfolded
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure
+from verify.spec import Findings, Indicator, Items, Largest, Line, Softmax, Wrong, a, algebra, cite, cited, d
+from verify.spec import figures as draw, i, j, k, l, m, n, of_probability, over_components, q, s, score
+from verify.spec import substitute
+from verify.spec.arrays import Array, largest_difference, loops, softmax
 
-gamma, tau, top = ordered(r"gamma tau S_{\max}", positive=True)
-LEVEL = 4.0
-"""The level that scores are clipped to."""
+gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
+LEVEL, LOW = 4.0, Rational(1, 2)
+"""The level that scores of fixed inputs are clipped to, and that of random ones."""
 DIMENSIONS = (4, 8, 16)
-LABEL = "share of inputs with a score below minus the level after clipping"
+LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
+BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
+"""The share of inputs with a score below -τ once the largest is clipped to τ."""
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive what the factor does to scores, to the largest of them and to ratios of weights."""
-    both = Sum(sqrt(gamma) * q[index] * sqrt(gamma) * k[index], (index, 1, d))
-    scores = one_step("Queries and keys times a root each", both, gamma * score,
-                      "The factor stands before the sum",
-                      SumIdentity(Families(sizes={q: (d,), k: (d,)}), "components"),
-                      defines="a score once queries and keys are multiplied by the root of the "
-                              "factor")  # fmt: skip
-    largest = one_step("The largest score", gamma * top, tau, "With the factor that is chosen",
-                       Unfolded({gamma: tau / top}),
-                       defines="the largest score, multiplied by the factor", name="largest")  # fmt: skip
-    weights = (
-        exp(gamma * s[1]) / Sum(exp(gamma * s[i]), (i, 1, n)),
-        exp(gamma * s[2]) / Sum(exp(gamma * s[i]), (i, 1, n)),
+    scores = Chain(
+        over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i]),
+        Line(gamma * score, "the factor stands before the sum", algebra),
+        title="Queries and keys times a root each",
+        defines="a score once queries and keys are multiplied by the root of the factor",
     )
-    ratio = one_step("Two weights", weights[0] / weights[1], exp(gamma * (s[1] - s[2])), "The sum cancels",
-                     SumIdentity(),
-                     defines="the ratio of two weights after clipping", name="ratio")  # fmt: skip
-    return Derivation.of(scores, lemmas=(largest, ratio))
+    largest = Chain(
+        gamma * top,
+        Line(tau, "with the factor that is chosen", substitute({gamma: tau / top})),
+        name="largest",
+        title="The largest score",
+        defines="the largest score, multiplied by the factor",
+    )
+    first, second = gamma * s[a, j], gamma * s[a, l]
+    ratio = Chain(
+        Softmax(first, j) / Softmax(second, l),
+        Line(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra),
+        name="ratio",
+        title="Two weights",
+        defines="the ratio of two weights after clipping",
+    )
+    turned = cited("rotation", laws=NORMAL_COMPONENTS)
+    lead = -LEAST - LARGEST
+    side = Chain(
+        E(sign(lead)),
+        Line(E(sign(lead)) / 2 + E(sign(-lead)) / 2, "with $-q$ for $q$ every score turns its sign", turned),
+        Line(S.Zero, "the two cancel", algebra),
+        name="side",
+        title="Which end is further from 0",
+        defines="how much more often the lowest score is further from 0 than the largest",
+    )
+    return scores, largest, ratio, side
 
 
-def experiment(tolerance: float) -> Experiment:
+def clipped(queries: Array, keys: Array, level: float) -> Array:
+    """Return the scores after queries and keys are multiplied by the root of the factor."""
+    root = np.sqrt(level / max((queries @ keys.T).max(), level))
+    return (root * queries) @ (root * keys).T
+
+
+def fixed() -> tuple[Array, Array]:
+    """Return fixed queries and keys, of which some scores exceed the level."""
+    return loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
+
+
+def largest_clipped(level: float) -> float:
+    """Return the largest of fixed scores after clipping."""
+    return float(clipped(*fixed(), level).max())
+
+
+def distance_from_temperature(level: float, power: float = 1.0) -> float:
+    """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
+    queries, keys = fixed()
+    scores = queries @ keys.T
+    cooled = softmax((level / scores.max()) ** power * scores)
+    return largest_difference(softmax(clipped(queries, keys, level)), cooled)
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure how often a score stays below minus the level; compute the largest, and the weights."""
-    cells = cells_of("d{d_k}", DIMENSIONS, lambda d_k: (normal(32, 32, d_k), ClippedScores(0.5, 4)))
-    below = over_cells("below-{cell}", LABEL, cells, component("below", positive=True), S.Half)
-    largest = computed("largest", "largest score of fixed inputs after clipping", {"tau": LEVEL}, LEVEL,
-                       largest_clipped, LEVEL, allowance=ROUNDING)  # fmt: skip
-    label = "largest distance of the weights of clipped scores from those at a temperature"
-    weights = computed(
-        "temperature", label, {"tau": LEVEL}, S.Zero, distance_from_temperature, LEVEL, allowance=ROUNDING
+    shape = {m: 4, n: 4}
+    for size in DIMENSIONS:
+        at, control = {d: size, tau: LOW}, "biased-prediction" if size == DIMENSIONS[-1] else ""
+        yield Check(f"below-d{size}", BELOW, at, equals=S.Half, shape=shape, control=control)
+    side, near = derived["side"], of_probability()
+    yield Check("side-d16", side.start, {d: 16}, equals=side.end, shape=shape, tolerance=near)
+    what, where = derived["largest"].start, {"tau": LEVEL}
+    yield Computed(
+        "largest", what, largest_clipped, (LEVEL,), equals=LEVEL, settings=where, allowance=ROUNDING
     )
-    return Experiment((*below.values(), largest, weights), (
-        wrong(below[16], "absolute", "after clipping no score exceeds the level in absolute value", S.Zero,
-              tolerance=of_probability()),
-        wrong(below[16], "seldom", "a score below minus the level remains in only nine of twenty draws",
-              Rational(9, 20), relation="≤"),
-        wrong(largest, "higher-level", "the largest score is a hundredth above the level",
-              LEVEL * Rational(101, 100)),
-        wrong(weights, "root-alone", "scores are multiplied by the root of the factor",
-              computed=distance_from_temperature(LEVEL, 0.5)),
-        biased(below[16], tolerance),
-    ))  # fmt: skip
+    what, code = "largest distance of weights from those at a temperature", distance_from_temperature
+    yield Computed("temperature", what, code, (LEVEL,), equals=0, settings=where, allowance=ROUNDING)
+    says, at = "after clipping no score exceeds the level in absolute value", {d: 16, tau: LOW}
+    yield Wrong("absolute", BELOW, at, equals=S.Zero, shape=shape, tolerance=near, says=says)
+    says = "a score below minus the level remains in only nine of twenty draws"
+    yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)
+    says = "the largest score is a hundredth above the level"
+    yield Wrong("higher-level", of="largest", equals=LEVEL * 1.01, says=says)
+    says, rooted = "scores are multiplied by the root of the factor", distance_from_temperature(LEVEL, 0.5)
+    yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
 
 
 def figures(findings: Findings) -> Figure:
     """Draw in how many draws a score stays below minus the level."""
-    return figure(
+    return draw.figure(
         "below",
         "Clipping leaves a score below minus the level in half of all draws",
         "Share of random inputs with a score below minus the level after clipping, over the dimension: "
         "measured points on a level line at one half, where a bound on both sides would have zero.",
-        "share of inputs", line("derived", 0.5), measured(findings.matching("below-d*")),
-        line("if both sides were bounded", 0.0, "control"), y_scale="linear",
-    )  # fmt: skip
+        draw.curve("one half", S.Half, DIMENSIONS),
+        draw.measured(findings.matching("below-d*"), d),
+        draw.curve("if both sides were bounded", S.Zero, DIMENSIONS, "control"),
+        x=d,
+        y="share of inputs",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Clipping queries and keys acts as a temperature, and bounds scores on one side only",
     statement="Multiplying both queries and keys by the square root of {gamma} turns every score into "
-    "{theorem:result}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is "
-    "{tau} over {top}, their largest score becomes {largest:result}. The ratio of two weights becomes "
-    "{ratio:result}: {gamma} is an inverse temperature.",
+    "{main:end}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is "
+    "{tau} over {top}, their largest score becomes {largest:end}. The ratio of two weights becomes "
+    "{ratio:end}: {gamma} is an inverse temperature.",
     meaning="After a training step in which scores grew too large, the projections of queries and keys are "
     "scaled down so that the same inputs would stay at the level. Scores of other inputs may exceed it "
     "again. Moreover, only the largest score counts, not the largest absolute value: scores far below zero "

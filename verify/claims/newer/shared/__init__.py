@@ -1,9 +1,6 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
 from verify.claims.newer.shared import termwise
-from verify.claims.newer.shared.rounding import (
-    ClippedScores, distance_from_temperature, largest_clipped,
-)  # fmt: skip
 from verify.claims.newer.shared.rows import (
     AdaptiveRows, LeadingRows, LevelRows, SecondValues, SoftpickRows,
     factor_at, mean_of_leader,
