@@ -3,7 +3,6 @@
 import itertools
 import math
 import operator
-import statistics
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,9 @@ from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.attention_sink import beside_sink
 from verify.claims.modern.shared.variants import (
-    CappedScores,
     RotatedScores,
     rotated,
     rotation_angles,
-    soft_capped,
 )
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
@@ -108,25 +105,6 @@ def test_rotation_is_by_plain_matrices() -> None:
     found = RotatedScores(3).reduce(QUERIES, KEYS)
     assert found[:, 0] == pytest.approx(scores.mean(axis=(1, 2)))
     assert found[:, 1] == pytest.approx((scores**2).mean(axis=(1, 2)))
-
-
-def test_a_cap_and_its_slope_by_differences() -> None:
-    """Squares of scores and of capped ones; the slope is that of a small step."""
-    found = CappedScores(2.0, 0.5).reduce(QUERIES, KEYS)
-    for block in range(2):
-        scores = [score / 2 for score in dots(block)]
-        capped = [2 * math.tanh(score / 2) for score in scores]
-        slopes = [
-            (2 * math.tanh((score + 1e-6) / 2) - one) / 1e-6
-            for score, one in zip(scores, capped, strict=True)
-        ]
-        expected = [
-            statistics.fmean(one * one for one in scores),
-            statistics.fmean(one * one for one in capped),
-        ]
-        assert found[block, :2] == pytest.approx(expected)
-        assert found[block, 2] == pytest.approx(statistics.fmean(slopes), rel=1e-5)
-    assert np.abs(soft_capped(np.array([-1e9, 1e9]), 5.0)).tolist() == [5.0, 5.0]
 
 
 def test_a_sink_is_one_key_more_without_a_value() -> None:

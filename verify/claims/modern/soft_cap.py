@@ -2,96 +2,106 @@
 
 from functools import partial
 
-from sympy import Derivative, Expr, sqrt, tanh
+import numpy as np
+from sympy import Abs, Derivative, Expr, Integral, Rational, Symbol, lambdify, sqrt, symbols, tanh
 
-from verify.claims.modern.shared import CappedScores
-from verify.former import (
-    E, INDEPENDENT, NORMAL_MOMENTS, Claim, Derivation, Experiment, Figure, Findings, Population, Route,
-    Smooth, Step, Tolerance, assume, biased, capped, cells_of, cite, component, d, figure, in_turn, k, line,
-    measured, normal, ordered, over_cells, q, score as raw, score_law, sharper, wrong,
-)  # fmt: skip
-from verify.former.rules import Evaluation, FirstTerms, FromZero, Identity, PutIn
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Line
+from verify.spec import Within, Wrong, at_most, cite, d, derivative, earlier, figures as draw, leading
+from verify.spec import moments, numerically, score
+from verify.spec.score_law import lengths
 
 D, CAPS = 16, (1, 2, 4, 32)
 """Dimension of the scaled scores, and caps, the last about as large as those in use."""
-c, score = ordered("c:a", positive=True), ordered("s", real=True)
-SCALED = Population(dict.fromkeys((q, k), NORMAL_MOMENTS[:5]), d)
-CAPPED = c * tanh(score / c)
-LOST, DAMPED = r"$\mathbb{E}s^2 - \mathbb{E}[c\tanh(s/c)]^2$", r"$\mathbb{E}[1 - \tanh^2(s/c)]$"
+
+c, u = symbols("c u", positive=True)
+x = Symbol("s", real=True)
+SCALED, CAPPED = score / sqrt(d), c * tanh(x / c)
+LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
+"""What the cap takes of a square; and how far a difference reaches either way that a slope is taken from."""
+
+SLOPE = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
 
 
-def derive() -> Derivation:
+def derive() -> tuple[Chain, ...]:
     """Derive what a cap takes of the second moment at most, its first terms, and the slope that is left."""
-    lost = score**2 - CAPPED**2
-    bound = Route.of(
-        "By the fourth moment", E(lost),
-        Step(E(2 * score**4 / (3 * c**2)), r"$x^2 - \tanh^2 x \le 2x^4/3$ for $x = s/c$", FromZero(score, c)),
-        Step(E(2 * (raw / sqrt(d)) ** 4 / (3 * c**2)), "At a scaled score", PutIn({score: raw / sqrt(d)})),
-        Step((2 + 4 / d) / c**2, "Its fourth moment", Evaluation(SCALED, assumed=True)),
-    )  # fmt: skip
-    first = 2 * score**4 / (3 * c**2) - 17 * score**6 / (45 * c**4)
-    series = Step(first, "Next come the 8th power and c to the −6th", FirstTerms(c, 4))
-    terms = Route.of("For a large cap", lost, series, defines="what the cap takes of a square")
-    falls = Step(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", Identity())
-    damped = Route.of("The slope", Derivative(CAPPED, score), falls, defines="the cap’s slope", name="slope")
-    return Derivation.of(bound, lemmas=(terms, damped))
+    first, second = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4)
+    rest, t = Abs(x) / c - u, tanh(u)
+    fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
+    less = c**2 * Integral(fourth, (u, 0, Abs(x) / c))
+    fall, sixth = "what is integrated is nowhere negative", Rational(17, 3) * (1 + 2 / d) * (1 + 4 / d)
+    exact = Line(first - less, "by the derivatives up to the fourth", numerically())
+    title = "What a cap takes of a square"
+    taken = Chain(LOST, exact, Line(first, fall, at_most(less), "≤"), name="taken", title=title)
+    normal = moments(NORMAL_COMPONENTS)
+    bound = Chain(
+        E(LOST.subs(x, SCALED)),
+        Line(E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤"),
+        Line((2 + 4 / d) / c**2, "its fourth moment", normal),
+    )
+    large = Line(first, "the first term of the series in $1/c$", leading(c), "~")
+    largest = Chain(LOST, large, name="first", title="For a large cap")
+    beyond = Line(second, "the second term", leading(c), "~")
+    next_term = Chain(LOST - first, beyond, name="second", title="Beyond the first term")
+    of_scores = Line(bound.end - sixth / c**4, "fourth and sixth moment", normal)
+    terms, title = E((first + second).subs(x, SCALED)), "Both terms, of scaled scores"
+    both = Chain(terms, of_scores, name="two-terms", title=title)
+    damps = Line(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", derivative())
+    damped = Chain(Derivative(CAPPED, x), damps, name="slope", title="The cap’s slope")
+    return taken, bound, largest, next_term, both, damped
 
 
-def _mean(of_score: Expr, cap: float) -> float:
-    """Return the mean of an even function of a scaled score under that cap, integrated over the exact law."""
-    return score_law.mean_of_even(of_score.subs(c, cap), score, D, D**-0.5)
+def integrated(of_score: Expr, cap: float) -> float:
+    """Return the mean of a function of a scaled score under that cap, integrated over the exact law."""
+    length, probability = lengths(D)
+    nodes = np.linspace(-9.5, 9.5, 381)
+    density = np.exp(-(nodes**2) / 2)
+    values = lambdify(x, of_score.subs(c, cap))(np.outer(length, nodes) / D**0.5)
+    return float(probability @ values @ density / density.sum())
 
 
-_lost = partial(_mean, score**2 - CAPPED**2)
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
-    lost = Smooth(lambda mean: mean["square"] - mean["capped"], positive=True)
-    slope, (two_terms, damped) = component("slope", positive=True), (one.end for one in derivation.lemmas)
-    cells = cells_of("c{c}", CAPS, lambda c: (normal(16, 16, D), CappedScores(c)), scale=1 / sqrt(d))
-    values = over_cells("lost-c{c}", LOST, cells, lost, _lost, Tolerance(2.0))
-    bounds = over_cells("bound-c{c}", LOST, cells, lost, derivation.result, capped(0.5, tolerance), "≤")
-    slopes = over_cells("slope-c{c}", DAMPED, cells, slope, partial(_mean, damped))
-    least, largest = CAPS[0], CAPS[-1]
-    return Experiment(in_turn(values, bounds, slopes), (
-        sharper(bounds[largest], 0.98, _lost(largest)),
-        wrong(values[least], "first-terms-suffice", "two terms suffice at a cap of one deviation",
-              _mean(two_terms, least)),
-        wrong(values[2], "bound-as-value", "a cap of {cell:c} takes what the bound says", bounds[2]),
-        wrong(slopes[least], "slope-kept", "the cap leaves gradients as they are", 1),
-        biased(values[least], tolerance, at="c"),
-    ))  # fmt: skip
+    slope = derived["slope"].end
+    for cap in CAPS:
+        at, lost, false = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
+        bound, control = {"at_most": derived.end, "sharper": false}, "biased-prediction" if cap == 1 else ""
+        yield Check(f"lost-c{cap}", derived.start, at, equals=lost, tolerance=Within(2), control=control)
+        yield Check(f"bound-c{cap}", derived.start, at, tolerance=Within(0.5, fixed=True), **bound)
+        yield Check(f"slope-c{cap}", SLOPE, at, equals=integrated(slope, cap))
+    says, both = "two terms suffice at a cap of one deviation", derived["two-terms"].end
+    yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)
+    says = "a cap of {cell:c} takes what the bound says"
+    yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says=says)
+    yield Wrong("slope-kept", of="slope-c1", equals=1, says="the cap leaves gradients as they are")
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw what is lost over the cap, with the bound."""
-    return figure(
+    return draw.figure(
         "lost",
         "A cap takes little of the variance of scores that are well below it",
         "What a cap takes of the variance of scaled scores, over the cap: measured points on the integrated "
         "curve, which falls like the inverse square of the cap and for large caps meets its bound.",
-        "variance lost",
-        line("integrated", _lost, points=11),
-        line("bound", derivation.result.subs(d, D), "other"),
-        measured(findings.matching("lost-c*"), against="c"),
+        draw.curve("integrated", partial(integrated, LOST), CAPS, many=11),
+        draw.curve("bound", derived.end.subs(d, D), CAPS, "other"),
+        draw.measured(findings.matching("lost-c*"), c),
         x="cap {c}",
+        y="variance lost",
     )
 
 
 CLAIM = Claim(
     title="A soft cap bounds scores and costs hardly any variance while they are small beside it",
     statement="Capped scores {capped} stay within {c} of zero. Whatever the law of {s}, the cap takes at "
-    "most {most} of their mean square: of scaled scores of normal components {theorem:result}, and nearly as "
-    "much where {c} is large. It multiplies the gradient of each score by {slope:result}.",
+    "most {most} of their mean square: of scaled scores of normal components {main:end}, and nearly as "
+    "much where {c} is large. It multiplies the gradient of each score by {slope:end}.",
     meaning="A cap of {lost-c32:c}, as in practice, takes {lost-c32:prediction.1%} of the variance of scaled "
     "scores in {lost-c32:d_k} dimensions: at the start of training it has little effect. It acts when scores "
     "grow, bounding the softmax’s input and damping the gradient of just those scores. A cap of {lost-c4:c} "
     "takes {lost-c4:prediction.2%}, one of {lost-c2:c} takes {lost-c2:prediction.2%}. The series in the "
     "inverse cap fails for small caps: at one standard deviation its first two terms are far off.",
     headline="lost-c32",
-    symbols={"c": c, "s": score, "capped": CAPPED, "most": E(2 * score**4 / (3 * c**2))},
-    assumptions=assume(INDEPENDENT, normal="Every component is standard normal."),
+    symbols={"c": c, "s": x, "capped": CAPPED, "most": E(2 * x**4 / (3 * c**2))},
     references=cite(
         "gemma2024",
         "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024: a cap of 50 on "

@@ -9,9 +9,6 @@ from verify.montecarlo.distributions import Array
 from verify.montecarlo.inputs import Shape
 from verify.montecarlo.statistics import Statistic, scores_of
 
-_STEP = 1e-5
-"""How far either way the difference reaches that a slope is taken from; it is off by about the square."""
-
 
 def rotation_angles(pairs: int) -> Array:
     """Return the angle by which each of the pairs is turned from one position to the next: 10000^(-i/pairs).
@@ -30,11 +27,6 @@ def rotated(vectors: Array, position: float) -> Array:
     return vectors @ turn.astype(vectors.dtype)
 
 
-def soft_capped(scores: Array, cap: float) -> Array:
-    """Return cap·tanh(scores/cap)."""
-    return cap * np.tanh(scores / cap)
-
-
 @dataclass(frozen=True)
 class RotatedScores(Statistic):
     """Mean and mean square of the scores of turned queries and keys, ``distance`` positions apart."""
@@ -50,20 +42,3 @@ class RotatedScores(Statistic):
         """Return both, shape (blocks, 2); the keys are at position 5."""
         scores = double(scores_of(rotated(queries, 5 + self.distance), rotated(keys, 5)))
         return np.stack([scores.mean(axis=(1, 2)), (scores**2).mean(axis=(1, 2))], axis=1)
-
-
-@dataclass(frozen=True)
-class CappedScores(Statistic):
-    """Mean squares of scaled scores and of capped ones, and the mean slope of the cap by a difference."""
-
-    cap: float
-    scale: float = 1.0
-    names = ("square", "capped", "slope")
-
-    def reduce(self, queries: Array, keys: Array) -> Array:
-        """Return the three, shape (blocks, 3)."""
-        scores = double(scores_of(self.scale * queries, keys))
-        above, below = (soft_capped(scores + step, self.cap) for step in (_STEP, -_STEP))
-        slope = (above - below) / (2 * _STEP)
-        squares = scores**2, soft_capped(scores, self.cap) ** 2
-        return np.stack([one.mean(axis=(1, 2)) for one in (*squares, slope)], axis=1)
