@@ -334,7 +334,9 @@ def written_number(label: str) -> float:
 
 def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
     """Return the settings that blocks of families do not keep to: sizes, laws, other values."""
-    blocks = max(1, DRAWS // (sampler.coordinates or DRAWS))
+    # Of rare numbers it takes many until a fourth moment shows.
+    many = DRAWS * (100 if any("outliers" in law.name for _, law in sampler.laws) else 1)
+    blocks = max(1, many // (sampler.coordinates or many))
     draws = sampler.draws(stream(5, "settings", cell.id, 0), blocks)
     families = {str(family.label): family for family, _ in sampler.laws}
     lengths = {
