@@ -22,10 +22,8 @@ from verify.claims.newer.shared.rows import (
     AdaptiveRows,
     LeadingRows,
     Rows,
-    SoftpickRows,
     factor_at,
     mean_of_leader,
-    mean_of_softpick,
 )
 from verify.claims.newer.score_clip import clipped, distance_from_temperature
 from verify.montecarlo.attention import softmax
@@ -122,7 +120,6 @@ NEWER_RNG = np.random.default_rng(8)
 @pytest.mark.parametrize(
     ("sampler", "of_one", "mean"),
     [
-        (SoftpickRows(16), "total", mean_of_softpick(16)),
         (LeadingRows(16, 2.0, 1.0, 0.5), "leader", mean_of_leader(16, 2.0, 1.0, 0.5)),
     ],
 )
@@ -134,11 +131,6 @@ def test_means_over_rows_are_those_of_draws(sampler: Rows, of_one: str, mean: fl
 
 def test_rows_by_loops() -> None:
     """Each sum, weight by weight."""
-    row = np.array([0.3, -1.2, 2.0])
-    sums, zero = SoftpickRows(3).reduce(row)
-    above = [math.exp(one) - 1 for one in row]
-    assert sums == pytest.approx((above[0] + above[2]) / sum(map(abs, above)))
-    assert zero == pytest.approx(1 / 3)
     (leader,) = LeadingRows(3, 1.0, 0.5, 2.0).reduce(np.array([0.9, 0.0, 1.0]))
     assert leader == pytest.approx(1 / (1 + 3**-2.0 + 3**-3.0))
     entropy, control = AdaptiveRows(3).reduce(np.array([0.5, 1.5, 2.0]))

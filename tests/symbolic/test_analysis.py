@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Abs, Derivative, Eq, Integral, Limit, Rational, S, Subs, Symbol, besselk, erf, erfinv, exp
-from sympy import gamma, log, oo, pi, sqrt, symbols
+from sympy import Abs, Derivative, Eq, Integral, Limit, Max, Rational, S, Subs, Symbol, besselk, erf, erfinv
+from sympy import exp, gamma, log, oo, pi, sign, sqrt, symbols
 
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_ROWS, E, Largest, Softmax, a, d, j, l, n, s, sigma, squares
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, Indicator, Largest, Softmax, a, d, j, l, n, s, sigma
+from verify.symbolic.vocabulary import squares
 
 x, y = symbols("x y", real=True)
 t, w, z = symbols("t w z", positive=True)
@@ -42,6 +43,23 @@ def test_an_integral_by_its_primitive() -> None:
     assert "carried out" in refused(
         integral(-log(1 + exp(-x))), Integral(1 / (1 + exp(x)), (x, 0, oo)), log(3)
     )
+
+
+def test_an_integral_of_what_turns_at_a_zero() -> None:
+    """It is parted there; where nothing rises all the way, or the zero is elsewhere, it is not."""
+    normal = exp(-(y**2) / 2) / sqrt(2 * pi)
+    integral().decide(Integral(Indicator(y) * normal, (y, -oo, oo)), S.Half, "=")
+    integral().decide(Integral(sign(y - 1) * normal, (y, -oo, oo)), -erf(1 / sqrt(2)), "=")
+    above = exp(sigma * y) - 1
+    kept, below = Integral(Max(above, 0) * normal, (y, -oo, oo)), (1 + erf(sigma / sqrt(2))) / 2
+    integral().decide(kept, exp(sigma**2 / 2) * below - S.Half, "=")
+    integral().decide(
+        Integral(Abs(above) * normal, (y, -oo, oo)), exp(sigma**2 / 2) * erf(sigma / sqrt(2)), "="
+    )
+    integral().decide(Integral(Indicator(w - 2), (w, 0, 5)), S(3), "=")
+    assert "carried out" in refused(integral(), kept, exp(sigma**2 / 2) * below)
+    assert refused(integral(), Integral(Indicator(y**2 - 1) * normal, (y, -oo, oo)), S.Half)
+    assert refused(integral(), Integral(Indicator(w - 9), (w, 0, 5)), -4)
 
 
 def test_an_integral_by_sympy() -> None:

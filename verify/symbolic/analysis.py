@@ -13,8 +13,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import Derivative, Dummy, Eq, Float, Integral, Limit, Piecewise, Rational, S, Subs, Symbol, cancel
-from sympy import exp, expand, expand_log, gamma, lambdify, log, oo, pi, simplify, sqrt
+from sympy import (
+    Abs,
+    Derivative,
+    Dummy,
+    Eq,
+    Float,
+    Integral,
+    Limit,
+    Max,
+    Piecewise,
+    Rational,
+    S,
+    Subs,
+    Symbol,
+)
+from sympy import cancel, exp, expand, expand_log, gamma, lambdify, log, oo, pi, sign, simplify, solve, sqrt
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
@@ -25,7 +39,7 @@ from verify.symbolic.modular import decide_equality
 from verify.symbolic.points import derived, put_at
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Laws, Named, definition, families_of
+from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Laws, Named, definition, families_of
 
 POINTS = 3
 """At how many points of their parameters numbers are compared."""
@@ -72,7 +86,7 @@ class _Integral(LineCheck):
         """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
         values = {}
         for integral in outermost(side, Integral):
-            value = integral.doit()
+            value = _parted(integral).doit()
             for pieces in value.atoms(Piecewise):
                 closed, condition = pieces.args[0]
                 _require(condition, integral, self.given)
@@ -342,6 +356,37 @@ def equivalent(by: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
 
 
 # ---- what they share -------------------------------------------------------------------------------------
+
+_TURNING: Mapping[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    Indicator: (lambda _: S.Zero, lambda _: S.One),
+    Max: (lambda _: S.Zero, lambda x: x),
+    Abs: (lambda x: -x, lambda x: x),
+    sign: (lambda _: S.NegativeOne, lambda _: S.One),
+}
+"""What is another function of x below 0 and above, the larger of 0 and x among them: both functions."""
+
+
+def _parted(integral: Any) -> Any:
+    """Return an integral as two where a part of it turns at the zero of what visibly rises all the way."""
+    if len(integral.limits) != 1 or len(integral.limits[0]) != 3:
+        return integral
+    (variable, low, high), function = integral.limits[0], integral.function
+    for part in sorted(function.atoms(*_TURNING), key=str):
+        (x, *others) = [each for each in part.args if each.has(variable)] or [S.Zero]
+        rest = [each for each in part.args if each not in (x, S.Zero)]
+        if others or rest or slope(x, variable, Signs(), strict=True) <= 0:
+            continue
+        zeros, signs = solve(x, variable), Signs()
+        inside = [
+            zero for zero in zeros if zero.is_extended_real and equal(x.xreplace({variable: zero}), S.Zero)
+        ]
+        if len(inside) == 1 and (low == -oo or signs.nonnegative(inside[0] - low)):
+            (zero,) = inside
+            below, above = (function.xreplace({part: side(x)}) for side in _TURNING[part.func])
+            if high == oo or signs.nonnegative(high - zero):
+                ends = (below, (variable, low, zero)), (above, (variable, zero, high))
+                return sum((_parted(Integral(*each)) for each in ends), S.Zero)
+    return integral
 
 
 def _same(before: Any, after: Any) -> None:

@@ -456,6 +456,10 @@ def _rewritten(point: Point, x: Any, modulus: int, places: Places) -> int:
     return point.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus, places)
 
 
+def _complement(point: Point, x: Any, modulus: int, places: Places) -> int:
+    return point.value(x.rewrite(sympy.erf), modulus, places)
+
+
 def _imaginary(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
     """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
     if modulus == P:
@@ -481,6 +485,7 @@ RULES: dict[Any, _Rule] = {
     sympy.Integral: _integral,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
     **dict.fromkeys((sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh), _rewritten),
+    sympy.erfc: _complement,
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
     **dict.fromkeys((sympy.Max, sympy.Min), _extreme),
     **dict.fromkeys((sympy.gamma, sympy.factorial, sympy.binomial), _at_whole),

@@ -1,125 +1,151 @@
 """Softpick: half of all weights are 0, and a row of many keys sums to less than 1, by the scores' spread."""
 
-from scipy import special
-from sympy import Dummy, Float, Integral, Rational, S, exp, oo
+import math
 
-from verify.claims.newer.shared import SoftpickRows, mean_of_softpick
-from verify.former import (
-    Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Step, Tolerance, beside, biased, capped,
-    cell_of, cite, component,
-    fact, figure, line, of_probability, one_step, ordered, over_cells, sharper, sigma, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    Applied, Even, GaussIntegrals, Identity, Replaced, SameIntegrands, Substituted, Turned, normal_density,
-)  # fmt: skip
+import numpy as np
+from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
+
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Indicator, Items
+from verify.spec import Line, Within, Wrong, a, algebra, by_density, cite, earlier, fact
+from verify.spec import figures as draw, integral, j, n, of_probability, over_keys, s, sigma
 
 KEYS = (2, 16, 64, 1024)
-LABEL, ZERO = "mean sum of a row’s weights", "share of weights that are 0"
-y, u = ordered("y u", real=True)
-DENSITY, MEAN = normal_density(y, sigma**2), exp(sigma**2 / 2)
-BELOW = Integral(normal_density(u, sigma**2), (u, -(sigma**2), oo))
-"""The chance that a score exceeds -σ², which is that of a standard normal number below σ."""
-KEPT, POSITIVE = Integral((exp(y) - 1) * DENSITY, (y, 0, oo)), MEAN * BELOW - S.Half
+y = Symbol("y", real=True)
+DENSITY = exp(-(y**2) / 2) / sqrt(2 * pi)
+DRAWN = by_density({s[a, j]: y}, NORMAL_ROWS)
+
+ABOVE = exp(sigma * s[a, j]) - 1
+POSITIVE, SIZE = Max(ABOVE, 0), Abs(ABOVE)
+TOTAL = E(over_keys(POSITIVE) / over_keys(SIZE))
+"""What the weights of a row sum to, on average."""
+ZERO = 1 - E(Indicator(s[a, j]))
+"""The share of weights that are 0: those of scores that are not positive."""
 
 
-def derive() -> Derivation:
+def over_scores(x: Integral) -> Integral:
+    """Return the integral of a function over the density of a score of deviation 1."""
+    return Integral(x * DENSITY, (y, -oo, oo))
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the mean of what softpick keeps of a score, and its share of the mean of all sizes."""
-    half, whole, hole = Integral(DENSITY, (y, 0, oo)), Integral(DENSITY, (y, -oo, oo)), Dummy()
-    even = Route.of(
-        "Half of all scores are positive", whole,
-        Step(2 * half, "The density is even", Even(y)),
-        Step(whole, "Read from right to left", Turned()),
-        Step(S.One, "The whole probability", GaussIntegrals(y)),
-        Step(S.Half, "Halved", Applied(hole / 2, hole)),
-    )  # fmt: skip
-    tilted = one_step("The exponentials of positive scores", Integral(exp(y) * DENSITY, (y, 0, oo)),
-                      MEAN * BELOW,
-                      r"The square completed: $y = u + \sigma^2$",
-                      Substituted(y, u, u + sigma**2))  # fmt: skip
-    kept = Route.of(
-        "Positive scores", KEPT,
-        Step(Integral(exp(y) * DENSITY, (y, 0, oo)) - half, "One integral for each term", SameIntegrands(y)),
-        Step(MEAN * BELOW - half, "The exponential", Replaced(tilted.proved())),
-        Step(POSITIVE, "Half of all scores are positive", Replaced(even.proved())),
-        defines="the mean of $e^s - 1$ where that is positive, for normal scores", name="kept",
-    )  # fmt: skip
-    mean = MEAN - 1
-    share = Route.of(
-        r"Its share of the mean size of $e^s - 1$, which is twice it less the mean of $e^s - 1$",
-        KEPT / (2 * KEPT - mean),
-        Step(POSITIVE / (2 * POSITIVE - mean), "The mean put in", Replaced(kept.proved())),
-        Step(POSITIVE / (MEAN * (2 * BELOW - 1)), "Terms gathered", Identity()),
-    )  # fmt: skip
-    beyond = "that the sum of a row tends to this share, by the law of large numbers, is measured only."
-    return Derivation.of(
-        share, lemmas=(kept, even.defining("the whole probability").called("half")), beyond=beyond
+    above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
+    zero = Chain(
+        ZERO,
+        Line(1 - over_scores(Indicator(y)), "the density of a score", DRAWN),
+        Line(S.Half, "half of all scores are positive", integral()),
+        name="half",
+        title="Weights that are 0",
     )
-
-
-def _limit(derivation: Derivation, deviation: float) -> float:
-    """Return what rows of very many keys sum to."""
-    chance = Float(special.ndtr(deviation), 17)
-    return float(derivation.result.subs({BELOW: chance}).subs(sigma, deviation))
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the sum of rows against the integral and the limit, and how many weights are 0."""
-    cells = {keys: cell_of(f"n{keys}", SoftpickRows(keys)) for keys in KEYS}
-    total, zero, near = (
-        component("total", positive=True),
-        component("zero", positive=True),
-        capped(0.5, tolerance),
+    kept = Chain(
+        E(POSITIVE),
+        Line(over_scores(Max(above, 0)), "the density of a score", DRAWN),
+        Line(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral()),
+        Line(mean * below - S.Half, "integrated", integral()),
+        name="kept",
+        title="Positive scores",
+        defines=r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$",
     )
-    sums = over_cells("sum-{cell}", LABEL, cells, total, mean_of_softpick)
-    limit = over_cells("limit-{cell}", LABEL, {1024: cells[1024]}, total, _limit(derivation, 1.0), near, "≤")
-    none = over_cells("zero-{cell}", ZERO, {64: cells[64]}, zero, S.Half)
-    return Experiment((*sums.values(), *limit.values(), *none.values()), (
-        sharper(limit[1024], 0.98, sums[1024].prediction.value),
-        wrong(sums[1024], "four-fifths", "rows of many keys sum to four fifths", Rational(4, 5),
-              tolerance=Tolerance(0.1)),
-        wrong(sums[1024], "sums-to-one", "the weights of a row sum to one, as with softmax", S.One),
-        wrong(sums[2], "limit-at-once", "the limit holds for two keys", _limit(derivation, 1.0)),
-        wrong(none[64], "none-is-zero", "no weight is zero, as with softmax", S.Zero,
-              tolerance=of_probability()),
-        biased(sums[64], tolerance, at="n"),
-    ))  # fmt: skip
+    whole = Chain(
+        E(ABOVE),
+        Line(over_scores(above), "the density of a score", DRAWN),
+        Line(mean - 1, "integrated", integral()),
+        name="whole",
+        title="All scores",
+    )
+    share = Chain(
+        E(POSITIVE) / E(SIZE),
+        Line(
+            E(POSITIVE) / (2 * E(POSITIVE) - E(ABOVE)),
+            "a size is twice the positive part less the number",
+            algebra,
+        ),
+        Line(
+            E(POSITIVE) / (2 * E(POSITIVE) - mean + 1),
+            "the mean of $e^s - 1$",
+            earlier(whole),
+        ),
+        Line(
+            kept.end / (2 * kept.end - mean + 1),
+            "the mean of the positive part",
+            earlier(kept),
+        ),
+        Line((mean * below - S.Half) / (mean * erf(sigma / sqrt(2))), "terms gathered", algebra),
+        title="The positive part’s share of the mean size",
+    )
+    return zero, kept, whole, share
 
 
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the limits at several deviations of scores."""
-    return tuple(
-        fact(f"limit-s{words}", f"sum of a row of very many keys at scores of deviation {value}",
-             Float(_limit(derivation, value), 6))
-        for words, value in (("half", 0.5), ("one", 1.0), ("two", 2.0))
-    )  # fmt: skip
+LOGARITHMS = np.linspace(-60.0, 12.0, 721)
+"""The logarithms over which an integral from 0 to infinity is taken, by the trapezoid rule."""
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def mean_total(keys: float) -> float:
+    """Return the mean sum of a row at deviation 1: n·∫ E[a e^(-tb)] (E e^(-tb))^(n - 1) dt with b = |a|."""
+    at, scores = np.exp(LOGARITHMS), np.linspace(-9, 9, 1801)
+    density = np.exp(-(scores**2) / 2) / math.sqrt(2 * math.pi) * (scores[1] - scores[0])
+    above, many = np.expm1(scores), round(keys)
+    falls = np.exp(-np.outer(at, np.abs(above)))
+    of_row = many * (falls @ (density * np.maximum(above, 0))) * (falls @ density) ** (many - 1)
+    return float(np.trapezoid(at * of_row, LOGARITHMS))
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure the sum of rows against the integral and the limit, what it tends to, and zeros."""
+    near, most = Within(0.5, fixed=True), derived.end.subs(sigma, 1)
+    for keys in KEYS:
+        control = "biased-prediction" if keys == 64 else ""
+        at = {n: keys, sigma: 1}
+        yield Check(f"sum-n{keys}", TOTAL, at, equals=mean_total(keys), control=control)
+    at, truth = {n: 1024, sigma: 1}, mean_total(1024)
+    yield Check("limit-n1024", TOTAL, at, at_most=most, tolerance=near, sharper=0.98, sharper_truth=truth)
+    yield Check("zero-n64", ZERO, {n: 64}, equals=derived["half"].end)
+    kept = derived["kept"]
+    for words, deviation in (("half", S.Half), ("one", S.One)):
+        yield Check(f"kept-s{words}", kept.start, {sigma: deviation}, equals=kept.end)
+        yield Check(f"share-s{words}", derived.start, {sigma: deviation}, equals=derived.end)
+    says = "rows of many keys sum to four fifths"
+    yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=Within(0.1), says=says)
+    says = "the weights of a row sum to one, as with softmax"
+    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
+    yield Wrong("limit-at-once", of="sum-n2", equals=most, says="the limit holds for two keys")
+    says, within = "no weight is zero, as with softmax", of_probability()
+    yield Wrong("none-is-zero", ZERO, {n: 64}, equals=S.Zero, tolerance=within, says=says)
+    for words, deviation in (("half", S.Half), ("one", S.One), ("two", S(2))):
+        what = f"sum of a row of very many keys at scores of deviation {float(deviation)}"
+        yield fact(f"limit-s{words}", what, Float(float(derived.end.subs(sigma, deviation)), 6))
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the mean sum over the number of keys, and its limit."""
-    return figure(
+    span, limit = (2, 1024), Float(float(derived.end.subs(sigma, 1)))
+    return draw.figure(
         "sums",
         "The sum of a softpick row rises with the number of keys to a limit below one",
         "Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
         "above one half and levels off at about four fifths.",
-        LABEL, *beside(findings.matching("sum-n*"), "integrated",
-                       lambda keys: mean_of_softpick(round(keys)), "n",
-                       over=(2, 1024), points=10),
-        line("derived limit", _limit(derivation, 1.0), "other", over=(2, 1024)),
-        x="number of keys", y_scale="linear",
-    )  # fmt: skip
+        draw.curve("integrated", mean_total, span, many=10),
+        draw.measured(findings.matching("sum-n*"), n),
+        draw.curve("limit", limit, span, "other", many=2),
+        x=n,
+        y="mean sum of a row’s weights",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Softpick gives half of the keys no weight, and its rows sum to less than one",
+    headline="sum-n1024",
     statement="Softpick divides the positive part of a score’s exponential minus one by the sum of the "
     "absolute values of these differences over the row. For centred normal scores of standard deviation "
-    "{sigma}, the positive part has mean {kept:result}, which is the share {theorem:result} of the mean "
+    "{sigma}, the positive part has mean {kept:end}, which is the share {main:end} of the mean "
     "absolute value.",
     meaning="A key with a negative score gets no weight at all; that is half of the keys if scores are "
     "symmetric about zero. Negative scores still count in the denominator, so rows do not sum to one. On "
     "average over rows of standard normal scores, the sum is {sum-n2:prediction.3} for two keys, "
     "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard "
-    "deviation it is {limit-shalf:4}, at twice it {limit-stwo:4}. The sum of a row follows the scale of its "
+    "deviation it is {limit-shalf:4}, at twice it {limit-stwo:4}. That the sum of a row tends to this share, "
+    "by the law of large numbers, is measured only. The sum of a row follows the scale of its "
     "scores, and so do the outputs. A row whose scores are all zero is zero over zero, which the small "
     "constant that programs add to the denominator turns into zero.",
     symbols={"sigma": sigma},

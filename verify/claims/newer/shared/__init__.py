@@ -2,9 +2,9 @@
 
 from verify.claims.newer.shared import termwise
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, LeadingRows, LevelRows, SecondValues, SoftpickRows,
+    AdaptiveRows, LeadingRows, LevelRows, SecondValues,
     factor_at, mean_of_leader,
-    mean_of_softpick, mean_over_signs, mean_slope, weights_of_levels,
+    mean_over_signs, mean_slope, weights_of_levels,
 )  # fmt: skip
 from verify.claims.newer.shared.termwise import N, weight_of_leader
 from verify.montecarlo.estimands import entropy_lost

@@ -172,28 +172,6 @@ def mean_slope(deviation: float) -> float:
 
 
 @dataclass(frozen=True)
-class SoftpickRows(Rows):
-    """The sum of a row's weights under softpick of standard normal scores, and the share that is 0."""
-
-    names = ("total", "zero")
-
-    def reduce(self, *drawn: Array) -> tuple[Array, ...]:
-        """Return both of each row; a row all of whose scores are 0 has none."""
-        above = np.expm1(drawn[0].astype(np.float64))
-        kept = np.maximum(above, 0)
-        return kept.sum(axis=-1) / np.abs(above).sum(axis=-1), (kept == 0).mean(axis=-1)
-
-
-def mean_of_softpick(keys: int) -> float:
-    """Return the mean sum of ``SoftpickRows``: n·∫ E[a e^(-tb)] (E e^(-tb))^(n - 1) dt with b = |a|."""
-    at, scores = np.exp(_LOG), np.linspace(-9, 9, 1801)
-    density = np.exp(-(scores**2) / 2) / math.sqrt(2 * math.pi) * (scores[1] - scores[0])
-    above = np.expm1(scores)
-    falls = np.exp(-np.outer(at, np.abs(above)))
-    return _over_log(at * keys * (falls @ (density * np.maximum(above, 0))) * (falls @ density) ** (keys - 1))
-
-
-@dataclass(frozen=True)
 class SecondValues:
     """The second singular value of n × n weights: of independent normal scores, or of scaled q·k."""
 
