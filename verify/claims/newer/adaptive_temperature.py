@@ -1,154 +1,177 @@
 """Adaptive temperature: the published factor on scores peaks, and is switched off for long texts."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import optimize
-from sympy import Float, Interval, Rational, S, exp, log, oo
+from sympy import Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.claims.newer.shared import AdaptiveRows, factor_at
-from verify.former import (
-    Allowance, Claim, Derivation, Experiment, Fact, Figure, Findings, Route, Smooth, Step, Tolerance, biased,
-    cell_of, cite, computed, estimates, fact, figure, function, line, one_step, ordered, over_cells,
-    row_integrals, wrong,
-)  # fmt: skip
-from verify.former.rules import Compared, Hypotheses
+from verify.spec import NORMAL_ROWS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Entropy
+from verify.spec import Figure, Findings, Items, Line, Within, Wrong, a, at_least, at_most, by_density
+from verify.spec import cite, fact, figures as draw, integral, j, m, n, over_keys, s
+from verify.spec.arrays import Array
+from verify.spec.integrals import integrated
 
-H = ordered("H", real=True)
-COEFFICIENTS = tuple(Rational(one, 1000) for one in (-37, 481, -2300, 4917, -1791))
+H, y = Symbol("H", real=True), Symbol("y", real=True)
+COEFFICIENTS = tuple(Rational(thousandths, 1000) for thousandths in (-37, 481, -2300, 4917, -1791))
 """As published, from the fourth power of the entropy down."""
-FACTOR = sum(one * H ** (4 - power) for power, one in enumerate(COEFFICIENTS))
-LOW, HIGH = (
-    (Rational(8485, 10_000), Rational(8486, 10_000)),
-    (Rational(59_445, 10_000), Rational(59_446, 10_000)),
-)
+FACTOR = sum((value * H ** (4 - power) for power, value in enumerate(COEFFICIENTS)), S.Zero)
+LOW = Rational(8485, 10_000), Rational(8486, 10_000)
+HIGH = Rational(59_445, 10_000), Rational(59_446, 10_000)
 """Between which entropies the factor crosses 1, upwards and downwards."""
 PEAK, AT = Rational(24_214, 10_000), Rational(44_124, 10_000)
 """The largest factor, rounded upwards, and where it is."""
-BETWEEN = Allowance(3e-4, "the steps of the search")
-KEYS = (256, 512, 1024)
-LABEL = "polynomial at a row’s mean entropy"
+KEYS, ENTROPIES = (256, 512, 1024), np.linspace(0, 7, 70_001)
+MEAN_ENTROPY, WEIGHTED = E(Entropy(s[a, j], j)), (2 - s[a, j]) * exp(s[a, j] - S.Half)
+STEADY = MEAN_ENTROPY - E(over_keys(WEIGHTED)) / n + 1
+"""The mean entropy, and with it what follows it closely and is 0 on average, so that few rows do."""
 
 
-def _side(title: str, domain: Interval, relation: str, name: str) -> Route:
-    under = Hypotheses().restricted(H, domain)
-    step = Step(S.One, "Sturm’s theorem counts the roots of the difference", Compared(relation))
-    return Route.of(title, FACTOR, step, defines="the factor, before it is cut off", name=name, under=under)
-
-
-def derive() -> Derivation:
-    """Derive the largest factor, and where it is above and below 1."""
-    peak = one_step("The largest factor", FACTOR, PEAK, "Sturm’s theorem counts the roots of the difference",
-                    Compared(), defines="the factor, before it is cut off")  # fmt: skip
-    lemmas = (
-        _side("Where it acts", Interval(LOW[1], HIGH[0]), ">", "acts"),
-        _side("Where entropy is high", Interval(HIGH[1], oo), "<", "high"),
-        _side("Where entropy is low", Interval(-oo, LOW[0]), "<", "low"),
+def derive() -> tuple[Chain, ...]:
+    """Derive the largest factor, where it is above and below 1, and the mean of what steadies an estimate."""
+    words, what = "the roots of the difference are counted", "the factor, before it is cut off"
+    acts, high, low = (LOW[1] <= H, HIGH[0] >= H), (HIGH[1] <= H,), (LOW[0] >= H,)
+    above = Line(S.One, words, at_least(FACTOR - 1, given=acts), ">")
+    peak = Chain(
+        FACTOR,
+        Line(PEAK, words, at_most(PEAK - FACTOR), "≤"),
+        title="The largest factor",
+        defines=what,
     )
-    return Derivation.of(peak, lemmas=lemmas)
+    sides = [Chain(FACTOR, above, name="acts", title="Where it acts", defines=what, given=acts)]
+    for name, given in (("high", high), ("low", low)):
+        below = Line(S.One, words, at_most(1 - FACTOR, given=given), "<")
+        title = f"Where entropy is {name}"
+        sides.append(Chain(FACTOR, below, name=name, title=title, defines=what, given=given))
+    density = exp(-(y**2) / 2) / sqrt(2 * pi)
+    around_one = erf((y - 1) / sqrt(2)) / 2 + exp(-((y - 1) ** 2) / 2) / sqrt(2 * pi)
+    steady = Chain(
+        E(WEIGHTED),
+        Line(
+            Integral(WEIGHTED.xreplace({s[a, j]: y}) * density, (y, -oo, oo)),
+            "scores are standard normal",
+            by_density({s[a, j]: y}, NORMAL_ROWS),
+        ),
+        Line(S.One, "a normal density of mean 1, over which $2 - y$ has the mean 1", integral(around_one)),
+        name="steady",
+        title="What follows the entropy of many keys closely",
+        defines="a mean over keys that is 1, whose deviations are taken off the entropy",
+    )
+    return peak, *sides, steady
+
+
+def factor_at(entropy: Array) -> Array:
+    """Return the published factor of adaptive temperature at entropies in nats, not below 1.
+
+    Source: P. Veličković et al., Softmax Is Not Enough, 2025, whose code has these coefficients.
+    """
+    return np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
 
 
 def largest_factor() -> float:
     """Return the largest factor that the published code has, by search."""
-    return float(factor_at(np.linspace(0, 7, 70_001)).max())
+    return float(factor_at(ENTROPIES).max())
 
 
 def place_of_largest() -> float:
     """Return the entropy at which the published code has its largest factor, by search."""
-    entropies = np.linspace(0, 7, 70_001)
-    return float(entropies[factor_at(entropies).argmax()])
+    return float(ENTROPIES[factor_at(ENTROPIES).argmax()])
 
 
 def acts_from_to(last: bool) -> float:
     """Return the first entropy, or the ``last`` one, at which the published code sharpens."""
-    entropies = np.linspace(0, 7, 70_001)
-    return float(entropies[factor_at(entropies) > 1][-1 if last else 0])
+    return float(ENTROPIES[factor_at(ENTROPIES) > 1][-1 if last else 0])
 
 
-def _at_normal_scores(keys: int) -> float:
+def entropy_of(keys: float) -> float:
+    """Return the mean entropy of standard normal scores over a number of keys, integrated."""
+    return integrated(MEAN_ENTROPY, {n: round(keys)})
+
+
+def factor_of(keys: int) -> Expr:
     """Return the polynomial at the mean entropy of standard normal scores."""
-    return float(OF_ENTROPY(math.log(keys) - row_integrals.mean_lost(keys, 1.0).value))
+    return FACTOR.subs(H, Float(entropy_of(keys), 17))
 
 
-OF_ENTROPY = function((H,), FACTOR)
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the factor of rows of normal scores, and search for what the published code does."""
-    cells = {keys: cell_of(f"n{keys}", AdaptiveRows(keys)) for keys in KEYS}
-    factor = Smooth(lambda mean: OF_ENTROPY(mean["entropy"] - (mean["control"] - 1)), positive=False)
-    values = over_cells("factor-{cell}", LABEL, cells, factor, _at_normal_scores, Tolerance(0.5))
-    label, where = "largest factor of the published code", {"entropies": "0 to 7 nats"}
-    peak = computed("peak", label, where, derivation.result, largest_factor, relation="≤")
-    near = computed("peak-reached", label, where, PEAK, largest_factor, allowance=BETWEEN)
-    label = "entropy at which the published code has its largest factor"
-    at = computed("peak-at", label, where, AT, place_of_largest, allowance=BETWEEN)
-    label = "entropy at which the published code {} to sharpen"
-    begins, ends = (
-        computed(name, label.format(name), where, end, acts_from_to, last, allowance=BETWEEN)
-        for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True))
-    )
-    return Experiment((*values.values(), peak, near, at, begins, ends), (
-        wrong(values[512], "as-at-fewer-keys", "the factor for {cell:n} keys equals that for {factor-n256:n}",
-              values[256]),
-        wrong(values[1024], "still-acts", "the factor still sharpens rows of {cell:n} keys", S.One,
-              relation="≥"),
-        wrong(peak, "lower-peak", "the largest factor is lower by a hundredth", PEAK * Rational(99, 100)),
-        wrong(near, "higher-peak", "the largest factor is higher by a hundredth", PEAK * Rational(101, 100)),
-        wrong(at, "peak-earlier", "the factor is largest at an entropy smaller by a fortieth",
-              AT * Rational(39, 40)),
-        wrong(ends, "ceases-later", "it sharpens up to an entropy larger by a hundredth",
-              HIGH[0] * Rational(101, 100)),
-        wrong(begins, "begins-later", "it sharpens only from an entropy larger by a hundredth",
-              LOW[1] * Rational(101, 100)),
-        biased(values[256], tolerance, at="n"),
-    ))  # fmt: skip
+    for keys in KEYS:
+        value, control = float(factor_of(keys)), "biased-prediction" if keys == KEYS[0] else ""
+        name, of_rows = f"factor-n{keys}", FACTOR.subs(H, STEADY)
+        shape = {m: 16}
+        yield Check(
+            name, of_rows, {n: keys}, equals=value, tolerance=Within(0.5), control=control, shape=shape
+        )
+    label, steps = "largest factor of the published code", Allowance(3e-4, "the steps of the search")
+    common = dict[str, Any](settings={"entropies": "0 to 7 nats"})
+    near = dict[str, Any](allowance=steps, **common)
+    yield Computed("peak", label, largest_factor, at_most=derived.end, **common)
+    yield Computed("peak-reached", label, largest_factor, equals=PEAK, **near)
+    where = "entropy at which the published code has its largest factor"
+    yield Computed("peak-at", where, place_of_largest, equals=AT, **near)
+    where = "entropy at which the published code {} to sharpen"
+    for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True)):
+        yield Computed(name, where.format(name), acts_from_to, (last,), equals=end, **near)
+    yield from wrong_versions()
+    yield fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024)))
+    yield fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1]))
+    what = "number of keys of normal scores whose mean entropy is that"
+    yield fact("normal-keys", what, Float(normal_keys(), 6))
 
 
-def facts() -> tuple[Fact, ...]:
-    """Return the published factor at equal weights, and from how many keys on these are left as they are."""
-    return (
-        fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024))),
-        fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1])),
-        fact(
-            "normal-keys",
-            "number of keys of normal scores whose mean entropy is that",
-            Float(_normal_keys(), 6),
-        ),
-    )
+def wrong_versions() -> Items:
+    """Yield factors that do not fall, and ends and peaks that are a little off."""
+    says = "the factor for {cell:n} keys equals that for {factor-n256:n}"
+    yield Wrong("as-at-fewer-keys", of="factor-n512", equals=float(factor_of(KEYS[0])), says=says)
+    says = "the factor still sharpens rows of {cell:n} keys"
+    yield Wrong("still-acts", of="factor-n1024", at_least=S.One, says=says)
+    less, more = Rational(99, 100), Rational(101, 100)
+    says = "the largest factor is lower by a hundredth"
+    yield Wrong("lower-peak", of="peak", at_most=PEAK * less, says=says)
+    says = "the largest factor is higher by a hundredth"
+    yield Wrong("higher-peak", of="peak-reached", equals=PEAK * more, says=says)
+    says = "the factor is largest at an entropy smaller by a fortieth"
+    yield Wrong("peak-earlier", of="peak-at", equals=AT * Rational(39, 40), says=says)
+    says = "it sharpens up to an entropy larger by a hundredth"
+    yield Wrong("ceases-later", of="ceases", equals=HIGH[0] * more, says=says)
+    says = "it sharpens only from an entropy larger by a hundredth"
+    yield Wrong("begins-later", of="begins", equals=LOW[1] * more, says=says)
 
 
-def _normal_keys() -> float:
+def normal_keys() -> float:
     """Return for how many keys the mean entropy of standard normal scores is where the factor falls to 1."""
 
     def beyond(keys: float) -> float:
         low = math.floor(keys)
-        of_two = [math.log(one) - row_integrals.mean_lost(one, 1.0).value for one in (low, low + 1)]
-        return of_two[0] + (keys - low) * (of_two[1] - of_two[0]) - float(HIGH[1])
+        below, above = entropy_of(low), entropy_of(low + 1)
+        return below + (keys - low) * (above - below) - float(HIGH[1])
 
     return float(optimize.brentq(beyond, 500, 800, xtol=0.1))
 
 
 def figures(findings: Findings) -> Figure:
     """Draw the polynomial over the entropy, and where rows of normal scores lie."""
-    found = findings.matching("factor-n*")
-    entropies = [math.log(keys) - row_integrals.mean_lost(keys, 1.0).value for keys in KEYS]
-    measured_at = estimates("normal scores", entropies, ((one.estimate, one.interval) for one in found))
-    return figure(
+    found, span = findings.matching("factor-n*"), (0.5, 6.6)
+    return draw.figure(
         "factor",
         "The published factor rises with the entropy, falls again, and is cut off below one",
         "The factor on scores over the entropy of a row, in nats: a curve that is above one between about "
         "one and six, with its peak between four and five; three measured points lie on its falling side.",
-        "factor on scores", line("polynomial", FACTOR, over=(0.5, 6.6)), measured_at,
-        line("no factor", 1.0, "other", over=(0.5, 6.6)),
-        x="entropy, in nats", x_scale="linear", y_scale="linear",
-    )  # fmt: skip
+        draw.curve("polynomial", FACTOR, span, scale="linear"),
+        draw.dots("normal scores", map(entropy_of, KEYS), [check.estimate for check in found]),
+        draw.curve("no factor", S.One, span, "other", scale="linear", many=2),
+        x="entropy, in nats",
+        y="factor on scores",
+        x_scale="linear",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="The published adaptive temperature switches itself off in long texts",
     statement="Adaptive temperature multiplies the scores of a row by a polynomial in its entropy {H}, or "
-    "by one where the polynomial is smaller. The polynomial is bounded: {theorem}. It exceeds one for {H} "
+    "by one where the polynomial is smaller. The polynomial is bounded: {main}. It exceeds one for {H} "
     "between {begins:prediction.4} and {ceases:prediction.4} nats; outside this range, whose ends are "
     "rounded, it is below one.",
     meaning="The factor was fitted to sharpen rows whose attention has spread out too far. Beyond its peak "

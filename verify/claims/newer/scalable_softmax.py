@@ -1,108 +1,136 @@
-"""Scores times s·ln N: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
+"""Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
 
-from functools import partial
+from typing import Any
 
-from sympy import Expr, Rational, S, exp, log
+import numpy as np
+from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
-from verify.claims.newer.shared import LeadingRows, N, mean_of_leader, termwise, weight_of_leader
-from verify.former import (
-    ROUNDING, Claim, Derivation, Exact, Experiment, Fact, Figure, Findings, beside, biased, capped, cell_of,
-    cite, component, computed, fact, figure, in_turn, line, one_step, ordered, over_cells, sharper, wrong,
-)  # fmt: skip
-from verify.former.rules import Identity
+from verify.claims.newer.shared.critical import around_critical, eps
+from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
+from verify.spec import Findings, Items, Line, Within, Wrong, a, algebra, at_least, at_most, cite, fact
+from verify.spec import figures as draw, j, m, n
+from verify.spec.arrays import softmax
 
-s, g, R = ordered("s g R", positive=True)
+factor, g, R = symbols("s g R", positive=True)
+x = Family("x", m, n)
 FACTOR, LEAD = Rational(43, 100), 5
 """The factor s of published models, and a lead of one score over all others: their product is above 1."""
-KEYS = (10, 100, 1000)
-LABEL, LEVELS = "mean weight of the leading key", (100, 1000, 10_000)
-WIDTH = Rational(1, 5)
-"""How much further than by 5 the leader is ahead of some keys that are drawn."""
-
-
-def derive() -> Derivation:
-    """Derive both bounds term by term, and what the weight of a leader tends to."""
-    words = "The leader is ahead of each other key by $g$ to $R$, times $s\\ln N$"
-    least, most = termwise.between(N ** (-s * R), N ** (-s * g), words)
-    named = most.defining("the weight of the leader").called("most")
-    plain = one_step("Without a factor, all others alike", 1 / (1 + (N - 1) * exp(-g)), PLAIN,
-                     "Both parts times the leader's exponential", Identity(),
-                     defines="the weight of the leader", name="plain")  # fmt: skip
-    lemmas = (named, plain, *termwise.around_critical("The lead times s", N), termwise.written_out())
-    return Derivation.of(least, lemmas=lemmas)
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure the weight of a leader among keys drawn within a range; compute it for two levels."""
-    near, far = derivation.result, derivation.lemmas[0].end
-    cells = {keys: cell_of(f"n{keys}", LeadingRows(keys, LEAD, float(WIDTH), float(FACTOR)))
-             for keys in KEYS}  # fmt: skip
-    leader, tight = component("leader", positive=True), capped(0.5, tolerance)
-    values = over_cells("value-{cell}", LABEL, cells, leader,
-                        lambda keys: mean_of_leader(keys, LEAD, float(WIDTH), float(FACTOR)))  # fmt: skip
-    least, most = partial(_at, near.subs(g, LEAD)), partial(_at, far.subs(R, LEAD + WIDTH))
-    bounds = {
-        "least": over_cells("least-{cell}", LABEL, cells, leader, least, tight, "≥"),
-        "most": over_cells("most-{cell}", LABEL, cells, leader, most, tight, "≤"),
-    }
-    levels = {
-        keys: _of_levels(f"scalable-n{keys}", keys, _at(near.subs(g, LEAD), keys), FACTOR * log(keys))
-        for keys in LEVELS
-    }
-    plain = {
-        keys: _of_levels(f"plain-n{keys}", keys, PLAIN.subs({g: LEAD, N: keys}), S.One) for keys in LEVELS
-    }
-    return Experiment((*in_turn(values, *bounds.values()), *levels.values(), *plain.values()), (
-        sharper(bounds["most"][10], 0.99, values[10].prediction.value),
-        wrong(bounds["least"][10], "longer-lead", "the bound for a lead larger by a twentieth holds as well",
-              _at(near.subs(g, LEAD * Rational(21, 20)), 10), truth=values[10].prediction.value),
-        wrong(levels[10_000], "smaller-factor", "a lead smaller by a twentieth does as well",
-              _at(near.subs(g, LEAD * Rational(19, 20)), 10_000)),
-        wrong(plain[10_000], "no-factor-needed", "without the factor the leading key keeps the same weight",
-              levels[10_000]),
-        biased(values[10], tolerance, at="n"),
-    ))  # fmt: skip
-
-
-PLAIN = exp(g) / (N - 1 + exp(g))
+KEYS, LEVELS, WIDTH = (10, 100, 1000), (100, 1000, 10_000), Rational(1, 5)
+"""Numbers of keys that are drawn and computed; how much further than by 5 the leader is ahead of some."""
+DRAWN, AT_LEAD = n ** (-factor * (g + (R - g) * x[a, j])), n ** (-factor * g)
+LEADER = E(1 / (1 + Sum(DRAWN, (j, 2, n))))
+LEAST, MOST = 1 / (1 + (n - 1) * AT_LEAD), 1 / (1 + (n - 1) * n ** (-factor * R))
+PLAIN = exp(g) / (n - 1 + exp(g))
 """The weight of a leader among keys that are all alike, without a factor."""
 
 
-def _at(bound: Expr, keys: int) -> Expr:
-    return bound.subs({s: FACTOR, N: keys})
+def derive() -> tuple[Chain, ...]:
+    """Derive both bounds term by term, and what the weight of a leader tends to."""
+    total = 1 + Sum(DRAWN, (j, 2, n))
+    within = (Ge(x[a, j], 0), Le(x[a, j], 1), Ge(R, g))
+    ahead, short = (1 - n ** (-factor * (R - g) * part) for part in (x[a, j], 1 - x[a, j]))
+    more = at_least(E(Sum(AT_LEAD * ahead, (j, 2, n)) * LEAST / total), given=within)
+    less = at_most(E(Sum(DRAWN * short, (j, 2, n)) * MOST / total), given=within)
+    least = Chain(
+        LEADER,
+        Line(LEAST, "no other score is less than $g$ behind", more, "≥"),
+        title=r"A leader ahead of each other key by $g$ to $R$, times $s\ln n$: its weight at least",
+        defines="the mean weight of the leader",
+    )
+    most = Chain(
+        LEADER,
+        Line(MOST, "no other score is more than $R$ behind", less, "≤"),
+        name="most",
+        title="Its weight at most",
+        defines="the mean weight of the leader",
+    )
+    plain = Chain(
+        1 / (1 + (n - 1) * exp(-g)),
+        Line(PLAIN, "both parts times the leader’s exponential", algebra),
+        name="plain",
+        title="Without a factor, all others alike",
+        defines="the weight of the leader",
+    )
+    return least, most, plain, *around_critical("the lead times $s$")
 
 
-def _of_levels(name: str, keys: int, expected: Expr, factor: Expr) -> Exact:
-    where: dict[str, int | float | str] = {"n": keys, "factor on scores": f"{float(factor):.4g}"}
-    return computed(name, "weight of a score of 3, all others being -2", where, expected, weight_of_leader,
-                    LEAD * float(factor), keys, allowance=ROUNDING)  # fmt: skip
+def mean_of_leader(keys: int) -> float:
+    """Return the mean weight of the leader as drawn: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
+    places, shares = np.polynomial.legendre.leggauss(48)
+    terms = keys ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
+    grid = np.linspace(-60.0, 12.0, 721)
+    t = np.exp(grid)
+    of_one = np.exp(-np.outer(t, terms)) @ shares / 2
+    return float(np.trapezoid(t * np.exp(-t) * of_one ** (keys - 1), grid))
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def weight_of_leader(lead: float, keys: int) -> float:
+    """Return softmax's weight of the one key whose score is larger than all others, which are alike."""
+    return float(softmax(np.where(np.arange(keys) < 1, lead, 0.0))[0])
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure the weight of a leader among keys drawn within a range; compute it for two levels."""
+    most, tight, put = derived["most"], Within(0.5), {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
+    for keys in KEYS:
+        at, truth = {n: keys, **put}, mean_of_leader(keys)
+        rows = dict[str, Any](laws={x: UNIT_INTERVAL}, shape={m: 16})
+        control, false = ("biased-prediction", 0.99) if keys == KEYS[0] else ("", 0)
+        yield Check(f"value-n{keys}", LEADER, at, equals=truth, control=control, **rows)
+        yield Check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight, **rows)
+        sharp = dict[str, Any](sharper=false, sharper_truth=truth)
+        yield Check(f"most-n{keys}", most.start, at, at_most=most.end, tolerance=tight, **sharp, **rows)
+    what = "weight of a score of 3, all others being -2"
+    for keys in LEVELS:
+        times, here = FACTOR * log(keys), {**put, n: keys}
+        for name, by, equals in (("scalable", times, derived.end), ("plain", 1, derived["plain"].end)):
+            settings = {"n": keys, "factor on scores": f"{float(by):.4g}"}
+            given, expected = (LEAD * float(by), keys), equals.subs(here)
+            usual = dict[str, Any](settings=settings, allowance=ROUNDING)
+            yield Computed(f"{name}-n{keys}", what, weight_of_leader, given, equals=expected, **usual)
+    yield from wrong_versions(derived)
+    yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
+
+
+def wrong_versions(derived: Derivation) -> Items:
+    """Yield leads that are longer or shorter, and the same weight without a factor."""
+    least = derived.end.subs(factor, FACTOR)
+    longer, shorter = LEAD * Rational(21, 20), LEAD * Rational(19, 20)
+    says = "the bound for a lead larger by a twentieth holds as well"
+    yield Wrong("longer-lead", of="least-n10", at_least=least.subs({n: 10, g: longer}), says=says)
+    says, last = "a lead smaller by a twentieth does as well", LEVELS[-1]
+    value = least.subs({n: last, g: shorter})
+    yield Wrong("smaller-factor", of=f"scalable-n{last}", equals=value, says=says)
+    says = "without the factor the leading key keeps the same weight"
+    kept = least.subs({n: last, g: LEAD})
+    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=kept, says=says)
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the leader's weight over the number of keys, with the factor and without."""
-    kept, found = derivation.result.subs({s: FACTOR, g: LEAD}), findings.matching("value-n*")
-    return figure(
+    kept, span = derived.end.subs({factor: FACTOR, g: LEAD}), (10, 10_000)
+    return draw.figure(
         "leader",
         "With the factor the leading key keeps its weight; without it the weight fades",
         "Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
         "logarithm of that number it stays near one, without it falls towards zero.",
-        LABEL, *beside(found, "drawn",
-                       lambda keys: mean_of_leader(round(keys), LEAD, float(WIDTH), float(FACTOR)),
-                       "n", over=(10, 1000), points=5),
-        line("bound: {theorem:result}", kept, "other", over=(10, 10_000)),
-        line("without the factor", PLAIN.subs(g, LEAD), "control", over=(10, 10_000)),
+        draw.curve("drawn", lambda keys: mean_of_leader(round(keys)), (10, 1000), many=5),
+        draw.curve("bound: {main:end}", kept, span, "other"),
+        draw.curve("without the factor", PLAIN.subs(g, LEAD), span, "control"),
+        draw.measured(findings.matching("value-n*"), n),
         x="number of keys {n}",
-    )  # fmt: skip
+        y="mean weight of the leading key",
+    )
 
 
 CLAIM = Claim(
     title="Multiplying scores by the logarithm of the length preserves a lead that is large enough",
     statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and let one "
-    "key lead all others by between {g} and {R}. Its weight is at least {theorem:result} and at most "
-    "{most:result}. If it leads all others by exactly {g}, its weight is at least {above:result}, which "
-    "tends to one, for {lead} above one by {eps}; it tends to {at:result} for {lead} equal to one; and it is "
-    "at most {below:result}, which tends to zero, for {lead} below one by {eps}. Without the factor the "
-    "weight is {plain:result}, which tends to zero.",
+    "key lead all others by between {g} and {R}. Its weight is at least {main:end} and at most "
+    "{most:end}. If it leads all others by exactly {g}, its weight is at least {above:end}, which "
+    "tends to one, for {lead} above one by {eps}; it tends to {at:end} for {lead} equal to one; and it is "
+    "at most {below:end}, which tends to zero, for {lead} below one by {eps}. Without the factor the "
+    "weight is {plain:end}, which tends to zero.",
     meaning="The factor replaces a fixed sharpness by one that grows with the text. Under plain softmax, a "
     "lead of five has a weight of {plain-n100:prediction.3} among {plain-n100:n} keys, of "
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
@@ -111,16 +139,11 @@ CLAIM = Claim(
     "only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
     "used here, the factor is below one and makes attention flatter than plain softmax.",
     headline="scalable-n10000",
-    symbols={"s": s, "g": g, "R": R, "n": N, "lead": s * g, "eps": termwise.beyond,
-             "crossing": exp(1 / s)},
+    symbols={"s": factor, "g": g, "R": R, "n": n, "lead": factor * g, "eps": eps}
+    | {"crossing": exp(1 / factor)},
     references=cite(
-            "nakanishi2025",
-            "K. M. Nakanishi, Scalable-Softmax Is Superior for Attention, 2025.",
-            "https://arxiv.org/abs/2501.19399",
-        ),
-)  # fmt: skip
-
-
-def facts() -> tuple[Fact, ...]:
-    """Return below how many keys the factor is less than one."""
-    return (fact("even", "number of keys at which the factor is one", exp(1 / FACTOR)),)
+        "nakanishi2025",
+        "K. M. Nakanishi, Scalable-Softmax Is Superior for Attention, 2025.",
+        "https://arxiv.org/abs/2501.19399",
+    ),
+)
