@@ -10,6 +10,7 @@ from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoeffic
 from verify.spec import (
     CENTRED,
     GENERAL,
+    NORMAL_COMPONENTS,
     RADEMACHER,
     STANDARD,
     UNIT_INTERVAL,
@@ -21,6 +22,7 @@ from verify.spec import (
     E,
     Fit,
     Line,
+    Softmax,
     Threshold,
     Var,
     Within,
@@ -34,6 +36,7 @@ from verify.spec import (
     mu_k,
     mu_q,
     n,
+    over_keys,
     q,
     s,
     score,
@@ -44,6 +47,7 @@ from verify.spec import (
 )
 from verify.spec.checks import Item
 from verify.spec.experiment import bound_to, experiment_of
+from verify.spec.integrals import integrated
 
 VARIANCE = Chain(
     Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra), Line(d, "", moments(STANDARD))
@@ -89,6 +93,20 @@ class TestChecks:
             "set",
         ]
         assert bound_to(experiment) == ("right",)
+
+    def test_a_mean_of_rows_at_a_chains_end_is_integrated(self) -> None:
+        """It is the number that the check is compared with; one without an integral is none."""
+        total = over_keys(Softmax(score, j) ** 3)
+        chain = Chain(E(total * Softmax(score, j)), Line(E(total) / n, "", moments(NORMAL_COMPONENTS)))
+        none = Chain(E(exp(total)), Line(E(exp(2 * total) / exp(total)), "", algebra))
+        at, value = {n: 3, d: 4}, integrated(chain.end, {n: 3, d: 4})
+        cubes = Check("cubes", chain.start, at, equals=value)
+        other, unknown = (
+            Check("other", chain.start, at, equals=2 * value),
+            Check("unknown", none.start, at, equals=value),
+        )
+        experiment = made(cubes, other, unknown, derived=Derivation((chain, none)))
+        assert bound_to(experiment) == ("cubes",)
 
     def test_a_bound_is_derived_where_the_chain_has_one(self) -> None:
         """In the direction of the chain alone."""

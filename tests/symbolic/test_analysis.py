@@ -152,6 +152,20 @@ def test_a_derivative_of_a_weight_by_a_score() -> None:
     assert refused(derivative(), Derivative(own, s[a, l]), 0)
 
 
+def test_a_limit_of_weights_where_they_are_continuous() -> None:
+    """Of scores that vanish they are even; a quotient needs a divisor that does not vanish, too."""
+    limit().decide(Limit(Softmax(t * s[a, j], j), t, 0), 1 / n, "=")
+    root = sqrt(s[a, j] ** 2 * Softmax(t * s[a, j], j))
+    limit(given=(s[a, j] ** 2 / n > 0,)).decide(
+        Limit(root / Softmax(t * s[a, l], l), t, 0), sqrt(n * s[a, j] ** 2), "="
+    )
+    assert refused(limit(), Limit(Softmax(t * s[a, j], j), t, 0), 1 / (n + 1))
+    assert "continuous" in refused(
+        limit(), Limit(t * s[a, j] / (t * s[a, j]), t, 0) + Limit(s[a, l] / (t * s[a, j]), t, 0), 1
+    )
+    assert "continuous" in refused(limit(), Limit(Indicator(t * s[a, j]), t, 0), 0)
+
+
 def test_a_limit_between_two_bounds() -> None:
     """The mean of the squared weights times n lies between two functions that tend to exp(σ²)."""
     quantity = n * E(squares(sigma * s[a, j]))

@@ -8,13 +8,28 @@ from sympy import Abs, Rational, S, exp, sqrt
 from verify.symbolic.calculus import NotDerived
 from verify.symbolic.checks import moments
 from verify.symbolic.conditioning import conditional
-from verify.symbolic.vocabulary import STANDARD, Cov, E, Entropy, Family, Largest, Law, Softmax, Var, a, d, e
+from verify.symbolic.vocabulary import (
+    STANDARD,
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Family,
+    Largest,
+    Law,
+    Softmax,
+    Var,
+    a,
+    d,
+    e,
+)
 from verify.symbolic.vocabulary import StepError, j, k, l, m, n, over_keys, q, s, score, squares, v
 
 CENTRED = {v: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
 MASK = Family("z", m, n)
 KEPT = {**CENTRED, MASK: Law("one in four is dropped", (S.One, *[Rational(3, 4)] * 2))}
 p = Softmax(score / sqrt(d), j)
+LENGTH = Dot(q, a, q, a)
 OUTPUT, DROPPED = over_keys(p * v[j, e]), over_keys(p * MASK[a, j] * v[j, e]) * 4 / 3
 
 
@@ -26,6 +41,7 @@ OUTPUT, DROPPED = over_keys(p * v[j, e]), over_keys(p * MASK[a, j] * v[j, e]) * 
         (E((DROPPED - OUTPUT) ** 2) / E(OUTPUT**2), Rational(1, 3), KEPT, Rational(1, 4)),
         (Cov(DROPPED - OUTPUT, OUTPUT), S.Zero, KEPT, S.One),
         (E(exp(s[a, j]) * v[l, e] ** 2), E(exp(s[a, j])), CENTRED, S.One),
+        (sqrt(E(LENGTH * OUTPUT**2)), sqrt(E(LENGTH * squares(score / sqrt(d)))), CENTRED, S.One),
         (E(Abs(s[a, j]) * q[a, 1] * k[j, 1]), S.Zero, STANDARD, E(Abs(s[a, j]))),
         (E(Largest(p, j) * MASK[a, 1] * MASK[a, 2]), E(Largest(p, j)) * 9 / 16, KEPT, E(Largest(p, j))),
     ],

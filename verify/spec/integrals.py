@@ -99,8 +99,8 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
     if not x.has(Dot):
         return _given_deviation(x, keys, values).value
     rows = x.replace(
-        lambda part: isinstance(part, Dot) and part.args[:3] == (q, a, k),
-        lambda part: LENGTH * s[a, part.args[3]],
+        lambda part: isinstance(part, Dot) and part.args[:3] in ((q, a, k), (q, a, q)),
+        lambda part: LENGTH**2 if part.args[3] == a else LENGTH * s[a, part.args[3]],
     )
     if rows.has(Dot):
         raise ClaimError(f"{x}: only scores of one query with the keys are integrated")

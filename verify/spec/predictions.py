@@ -20,6 +20,7 @@ from verify.errors import ClaimError
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
+from verify.spec.integrals import integrated
 from verify.spec.settings import at_places, normalised
 from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
@@ -178,7 +179,9 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         return None
     try:
         return value_of(_put_in(chain.end, given))
-    except TypeError:  # symbols are left, or it is a proposition
+    except TypeError:  # means or symbols are left, or it is a proposition
+        with suppress(ClaimError, KeyError):
+            return integrated(chain.end, given.at)
         return None
 
 

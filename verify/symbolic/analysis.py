@@ -13,22 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import (
-    Abs,
-    Derivative,
-    Dummy,
-    Eq,
-    Float,
-    Integral,
-    Limit,
-    Max,
-    Piecewise,
-    Rational,
-    S,
-    Subs,
-    Symbol,
-)
-from sympy import cancel, exp, expand, expand_log, gamma, lambdify, log, oo, pi, sign, simplify, solve, sqrt
+from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Integral, Limit, Max, Mul, Piecewise, Pow, Rational
+from sympy import S, Subs, Sum, Symbol, Tuple, cancel, exp, expand, expand_log, gamma, lambdify, log, oo, pi
+from sympy import preorder_traversal, sign, simplify, solve, sqrt
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
@@ -138,7 +125,7 @@ class _CarriedOut(LineCheck):
     def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not before.has(*self.kinds) and not after.has(*self.kinds):
             raise StepError(f"there is no {self.kinds[0].__name__.lower()} in either line; use algebra")
-        sides = [_without(side, self.kinds) for side in (before, after)]
+        sides = [_without(side, self.kinds, self.given) for side in (before, after)]
         for side in sides:
             if side.has(*self.kinds):
                 raise StepError(f"SymPy does not carry out {side}; use numerically()")
@@ -146,7 +133,11 @@ class _CarriedOut(LineCheck):
 
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide that the lines are equal once each ``Limit`` in them is carried out by SymPy."""
+    """Decide that the lines are equal once each ``Limit`` in them is carried out.
+
+    SymPy does that; of drawn components, a limit is the value there of what is visibly continuous: of sums,
+    products and exponentials, and of powers of what is positive there.
+    """
     return _CarriedOut((Limit,), words="limit", given=given)
 
 
@@ -432,12 +423,33 @@ def _stirling(x: Any) -> Any:
     return (z - S.Half) * log(z) - z + log(2 * pi) / 2 + 1 / (12 * z)
 
 
-def _without(x: Any, kinds: tuple[Any, ...]) -> Any:
+def _without(x: Any, kinds: tuple[Any, ...], given: tuple[Any, ...] = ()) -> Any:
     if Limit not in kinds:
         # Of weights, the definition is derived: SymPy knows no slopes of functions of ours.
         slopes = put_at(x).replace(lambda part: isinstance(part, Derivative), derived)
         return slopes.doit() if slopes.has(*kinds) else slopes
-    return x.xreplace({part: _tends(*part.args[:3]) for part in outermost(x, Limit)})
+    return x.xreplace({part: _reached(part, Signs(given)) for part in outermost(x, Limit)})
+
+
+def _reached(part: Any, signs: Signs) -> Any:
+    """Return a limit by SymPy; of drawn components, the value there of what is visibly continuous."""
+    x, variable, to, _ = part.args
+    if not families_of(x) or x.has(E) or not to.is_finite:
+        return _tends(x, variable, to)
+    opened = definition(x)
+    for inner in preorder_traversal(opened):
+        if not inner.has(variable) or isinstance(inner, Symbol | Add | Mul | Sum | exp | Tuple):
+            continue
+        is_power = isinstance(inner, Pow) and not inner.exp.has(variable)
+        whole = is_power and inner.exp.is_positive and inner.exp.is_Integer
+        root = is_power and inner.exp.is_positive and signs.nonnegative(inner.base)
+        if not (whole or root or (is_power and _is_positive(inner.base.xreplace({variable: to}), signs))):
+            raise StepError(f"that {inner} is continuous where {variable} is {to} is not visible")
+    return opened.xreplace({variable: to})
+
+
+def _is_positive(x: Any, signs: Signs) -> bool:
+    return signs.positive(x) or any(strict and equal(x, known) for known, strict in signs.facts)
 
 
 def outermost(x: Any, kind: Any) -> Iterator[Any]:

@@ -67,8 +67,8 @@ class MomentCalculus(LineCheck):
 
         Before that, families that stand in functions are given.
         """
-        laws = self.laws or {}
-        before, after = (_as_entries(side, laws) for side in (before, after))
+        laws, sides = self.laws or {}, (before, after)
+        before, after = (_as_entries(side, laws) for side in sides)
         try:
             decide_equality(_with_values(before, laws), _with_values(after, laws))
         except StepError as error:
@@ -77,7 +77,7 @@ class MomentCalculus(LineCheck):
                     f"{self._under} the means without a program are put in, and {error}"
                 ) from None
             with suppress(StepError, ClaimError):
-                decide_equality(*(conditional(side, laws) for side in (before, after)))
+                decide_equality(*(conditional(side, laws) for side in sides))
                 return
             try:
                 decide_equality(before, after, laws)

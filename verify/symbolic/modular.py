@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Sum, binomial, exp, factor
-from sympy import factorial, fraction, gamma, sign, sympify
+from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Product, Sum, binomial, exp
+from sympy import factor, factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
@@ -87,7 +87,13 @@ def _opened(x: Any) -> Any:
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
     weights = put_at(x).replace(_is_largest_weight, _weight_of_largest)
     opened = definition(weights).replace(lambda part: isinstance(part, Derivative), derived)
-    return opened.replace(_is_root, lambda root: Pow(factor(root.base), root.exp))
+    return opened.replace(_is_root, _factored)
+
+
+def _factored(root: Any) -> Any:
+    """Return a root with its base in factors, but for factors of the terms of a sum."""
+    base = factor(root.base)
+    return root if base.has(Product) else Pow(base, root.exp)
 
 
 def _is_largest_weight(x: Any) -> bool:
