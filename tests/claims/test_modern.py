@@ -39,7 +39,7 @@ def predicted(claim: str, check: str) -> float:
 @pytest.mark.parametrize("distance", [0, 1, 10])
 def test_rotary_moments_by_matrices(distance: int) -> None:
     """Mean, and the variance tr(Σ_q R Σ_k Rᵀ) + |μ_q|² + |μ_k|², with rotations as plain matrices."""
-    mean_q, mean_k = np.split(np.array(rotary_positions.MEANS), 2)
+    mean_q, mean_k = np.array(rotary_positions.MEANS)
     own = np.array([[1, rotary_positions.MIXED], [rotary_positions.MIXED, 1]])
     mean = variance = mixed = 0.0
     for place in range(rotary_positions.PAIRS):

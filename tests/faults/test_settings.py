@@ -266,7 +266,7 @@ def _variance(cell: Cell, value: float) -> bool:
     return math.isclose(float(Drawn(cell).scale) ** 2 * dimension(cell.sampler), value, rel_tol=1e-12)
 
 
-BESIDE = {"DroppedWeights": 8}
+BESIDE: dict[str, int] = {}
 """Components of a vector that are not a query's or a key's, by the statistic that uses them otherwise."""
 
 RULES: dict[str, Callable[[Cell, Any], bool]] = {
