@@ -13,11 +13,6 @@ from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.attention_sink import beside_sink
-from verify.claims.modern.shared.variants import (
-    RotatedScores,
-    rotated,
-    rotation_angles,
-)
 from verify.claims.newer.shared.rows import (
     AdaptiveRows,
     LeadingRows,
@@ -88,21 +83,6 @@ def dot(one: Any, other: Any) -> float:
 def dots(block: int) -> list[float]:
     """Return all scores of a block, one after the other."""
     return [dot(QUERIES[block, one], KEYS[block, other]) for one, other in PAIRS]
-
-
-def test_rotation_is_by_plain_matrices() -> None:
-    """Each pair is turned by its angle times the position; the mean and mean square of such scores."""
-    assert rotation_angles(2).tolist() == [1.0, 0.01]
-    turned = rotated(KEYS, 5)
-    for pair, angle in enumerate((5.0, 0.05)):
-        matrix = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
-        assert turned[..., pair::2] == pytest.approx(
-            KEYS[..., 2 * pair : 2 * pair + 2] @ np.transpose(matrix)
-        )
-    scores = rotated(QUERIES, 8) @ turned.swapaxes(1, 2)
-    found = RotatedScores(3).reduce(QUERIES, KEYS)
-    assert found[:, 0] == pytest.approx(scores.mean(axis=(1, 2)))
-    assert found[:, 1] == pytest.approx((scores**2).mean(axis=(1, 2)))
 
 
 def test_a_sink_is_one_key_more_without_a_value() -> None:

@@ -9,7 +9,6 @@ import pytest
 from sympy import Float, Range, S, Symbol, cosh, oo, sqrt
 
 from verify.montecarlo.estimands import entropy_lost
-from verify.claims.modern.shared.variants import RotatedScores
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows
 from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.engine.binding import bound
@@ -343,14 +342,8 @@ def test_there_is_no_other_of_one() -> None:
         assert _is_bound("row-variance", drawn, of_row, Float(float(value)), **more) is expected
 
 
-def test_turned_vectors_and_values() -> None:
-    """Angles are the statistic's, and values are sources of their own."""
-    name = "rotary-positions"
-    check = next(one for one in _checks(name) if one.id == "mean-at10")
-    assert bound("a-claim", _theorems(name), [check])
-    sampler: Any = check.cell.sampler
-    nearer = replace(check.cell, sampler=Reduced(sampler.input, RotatedScores(9)))
-    assert not bound("a-claim", _theorems(name), [replace(check, cell=nearer)])
+def test_values_beside_scores() -> None:
+    """Values are sources of their own."""
     values = ScoresBesideValues(8, 4, 16, NORMAL, NORMAL)
     nothing = covariance("product", "square", "value-square")
     for drawn, expected in ((values, True), (replace(values, values=None), False)):

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.slow  # of the former core, which is no longer worked o
 TRUE: dict[str, Callable[[], Route]] = {
     "pairings": lambda: derivation("dependent-query-key").routes[0],
     "any law": lambda: derivation("dependent-query-key").lemmas[0],
-    "rotary": lambda: derivation("rotary-positions").lemmas[4],
 }
 
 
@@ -32,9 +31,7 @@ def _law(route: Route) -> Any:
     return route.steps[0].rule.law  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one == "rotary")) for one in TRUE]
-)
+@pytest.mark.parametrize("name", TRUE)
 def test_what_holds_of_random_vectors_holds_there_and_a_per_cent_more_does_not(name: str) -> None:
     """Linked and independent, normal and not, with matrices and with numbers as covariances."""
     route = TRUE[name]()
