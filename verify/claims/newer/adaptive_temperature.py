@@ -103,6 +103,8 @@ def experiment(derived: Derivation) -> Items:
         yield Check(
             name, of_rows, {n: keys}, equals=value, tolerance=Within(0.5), control=control, shape=shape
         )
+    steady = derived["steady"]
+    yield Check("steady", steady.start, {n: KEYS[0]}, equals=steady.end, shape={m: 16})
     label, steps = "largest factor of the published code", Allowance(3e-4, "the steps of the search")
     common = dict[str, Any](settings={"entropies": "0 to 7 nats"})
     near = dict[str, Any](allowance=steps, **common)
