@@ -52,7 +52,7 @@ Threshold            a number that is set, not derived
 Items                what ``experiment`` returns, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
-                     EXPONENTIAL, student_t; STANDARD_DISTRIBUTIONS are those with mean 0 and variance 1;
+                     EXPONENTIAL, CAUCHY, student_t; STANDARD_DISTRIBUTIONS have mean 0 and variance 1;
                      numbers are those of a ``Given`` family
 """
 
@@ -61,6 +61,7 @@ from sympy import Sum
 from verify.evidence import Fact, Figure
 from verify.montecarlo.compiling import Column, Program
 from verify.montecarlo.distributions import (
+    CAUCHY,
     EXPONENTIAL,
     LAPLACE,
     NORMAL,

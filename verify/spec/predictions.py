@@ -26,7 +26,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import Given, Index, LargestGap, definition
+from verify.symbolic.vocabulary import Given, Index, LargestGap, definition, families_of
 
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
@@ -200,9 +200,14 @@ def _is_law_of(check: Check, chain: Chain) -> bool:
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
     values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
+    families = families_of(check.quantity)
     for laws in (line.check.laws for line in chain.lines if line.check.laws):
         for family, law in laws.items():
             drawn = check.laws.get(family, NORMAL)
+            if law.density and family in families and drawn.name not in law.words:
+                raise ClaimError(
+                    f"check {check.id}: its chain assumes {law.words} for {family}, and {drawn.name} is drawn"
+                )
             for order, raw in enumerate(law.raw[: len(drawn.base_moments)]):
                 assumed = sympify(raw).subs(values)
                 if (

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Integral, Limit, Max, Mul, Piecewise, Pow, Rational
-from sympy import S, Subs, Sum, Symbol, Tuple, cancel, exp, expand, expand_log, gamma, lambdify, log, oo, pi
-from sympy import preorder_traversal, sign, simplify, solve, sqrt
+from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Integral, Limit, Max, Mul, Piecewise, Poly, Pow
+from sympy import Rational, S, Subs, Sum, Symbol, Tuple, cancel, degree, exp, expand, expand_log, gamma
+from sympy import lambdify, log, oo, pi, preorder_traversal, sign, simplify, solve, sqrt
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
@@ -153,7 +153,7 @@ def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
 
 @dataclass(frozen=True)
 class _ByDensity(LineCheck):
-    """Means of functions of normal components, written as integrals over their densities."""
+    """Means of functions of components, written as integrals over their densities."""
 
     variables: Mapping[Any, Any] = field(hash=False)
 
@@ -163,32 +163,55 @@ class _ByDensity(LineCheck):
             raise StepError(f"with the densities put in it is {written}, which is not this line")
 
     def _integral(self, mean: Any) -> Any:
-        x = mean.args[0].xreplace(dict(self.variables))
+        # A size is first a number of either sign, to see that the sign does not matter.
+        signed = {y: Dummy("y", real=True) if y.is_positive else y for y in self.variables.values()}
+        x = mean.args[0].xreplace({entry: signed[y] for entry, y in self.variables.items()})
         if left := families_of(x):
             raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
         for component, variable in self.variables.items():
-            law = (self.laws or {}).get(component.base)
-            if law is None or not is_normal(law):
-                raise StepError(f"{component.base} is not normal; say so in the laws")
-            if x.has(variable):
-                centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
-                density = exp(-((variable - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
-                x = Integral(x * density, (variable, -oo, oo))
+            if x.has(signed[variable]):
+                x = _over(x, signed[variable], variable, self._density(component.base))
         return x
+
+    def _density(self, base: Any) -> Any:
+        """Return the density of a component as a function."""
+        law = (self.laws or {}).get(base)
+        if law is not None and law.density:
+            return law.density
+        if law is None or not is_normal(law):
+            raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
+        centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
+        return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
+
+
+def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
+    """Return the integral of x over a component's density, or over its size, twice; of an event its share."""
+    even = equal(density(signed), density(-signed))
+    if isinstance(x, Indicator) and x.args[0].is_polynomial(signed) and degree(x.args[0], signed) == 1:
+        # A component of either sign has the same law, so that of the factor does not matter.
+        factor, rest = Poly(x.args[0], signed).all_coeffs()
+        if even:
+            return Integral(density(variable), (variable, -oo, rest / Abs(factor)))
+    if signed == variable:
+        return Integral(x * density(variable), (variable, -oo, oo))
+    if not even or x.xreplace({signed: -signed}) != x:
+        raise StepError(f"{variable} is a size; it is not visible that the sign does not matter")
+    return Integral(2 * x.xreplace({signed: variable}) * density(variable), (variable, 0, oo))
 
 
 def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
-    """Decide that means of functions of normal components are integrals over their densities.
+    """Decide that means of functions of components are integrals over their densities.
 
     Args:
-        variables: The variable of integration for each component, the innermost first.
-        laws: The laws of their families, which are normal.
+        variables: The variable of integration for each component, the innermost first; a positive one stands
+            for the size of a component whose sign does not matter, and goes from 0 on.
+        laws: The laws of their families, which are normal or have a density.
 
     Example:
         >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
         >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
     """
-    return _ByDensity(variables, laws=laws, words="the normal density put in")
+    return _ByDensity(variables, laws=laws, words="the density put in")
 
 
 @dataclass(frozen=True)

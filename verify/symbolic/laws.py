@@ -8,7 +8,7 @@ J. H. Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,7 +25,7 @@ class NoLaw(Exception):  # noqa: N818  # no error of the program
 
 @dataclass(frozen=True)
 class NumericLaw:
-    """A law by its coefficients, or normal with one centre and one spread.
+    """A law by its coefficients, or normal with one centre and one spread, or by its quantiles.
 
     Of a ``whole`` law all moments are given, so that its coefficients go on and a rule only comes near it.
     """
@@ -34,6 +34,7 @@ class NumericLaw:
     spreads: tuple[float, ...]
     whole: bool = False
     normal: bool = False
+    quantile: Callable[[Any], Any] | None = None
 
     def rule(self, components: int = 1, most: int = 1, coarse: int = 0) -> tuple[Any, Any]:
         """Return nodes and weights; of a whole law so many that all components have at most ``most``.
@@ -42,9 +43,11 @@ class NumericLaw:
         """
         if not self.whole:
             return _rule(self.centres, self.spreads)
-        limit = 40 if self.normal else len(self.centres)
+        limit = 40 if self.normal or self.quantile else len(self.centres)
         count = max(FEW, min(limit, int(most ** (1 / max(components, 1)) + 1e-9)))
         count = max(2, min(count - 1, (4 - coarse) * count // 4)) if coarse else count
+        if self.quantile:
+            return self.quantile((np.arange(count) + 0.5) / count), np.full(count, 1 / count)
         if not self.normal:
             return _rule(self.centres[:count], self.spreads[: count - 1])
         nodes, weights = _hermite(count)
@@ -52,12 +55,16 @@ class NumericLaw:
 
     def draws(self, rng: np.random.Generator, count: int) -> Any:
         """Return so many draws."""
+        if self.quantile:
+            return self.quantile(rng.random(count))
         if self.normal:
             return self.centres[0] + self.spreads[0] * rng.standard_normal(count)
         nodes, weights = self.rule(1, len(self.centres))
         return rng.choice(nodes, size=count, p=weights)
 
     def __str__(self) -> str:
+        if self.quantile:
+            return f"has the median {_short(float(self.quantile(0.5)))}"
         if self.normal:
             return f"is normal with mean {_short(self.centres[0])} and deviation {_short(self.spreads[0])}"
         nodes, weights = self.rule(1, len(self.centres))

@@ -317,6 +317,8 @@ def _support(point: Point, base: Any) -> dict[int, list[tuple[int, int]]]:
     """Values and weights of a random law with the first moments of a family's law, modulo P and Q."""
     if base not in point.supports:
         raw = [sympify(moment) for moment in point.laws[base].raw]
+        # Of a law without a mean nothing is known of it: it is any number.
+        raw += [Symbol(f"{base} {order}") for order in range(len(raw), 2)]
         point.supports[base] = {}
         for modulus in (P, Q):
             values = [point.random.randrange(2, modulus) for _ in raw]

@@ -509,7 +509,11 @@ class _Trial:
                 free = len(raw)
             try:
                 moments = [float(evaluated(moment, Point(values))) for moment in raw[:free]]
-                laws[family] = law_with(moments, law.whole, choice[place % 2])
+                laws[family] = (
+                    NumericLaw((), (), whole=True, quantile=law.quantile)
+                    if law.quantile
+                    else law_with(moments, law.whole, choice[place % 2])
+                )
             except NoLaw:
                 if any(moment.free_symbols for moment in raw):
                     return None

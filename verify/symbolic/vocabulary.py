@@ -8,7 +8,7 @@ score_of(b, j)**2)`` is about two queries and one key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -376,12 +376,15 @@ class Law:
     """What is assumed of the components of a family: independent, with these raw moments.
 
     ``raw`` are E x⁰, E x¹, … as far as they are assumed; of a law that is ``whole``, such as the normal one,
-    every moment is. ``words`` say it: "mean 0 and variance 1".
+    every moment is. ``words`` say it: "mean 0 and variance 1". A law without moments is known by its
+    ``density``, a function of a symbol, and its ``quantile``, one of an array of probabilities.
     """
 
     words: str
     raw: tuple[Expr, ...]
     whole: bool = False
+    density: Callable[[Any], Expr] | None = None
+    quantile: Callable[[Any], Any] | None = None
 
     def moment(self, order: int) -> Expr:
         """Return E x^order.

@@ -1,0 +1,86 @@
+"""Laws that are known by a density, without moments: sizes, events, and what is refused or refuted."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sympy import Abs, Integral, S, atan, cos, exp, oo, pi, symbols
+
+from verify.errors import ClaimError
+from verify.spec import CAUCHY, Chain, Check, Derivation, E, Indicator, Law, Line, a, by_density, cited, i, k
+from verify.spec import d, moments, normal, q
+from verify.spec.experiment import bound_to, experiment_of
+
+w, x, y = symbols("w x y", real=True)
+u = symbols("u", positive=True)
+
+
+def density(of: Any) -> Any:
+    """Return the density of a standard Cauchy number."""
+    return 1 / (pi * (1 + of**2))
+
+
+def quantile(share: Any) -> Any:
+    """Return the number below which a share of Cauchy numbers lies."""
+    return np.tan(np.pi * (share - 0.5))
+
+
+CAUCHY_LAW = Law("standard Cauchy components", (S.One,), True, density, quantile)
+LAWS = {q: CAUCHY_LAW, k: CAUCHY_LAW}
+SHARE = E(Indicator(y - q[a, i]))
+BELOW = Chain(SHARE, Line(Integral(density(w), (w, -oo, y)), "its density", by_density({q[a, i]: w}, LAWS)))
+
+
+def problem(before: Any, after: Any, check: Any) -> str:
+    """Return why a line fails."""
+    return Derivation.of(Chain(before, Line(after, "", check))).problem
+
+
+def test_an_event_has_the_integral_up_to_its_point() -> None:
+    """Whatever the sign of the factor, for the law has none; a normal law of another mean has."""
+    over, event = (w, -oo, x / 3), E(Indicator(x - 3 * q[a, i]))
+    assert problem(event, Integral(density(w), over), by_density({q[a, i]: w}, LAWS)) == ""
+    turned = E(Indicator(x + 3 * q[a, i]))
+    assert problem(turned, Integral(density(w), over), by_density({q[a, i]: w}, LAWS)) == ""
+    assert problem(event, Integral(density(w), (w, -oo, x)), by_density({q[a, i]: w}, LAWS))
+    shifted = by_density({q[a, i]: w}, {q: normal(1)})
+    bell = exp(-((w - 1) ** 2) / 2) / (2 * pi) ** S.Half
+    assert problem(turned, Integral(bell, over), shifted)
+
+
+def test_a_size_goes_from_zero_where_the_sign_does_not_matter() -> None:
+    """Twice over sizes is once over numbers of either sign; of what is odd, or has a mean, it is not."""
+    by_size = by_density({q[a, i]: u}, LAWS)
+    once = Integral(2 * cos(u) * density(u), (u, 0, oo))
+    assert problem(E(cos(q[a, i])), once, by_size) == ""
+    assert problem(E(cos(q[a, i])), once / 2, by_size)
+    assert "sign" in problem(E(cos(q[a, i] + 1)), once, by_size)
+    assert "sign" in problem(E(cos(q[a, i])), once, by_density({q[a, i]: u}, {q: normal(1)}))
+    both = by_density({k[1, i]: w, q[a, i]: u}, LAWS)
+    inner = Integral(density(w), (w, -oo, x / u))
+    product = E(Indicator(x - q[a, i] * k[1, i]))
+    assert problem(product, Integral(2 * density(u) * inner, (u, 0, oo)), both) == ""
+
+
+def test_another_density_is_refuted() -> None:
+    """What a citation says of such a law is tried on draws from it."""
+    for scale, holds in ((1, True), (2, False)):
+        line = cited("conditioning", laws=LAWS)
+        text = problem(E(Indicator(2 - q[a, i])), S.Half + atan(S(2) / scale) / pi, line)
+        assert (text == "") is holds, text
+
+
+def test_nothing_follows_from_moments_that_there_are_not() -> None:
+    """A law without a mean is not taken for one that is always the same number."""
+    square = E(exp(q[a, i])) ** 2
+    assert problem(E(exp(2 * q[a, i])), square, moments(LAWS))
+    assert "moment 2" in problem(E(q[a, i] ** 2), E(Abs(q[a, i])) ** 2, moments(LAWS))
+
+
+def test_a_check_draws_from_the_law_of_its_chain() -> None:
+    """Not from another one, which has the moments that the chain assumes: none."""
+    check = Check("below", SHARE, {d: 1, y: 1}, equals=BELOW.end, laws={q: CAUCHY})
+    assert bound_to(experiment_of([check], Derivation.of(BELOW), 0.05)) == ("below",)
+    other = Check("below", SHARE, {d: 1, y: 1}, equals=BELOW.end)
+    with pytest.raises(ClaimError, match="assumes standard Cauchy components for q, and normal is drawn"):
+        experiment_of([other], Derivation.of(BELOW), 0.05)
