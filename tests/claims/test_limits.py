@@ -6,32 +6,32 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from sympy import lambdify
 
 from tests.catalogue import experiment
 from tests.strategies import FALSE_ALARM
 from verify.claims.limits import half_precision as claim
-from verify.claims.limits.heavy_tails import DENSITY, _below, _transform, _upper, x
+from verify.claims.limits.heavy_tails import DENSITY, above_zero, below as cauchy_below, transform, x
 from verify.claims.raw_scores.score_normal_limit import largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, normal_point, uniform_point
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
 from verify.symbolic.chains import Derivation
 from verify.symbolic.law import below
-from verify.symbolic.printing import function
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])
 def test_the_transform_is_that_of_the_density(t: float) -> None:
     """Twice the cosine transform of the derived density, by weighted quadrature to infinity."""
-    density = function((x,), DENSITY)
+    density = lambdify(x, DENSITY)
     low, _ = integrate.quad(lambda at: density(at) * math.cos(t * at), 0, 0.5, points=[1e-6, 1e-3])
     high, _ = integrate.quad(lambda at: density(at + 1e-12), 0.5, np.inf, weight="cos", wvar=t)
-    assert _transform(t) == pytest.approx(2 * (low + high), abs=1e-6)
+    assert transform(t) == pytest.approx(2 * (low + high), abs=1e-6)
 
 
 @pytest.mark.parametrize("point", [0.3, 1.0, 3.0, 10.0])
 def test_one_product_has_the_derived_law(point: float) -> None:
     """Inverting the transform of a single product gives what integrating its density gives."""
-    assert _below(1, point) == pytest.approx(1 - _upper(point), abs=2e-5)
+    assert cauchy_below(1, point) == pytest.approx(0.5 - above_zero(point), abs=2e-5)
 
 
 def test_the_sum_is_that_of_64_products() -> None:
@@ -41,7 +41,7 @@ def test_the_sum_is_that_of_64_products() -> None:
     for point in (10.0, 80.0):
         share = float(np.mean(sums <= -point))
         error = math.sqrt(share * (1 - share) / len(sums))
-        assert abs(share - _below(64, point)) <= stats.norm.isf(FALSE_ALARM / 4) * error
+        assert abs(share - cauchy_below(64, point)) <= stats.norm.isf(FALSE_ALARM / 4) * error
 
 
 EVEN = Derivation.of(claim.derive())["even"]

@@ -1,165 +1,180 @@
 """Components without a second moment have no variance to scale."""
 
 from functools import cache
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy import integrate, special
 from sympy import E as EULER
-from sympy import Integral, Interval, Rational, S, limit, log, oo, pi, sqrt, symbols
+from sympy import Derivative, Integral, Rational, S, Symbol, atan, exp, lambdify, limit, log, oo, pi, sqrt
 
-from verify.claims.limits.shared import CAUCHY, SINGLE_SCORES
-from verify.former import (
-    Array, Bounded, Claim, Derivation, DistanceToLaw, Experiment, Fact, Figure, Findings, Ordered, PairShares,
-    Quantity, Route, Simulated, Step, cell_of, cite, d, fact, figure, function, gauss, integrated, line,
-    of_probability, prediction, scaled, scatter, score_law, threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import (
-    Compared,
-    Hypotheses,
-    Integrated,
-    Primitive,
-    Replaced,
-    Rising,
-    Turned,
-    Unfolded,
-)
+from verify.spec import CAUCHY, Chain, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap, Law
+from verify.spec import Line, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
+from verify.spec import figures as draw, integral, j, k, of_probability, q, score
+from verify.spec.score_law import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
-D, FAR = 64, 10.0
-LABEL = "largest gap between measured and exact distribution function"
-BEYOND = r"$P(q\cdot k/\sqrt{d_k} \le -10)$"
-ROOT = 1 / sqrt(d)
+D, FAR = 64, 10
 
-x = Ordered("x", "x", positive=True)
-u, T = symbols("u T", positive=True)
-f = Ordered("f(x)", "f", real=True)
+b, w, y = (Symbol(name, real=True) for name in "bwy")
+L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 """Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
 
-CAUCHY_DENSITY = 1 / (pi * (1 + u**2))
-_BOTH = Integral(2 * CAUCHY_DENSITY * CAUCHY_DENSITY.subs(u, x / u) / u, (u, 0, oo))
-"""Over the first factor, which has either sign: both densities, and 1/u for the change of variables."""
+BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))
+"""The probability that such a product is below y."""
 
 
-def derive() -> Derivation:
+def density(of: Any) -> Any:
+    """Return the density of a standard Cauchy number."""
+    return 1 / (pi * (1 + of**2))
+
+
+def quantile(share: Any) -> Any:
+    """Return the number below which a share of standard Cauchy numbers lies."""
+    return np.tan(np.pi * (share - 0.5))
+
+
+LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, quantile))
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the law of one product, and that its truncated second moment grows without bound."""
-    primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
-    route = Route.of(
-        "The product of two Cauchy components",
-        f,
-        Step(_BOTH, "Over all ways to write x as a product", Unfolded({f: _BOTH})),
-        Step(DENSITY, "Partial fractions", Primitive(u, primitive)),
+    of_key = Chain(
+        Integral(density(w), (w, -oo, b)),
+        Line(S.Half + atan(b) / pi, "integrated", integral()),
+        name="of-key",
+        title="How many components of a key are below $b$",
     )
-    beyond_e = Hypotheses().restricted(x, Interval(EULER, oo))
-    at_least_one = Route.of(
-        "From e on", S.One, Step(log(x), "It rises", Rising(x)),
-        Step(S.One, "The sides exchanged", Turned()), under=beyond_e,
-    )  # fmt: skip
-    least = 4 * x**2 / (pi**2 * (x**2 - 1))
-    moment = Route.of(
-        r"The second moment of a product, cut off at $T$",
-        2 * x**2 * DENSITY,
-        Step(least, r"From $x = e$ on $\ln x$ is at least 1", Replaced(at_least_one.proved())),
-        Step(4 / pi**2, "and $x^2$ over $x^2 - 1$ is more than 1", Compared("≥")),
-        Step(Integral(4 / pi**2, (x, EULER, T)), "Integrated from $e$ to $T$",
-             Integrated(x, EULER, T)),
-        Step(4 / pi**2 * (T - EULER), "The moment grows with $T$, without bound",
-             Primitive(x, 4 * x / pi**2)),
-        defines="$x^2$ times the density of either sign", under=beyond_e,
-    )  # fmt: skip
-    return Derivation.of(route, lemmas=(moment,))
+    inner, over_key = Integral(density(w), (w, -oo, y / u)), earlier(of_key, at={b: y / u})
+    densities = by_density({k[j, 1]: w, q[a, 1]: u}, LAWS)
+    sizes, of_size = (u, 0, oo), "given the size of the query’s component"
+    distribution = Chain(
+        BELOW,
+        Line(Integral(2 * density(u) * inner, sizes), of_size, densities),
+        Line(Integral(2 * density(u) * (S.Half + atan(y / u) / pi), sizes), "over the key", over_key),
+        name="distribution",
+        title="The product of two Cauchy components",
+    )
+    shares = Derivative(distribution.end.subs(y, x), x)
+    over_sizes = Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes)
+    primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
+    of_product = Chain(
+        Derivative(BELOW.subs(y, x), x),
+        Line(shares, "of its distribution", earlier(distribution, at={y: x})),
+        Line(over_sizes, "differentiated", derivative()),
+        Line(DENSITY, "partial fractions", integral(primitive)),
+        title="Its density",
+    )
+    return of_key, distribution, of_product, *second_moment()
+
+
+def second_moment() -> tuple[Chain, Chain]:
+    """Derive that x² times the density, over x from e to e^L, exceeds any bound as L grows."""
+    squares = (2 * x**2 * DENSITY * x).subs(x, exp(v)).subs(log(exp(v)), v)
+    more = 4 * exp(v) * ((v - 1) * exp(2 * v) + 1) / (pi**2 * (exp(2 * v) - 1))
+    bound = Chain(
+        squares,
+        Line(4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"),
+        name="bound",
+        title="$x^2$ times the density of either sign, at $x = e^v$",
+    )
+    put_in = earlier(bound, given=(L >= 1,))
+    moment = Chain(
+        Integral(squares, (v, 1, L)),
+        Line(Integral(bound.end, (v, 1, L)), "the bound, put in", put_in, "≥"),
+        Line(4 * (exp(L) - EULER) / pi**2, "it grows with L, without bound", integral()),
+        name="moment",
+        title="The second moment of a product, over sizes from $e$ to $e^L$",
+    )
+    return bound, moment
 
 
 @cache
-def _upper(point: float) -> float:
-    """Return P(qk ≤ point) for positive points by integrating the derived density."""
-    density = function((x,), DENSITY, "numpy")
-    ends = [0.0, *sorted({end for end in (1e-6, 1e-3, 0.1, 1.0, 10.0, 100.0, point) if end <= point})]
-    return 0.5 + float(np.sum(gauss.integrals(density, ends, 1e-14)))
+def above_zero(point: float) -> float:
+    """Return P(0 < qk ≤ point) by integrating the derived density, whose singular points are ends."""
+    at, middle = lambdify(x, DENSITY, "numpy"), [end for end in (1.0, 10.0, 100.0) if end < point]
+    ends = pairwise((0.0, *middle, point))
+    return sum(integrate.quad(at, *between, epsabs=1e-14, limit=200)[0] for between in ends)
 
 
-def _transform(t: float | Array) -> Array:
+def transform(t: Any) -> Any:
     """Return E cos(t·qk) of one product: E e^(-t·size) over the size of a Cauchy number.
 
     Source: NIST Digital Library of Mathematical Functions, 6.7.13.
     """
     sine, cosine = special.sici(t)
-    return np.asarray(2 / np.pi * (cosine * np.sin(t) + (np.pi / 2 - sine) * np.cos(t)), np.float64)
+    return 2 / np.pi * (cosine * np.sin(t) + (np.pi / 2 - sine) * np.cos(t))
 
 
 @cache
-def _below(dimension: int, point: float) -> float:
+def below(dimension: int, point: float) -> float:
     """Return P(q·k ≤ -point) for a positive point, by inverting the characteristic function.
 
     Source: J. Gil-Pelaez, Note on the inversion theorem, Biometrika 38 (1951), 481-482.
     """
-
-    def wave(t: Array) -> Array:
-        return np.sin(t * point) / t * _transform(t) ** dimension
-
     # From one zero of the sine to the next, until the characteristic function has died away.
-    zeros = np.arange(400) * np.pi / point
-    return 0.5 - float(np.sum(gauss.integrals(wave, zeros, 1e-14))) / np.pi
+    zeros = (np.pi / point * number for number in range(400))
+    ends = [end for end in zeros if end == 0 or transform(end) ** dimension > 1e-18]
+
+    def wave(t: float) -> float:
+        return float(np.sin(t * point) / t * transform(t) ** dimension)
+
+    waves = (integrate.quad(wave, *ends_of, epsabs=1e-15, limit=200)[0] for ends_of in pairwise(ends))
+    return 0.5 - sum(waves) / np.pi
 
 
-def _law(stretch: float = 1.0) -> tuple[float, ...]:
-    """Return the distribution function of a product, ``stretch`` times as large, at the grid's points."""
-    upper = np.array([_upper(point / stretch) for point in POINTS])
-    return tuple(np.concatenate([1 - upper[::-1], upper]).tolist())
+def gap(upper: Any) -> LargestGap:
+    """Return the largest gap from a symmetric law, given how much of it lies between 0 and a point."""
+    above = [0.5 + upper(point) for point in POINTS]
+    places = (*(-point for point in POINTS[::-1]), *POINTS)
+    return LargestGap(BELOW, y, places, (*(1 - share for share in above[::-1]), *above))
 
 
-def experiment(tolerance: float) -> Experiment:
+def experiment(tolerance: float) -> Items:
     """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
-    grid = (*(-point for point in POINTS[::-1]), *POINTS)
-    cell = cell_of("cauchy-d1", Simulated(CAUCHY, CAUCHY, 64, 64, 1), PairShares(grid))
-    distance = DistanceToLaw(_law())
-    law = Quantity("law-of-a-product", LABEL, cell, distance, prediction(S.Zero), of_probability(0.5))
-    below = PairShares((-FAR / scaled(ROOT, D),))
-    cell = cell_of("cauchy-d64", Simulated(CAUCHY, CAUCHY, 1, 1, D), below, scale=ROOT)
-    share, unscaled = (integrated(_below(D, point), 5) for point in (FAR * D**0.5, FAR))
-    wide = of_probability(because=SINGLE_SCORES)
-    far = Quantity("far-out-after-scaling", BEYOND, cell, Bounded("share-0"), share, wide)
-    lower = [1 - score_law.below(1, point) for point in POINTS[::-1]]
-    normal = DistanceToLaw((*lower, *(score_law.below(1, point) for point in POINTS)))
+    laws, near, one = {q: CAUCHY, k: CAUCHY}, of_probability(0.5), {d: 1}
+    law = gap(above_zero)
+    yield Check("law-of-a-product", law, one, equals=0, laws=laws, tolerance=near)
+    far, share = E(Indicator(-FAR - score / sqrt(d))), below(D, FAR * D**0.5)
+    wide = of_probability(because="a sharper share of scores so far out takes many more draws")
+    yield Check("far-out-after-scaling", far, {d: D}, equals=share, laws=laws, tolerance=wide)
+    normal = gap(lambda point: 0.5 - below_of_normals(1, -point))
+    says = "a product of Cauchy components has the law of a product of normal ones"
+    yield Wrong("as-if-normal", normal, one, equals=0, laws=laws, tolerance=near, says=says)
     stretch = 1 + 10 * tolerance
-    return Experiment((law, far), (
-        wrong(law, "as-if-normal", "a product of Cauchy components has the law of a product of normal ones",
-              estimand=normal),
-        wrong(law, "stretched", f"products of Cauchy components are {stretch - 1:.0%} larger",
-              estimand=DistanceToLaw(_law(stretch))),
-        wrong(far, "as-without-scaling",
-              "division by the root brings no score back: as many lie below minus ten without", unscaled),
-        wrong(far, "ordinary-after-scaling",
-              "dividing by the root brings scores back to ordinary size: under one per cent lie that far",
-              threshold(Rational(1, 100)), relation="≤"),
-    ))  # fmt: skip
-
-
-def facts() -> Fact:
-    """Return the density's value where query and key components multiply to 1."""
-    what = "density of the product of two Cauchy components at 1"
-    return fact("density-at-one", what, limit(DENSITY, x, 1))
+    stretched = gap(lambda point: above_zero(point / stretch))
+    says = f"products of Cauchy components are {stretch - 1:.0%} larger"
+    yield Wrong("stretched", stretched, one, equals=0, laws=laws, tolerance=near, says=says)
+    says = "division by the root brings no score back: as many lie below minus ten without"
+    yield Wrong("as-without-scaling", of="far-out-after-scaling", equals=below(D, float(FAR)), says=says)
+    says = "dividing by the root brings scores back to ordinary size: under one per cent lie that far"
+    few = Threshold(Rational(1, 100))
+    yield Wrong("ordinary-after-scaling", of="far-out-after-scaling", at_most=few, says=says)
+    value = limit(DENSITY, x, 1)
+    yield fact("density-at-one", "density of the product of two Cauchy components at 1", value)
 
 
 def figures(findings: Findings) -> Figure:
     """Draw how many products lie beyond a size, for Cauchy and for normal components."""
-    shares = findings.samples["cauchy-d1"].mean[: len(POINTS)][::-1]
-    return figure(
+    shares = findings.samples["pairs-d1-cauchy"].mean[: len(POINTS)][::-1]
+    return draw.figure(
         "tails",
         "Cauchy components: large products are so frequent that no variance exists",
         "The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
         "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
-        "share beyond",
-        line("Cauchy", lambda point: 2 * (1 - _upper(point)), at=POINTS),
-        line("normal", lambda point: 2 * score_law.below(1, -point), "other", at=POINTS[:6]),
-        scatter("measured", POINTS, 2 * shares),
+        draw.joined("Cauchy", POINTS, [1 - 2 * above_zero(point) for point in POINTS]),
+        draw.joined("normal", POINTS[:6], [2 * below_of_normals(1, -point) for point in POINTS[:6]], "other"),
+        draw.dots("measured", POINTS, 2 * shares),
         x="size of a product",
+        y="share beyond",
     )
 
 
 CLAIM = Claim(
     title="Components without a second moment have no variance to scale",
-    statement="The product of two independent standard Cauchy components has the density {theorem:result} at "
+    statement="The product of two independent standard Cauchy components has the density {main:end} at "
     "a positive {x} and the same at its negative. Its second moment is infinite: no scale gives it unit "
     "variance.",
     meaning="The theory of scaling is a theory of second moments. Where they do not exist, an estimate of "
