@@ -27,7 +27,7 @@ from verify.montecarlo.estimands import (
 from verify.montecarlo.experiment import Exact, Quantity, Tolerance
 from verify.montecarlo.inputs import Linked, Simulated
 from verify.montecarlo.rows import NormalRows, RowVariance
-from verify.montecarlo.statistics import EntryProducts, PairMoments, Reduced, ScoreMoments, ScorePowers
+from verify.montecarlo.statistics import PairMoments, Reduced, ScoreMoments, ScorePowers
 from verify.former.cells import cell_of, score_cell
 from verify.former.checks import prediction, variances
 from verify.former.fitting import Coefficient, fits
@@ -308,24 +308,6 @@ def test_vectors_have_the_covariances_of_a_theorem() -> None:
     assert not bound(
         "a-claim", _theorems("dependent-query-key"), [replace(check, estimand=component("square"))]
     )
-
-
-@pytest.mark.parametrize(
-    ("estimand", "value", "expected"),
-    [
-        (covariance("row-squares", "square", "square"), 2 * 8, True),
-        (covariance("apart-squares", "square", "square"), 2 * 8, False),
-        (covariance("row-squares", "mean", "mean"), 2 * 8, False),
-        (covariance("first-square", "first", "first"), 8, True),
-        (covariance("first-square", "last", "last"), 8, None),
-        (covariance("last-square", "last", "last"), 8, True),
-    ],
-)
-def test_other_vectors_are_others(estimand: Any, value: int, expected: bool | None) -> None:
-    """Pairs in a row are not pairs apart, and the first entry is not the last."""
-    drawn = Simulated(NORMAL, NORMAL, 16, 16, 8)
-    more = {"statistic": EntryProducts()}
-    assert _is_bound("score-matrix-variance", drawn, estimand, Float(value), **more) is expected
 
 
 class _OfOneKey(RowVariance):

@@ -8,7 +8,6 @@ from verify.montecarlo.attention import attention
 from verify.montecarlo.blocks import Settings, double
 from verify.montecarlo.distributions import KEYS, QUERIES, Array, Distribution, VectorSource
 from verify.montecarlo.experiment import EXACTLY
-from verify.montecarlo.statistics import EntryProducts
 
 
 @dataclass(frozen=True)
