@@ -13,8 +13,8 @@ from verify.symbolic.analysis import between, derivative, equivalent, integral, 
 from verify.symbolic.bounds import at_least, at_most
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_ROWS, E, Indicator, Largest, Softmax, a, d, j, l, n, s, sigma
-from verify.symbolic.vocabulary import squares
+from verify.symbolic.vocabulary import NORMAL_ROWS, E, Entropy, Indicator, Largest, Softmax, a, d, j, l, n
+from verify.symbolic.vocabulary import over_keys, s, sigma, squares
 
 x, y = symbols("x y", real=True)
 t, w, z = symbols("t w z", positive=True)
@@ -84,6 +84,19 @@ def test_an_integral_that_does_not_converge_is_refused() -> None:
     assert "converge" in refused(integral(), Integral(1 / (1 + z), (z, 0, oo)), S.One)
     assert "converge" in refused(numerically(), Integral(1 / (1 + z), (z, 0, oo)), S.One)
     assert refused(numerically(), over, S(-2))
+
+
+def test_integrals_of_what_is_drawn_by_a_primitive_without_jumps() -> None:
+    """The entropy that weights lose grows at the rate of a factor times the variance of the scores."""
+    weight, row = Softmax(t * s[a, j], j), s[a, j]
+    rate = t * (over_keys(weight * row**2) - over_keys(weight * row) ** 2)
+    lost = log(n) - Entropy(t * row, j)
+    chain = Chain(Integral(rate, (t, 0, 1)), Line(lost.subs(t, 1), "", integral(lost)))
+    assert all(line.holds for line in chain.checked)
+    assert "differ" in refused(integral(lost), Integral(rate, (t, 0, 1)), lost.subs(t, 2))
+    assert "jump" in refused(integral(lost), Integral(rate, (t, 0, oo)), lost.subs(t, 1))
+    pole, over = 1 / (1 + t * row), Integral(-row / (1 + t * row) ** 2, (t, 0, 1))
+    assert "jump" in refused(integral(pole), over, 1 / (1 + row) - 1)
 
 
 def test_conditions_of_sympy_have_to_be_given() -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
-from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Integral, Limit, Max, Mul, Piecewise, Poly, Pow
-from sympy import Rational, S, Subs, Sum, Symbol, Tuple, cancel, degree, exp, expand, expand_log, gamma
-from sympy import lambdify, log, oo, pi, preorder_traversal, sign, simplify, solve, sqrt
+from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Max, Mul, Piecewise, Poly
+from sympy import Pow, Rational, S, Subs, Sum, Symbol, Tuple, cancel, cos, degree, exp, expand, expand_log
+from sympy import gamma, lambdify, log, oo, pi, preorder_traversal, sign, simplify, sin, solve, sqrt, tanh
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.bounds import equal, require_holding, slope
+from verify.symbolic.bounds import equal, put_in, require_holding, slope
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation
 from verify.symbolic.notation import said
 from verify.symbolic.modular import decide_equality
@@ -57,9 +57,15 @@ class _Integral(LineCheck):
         """Return what the primitive rises by; it has the integrand as its derivative, and nowhere jumps."""
         variable, low, high = integral.limits[0]
         try:
-            decide_equality(self.primitive.diff(variable), integral.function)
+            decide_equality(derived(Derivative(self.primitive, variable)), integral.function)
         except StepError as error:
             raise StepError(f"the derivative of {self.primitive} is not the integrand: {error}") from error
+        if families_of(self.primitive):
+            primitive = definition(self.primitive)
+            ends = [_counted(put_in(primitive, {variable: end})) for end in (high, low)]
+            if not {low, high}.isdisjoint({oo, -oo}) or not _is_smooth(primitive, Signs(self.given)):
+                raise StepError(f"that {self.primitive} has no jump from {low} to {high} is not visible")
+            return ends[0] - ends[1]
         rise = sympy_limit(self.primitive, variable, high, "-") - sympy_limit(
             self.primitive, variable, low, "+"
         )
@@ -86,6 +92,24 @@ class _Integral(LineCheck):
                 raise StepError(f"{integral} does not converge: SymPy gives {value}")
             values[integral] = value
         return side.xreplace(values)
+
+
+def _counted(x: Any) -> Any:
+    """Return an expression with each sum of one number written as how many times that."""
+    return x.replace(lambda part: isinstance(part, Sum) and part.function.is_number, lambda part: part.doit())
+
+
+def _is_smooth(x: Any, signs: Signs) -> bool:
+    """Return whether an expression visibly has no pole and no jump, whatever real numbers are drawn."""
+    if isinstance(x, Pow) and not (x.exp.is_Integer and x.exp.is_nonnegative):
+        smooth = signs.positive(x.base)
+    elif isinstance(x, log):
+        smooth = signs.positive(x.args[0])
+    elif isinstance(x, Indexed) or not x.args:
+        return True
+    else:
+        smooth = isinstance(x, Add | Mul | Pow | Sum | exp | tanh | sin | cos)
+    return smooth and all(_is_smooth(part, signs) for part in (x.args[:1] if isinstance(x, Sum) else x.args))
 
 
 def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:

@@ -185,6 +185,12 @@ class Point:
         self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
         return np.sum(terms, axis=0)
 
+    def total(self, terms: list[Any]) -> Any:
+        """Return the sum of numbers; in floats, what it loses where they cancel is of their size."""
+        if not self.exact and not self.depth and all(isinstance(term, float) for term in terms):
+            self._added(np.array(terms))
+        return reduce(operator.add, terms)
+
     def _touched(self, x: Any) -> list[Any]:
         """Return the components that x is made of, by evaluating it once at any numbers."""
         plain = {key: 1.5 if isinstance(value, np.ndarray) else value for key, value in self.values.items()}
@@ -439,7 +445,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
     sympy.Number: _constant,
     sympy.NumberSymbol: _constant,
     sympy.core.numbers.ImaginaryUnit: lambda point, _: mp.j if point.exact else 1j,
-    sympy.Add: lambda point, node: reduce(operator.add, map(point.value, node.args)),
+    sympy.Add: lambda point, node: point.total([*map(point.value, node.args)]),
     sympy.Mul: _product,
     sympy.Pow: _power,
     sympy.Abs: lambda point, node: abs(point.value(node.args[0])),
