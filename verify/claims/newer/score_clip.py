@@ -16,6 +16,9 @@ DIMENSIONS = (4, 8, 16)
 LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 """The share of inputs with a score below -τ once the largest is clipped to τ."""
+BEYOND = E(Indicator(Max(LARGEST, -LEAST) - tau))
+"""The share of inputs with a score beyond τ in size."""
+LEVELS = (4, 8, 12)
 
 
 def derive() -> tuple[Chain, ...]:
@@ -51,7 +54,17 @@ def derive() -> tuple[Chain, ...]:
         title="Which end is further from 0",
         defines="how much more often the lowest score is further from 0 than the largest",
     )
-    return scores, largest, ratio, side
+    lowest = Indicator(lead) * Indicator(-LEAST - tau)
+    other = Indicator(-lead) * Indicator(LARGEST - tau)
+    either = E(lowest + other)
+    half = Chain(
+        E(lowest) / either,
+        Line((E(lowest) + E(other)) / 2 / either, "with $-q$ for $q$ the ends change places", turned),
+        Line(S.Half, "one or the other", algebra),
+        name="half",
+        title=r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$",
+    )
+    return scores, largest, ratio, side, half
 
 
 def clipped(queries: Array, keys: Array, level: float) -> Array:
@@ -84,6 +97,14 @@ def experiment(derived: Derivation) -> Items:
     for size in DIMENSIONS:
         at, control = {d: size, tau: LOW}, "biased-prediction" if size == DIMENSIONS[-1] else ""
         yield Check(f"below-d{size}", BELOW, at, equals=S.Half, shape=shape, control=control)
+    half = derived["half"]
+    for level in LEVELS:
+        at, false = {d: 16, tau: level}, {4: 0.9, 12: 0.05}.get(level, 0.4)
+        yield Check(f"below-t{level}", BELOW, at, at_most=S.Half, shape=shape, sharper=false)
+    for level in LEVELS[:2]:
+        at = {d: 16, tau: level}
+        yield Check(f"share-t{level}", BELOW / BEYOND, at, equals=S.Half, shape=shape)
+        yield Check(f"half-t{level}", half.start, at, equals=half.end, shape=shape)
     side, near = derived["side"], of_probability()
     yield Check("side-d16", side.start, {d: 16}, equals=side.end, shape=shape, tolerance=near)
     what, where = derived["largest"].start, {"tau": LEVEL}
@@ -106,8 +127,8 @@ def figures(findings: Findings) -> Figure:
     """Draw in how many draws a score stays below minus the level."""
     return draw.figure(
         "below",
-        "Clipping leaves a score below minus the level in half of all draws",
-        "Share of random inputs with a score below minus the level after clipping, over the dimension: "
+        "Clipping to a low level leaves a score below minus that level in half of all draws",
+        "Share of random inputs with a score below minus a level of ½ after clipping, over the dimension: "
         "measured points on a level line at one half, where a bound on both sides would have zero.",
         draw.curve("one half", S.Half, DIMENSIONS),
         draw.measured(findings.matching("below-d*"), d),
@@ -127,9 +148,11 @@ CLAIM = Claim(
     meaning="After a training step in which scores grew too large, the projections of queries and keys are "
     "scaled down so that the same inputs would stay at the level. Scores of other inputs may exceed it "
     "again. Moreover, only the largest score counts, not the largest absolute value: scores far below zero "
-    "remain below minus the level, for symmetrically distributed inputs in half of all draws, measured as "
-    "{below-d16:estimate.2} in {below-d16:d_k} dimensions. This does softmax no harm, since such keys get "
-    "little weight; in a low-precision format they may still overflow.",
+    "remain below minus the level. For symmetrically distributed inputs that is so in half of the draws in "
+    "which any score is beyond the level in size, above or below: with 4 queries and 4 keys in "
+    "{below-t8:d_k} dimensions, in {below-t4:estimate.2%} of all draws at a level of {below-t4:tau}, in "
+    "{below-t8:estimate.2%} at {below-t8:tau} and in {below-t12:estimate.2%} at {below-t12:tau}. This does "
+    "softmax no harm, since such keys get little weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
     references=cite(
         "kimi2025",
