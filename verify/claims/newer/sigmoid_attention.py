@@ -1,12 +1,12 @@
 """Sigmoid attention with bias -ln n: a row's sum tends to E eˢ, not to 1, and is bounded on both sides."""
 
 import numpy as np
-from sympy import Expr, Integral, Limit, Rational, S, Symbol, exp, oo, pi, sqrt, symbols
+from sympy import Integral, Limit, Rational, S, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings
-from verify.spec import Items, Law, Line, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited
-from verify.spec import d, earlier, fact, figures as draw, integral, j, k, moments, n, over_keys, q, s, score
-from verify.spec import sigma, substitute
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, Dot, E, Figure
+from verify.spec import Findings, Items, Law, Line, Within, Wrong, a, algebra, at_most, between, by_density
+from verify.spec import cite, cited, d, earlier, fact, figures as draw, integral, j, moments, n, over_keys
+from verify.spec import q, s, score, sigma, substitute
 
 KEYS = (4, 64, 1024)
 NARROW = Rational(1, 4)
@@ -15,15 +15,10 @@ NEAR = Within(0.5, fixed=True)
 ANY = {s: Law("a finite mean of the exponential", (S.One,))}
 
 x, c, r = symbols("x c r", positive=True)
-h, u, y, z = symbols("h u y z", real=True)
+z = Symbol("z", real=True)
 TERM = exp(sigma * s[a, j])
 SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
 """A sigmoid of s - ln n is x/(n + x) with x = eˢ."""
-
-
-def normal_mean(function: Expr, variable: Symbol) -> Expr:
-    """Return the mean of a function of a standard normal number as an integral."""
-    return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
 
 
 def bounds() -> tuple[Chain, ...]:
@@ -58,9 +53,10 @@ def bounds() -> tuple[Chain, ...]:
 def of_normal(above: Chain, below: Chain) -> tuple[Chain, ...]:
     """Derive moments of exponentials of normal scores, and both bounds there."""
     density = by_density({s[a, j]: z}, NORMAL_ROWS)
+    mean_power = Integral(exp(r * sigma * z) * exp(-(z**2) / 2) / sqrt(2 * pi), (z, -oo, oo))
     moment = Chain(
         E(TERM**r),
-        Line(normal_mean(exp(r * sigma * z), z), "the normal density", density),
+        Line(mean_power, "the normal density", density),
         Line(exp(r**2 * sigma**2 / 2), "integrated", integral()),
         name="moment",
         title="Powers of the exponential of a normal score",
@@ -87,50 +83,36 @@ def of_normal(above: Chain, below: Chain) -> tuple[Chain, ...]:
 
 def of_scaled() -> tuple[Chain, ...]:
     """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
-    t = Symbol("t", positive=True)
-    key = Chain(
-        normal_mean(exp(h * y), y),
-        Line(exp(h**2 / 2), "integrated", integral()),
-        name="key",
-        title="A mean over a component of a key",
-    )
-    query = Chain(
-        Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
-        Line(1 / sqrt(c), "integrated", integral()),
-        name="query",
-        title="A mean over a component of a query",
-    )
-    product, less = q[a, 1] * k[j, 1], t**2 < 1
-    densities = by_density({k[j, 1]: y, q[a, 1]: u}, NORMAL_COMPONENTS)
-    exponential = Chain(
-        E(exp(t * score)),
-        Line(E(exp(t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
-        Line(normal_mean(normal_mean(exp(t * u * y), y), u) ** d, "both components are normal", densities),
-        Line(query.start.xreplace({c: 1 - t**2}) ** d, "over the key", earlier(key, at={h: t * u})),
-        Line((1 - t**2) ** (-d / 2), "over the query", earlier(query, at={c: 1 - t**2}, given=(less,))),
-        name="exponential",
-        title="The mean of an exponential of a score",
-        given=(less,),
-    )
-    term = exp(score / sqrt(d))
+    term, length = exp(score / sqrt(d)), Dot(q, a, q, a)
     weight = Chain(
         n * E(1 / (1 + n / term)),
         Line(E(term / (1 + term / n)), "$n$ drawn in", algebra),
         name="weight",
         title="The mean of a weight, $n$ times",
     )
-    rises = cited("monotone convergence", laws=NORMAL_COMPONENTS)
-    there = earlier(exponential, at={t: 1 / sqrt(d)}, given=(d > 1,))
+    lengths = Chain(
+        Integral(x ** (d / 2 - 1) * exp(-c * x / 2) / (2 ** (d / 2) * gamma(d / 2)), (x, 0, oo)),
+        Line(c ** (-d / 2), "integrated", integral()),
+        name="lengths",
+        title="A mean over squared lengths of queries",
+    )
+    rises, given_query, chi_square = (
+        cited(theorem, laws=NORMAL_COMPONENTS)
+        for theorem in ("monotone convergence", "conditioning", "chi-square")
+    )
+    there = earlier(lengths, at={c: 1 - 1 / d}, given=(d > 1,))
     scaled = Chain(
         Limit(weight.start, n, oo),
         Line(Limit(weight.end, n, oo), "of a weight", earlier(weight)),
         Line(E(term), "it rises to the exponential of the score", rises),
-        Line((1 - 1 / d) ** (-d / 2), "the mean of that exponential", there),
+        Line(E(exp(length / (2 * d))), "given the query a score is normal", given_query),
+        Line(lengths.start.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square),
+        Line((1 - 1 / d) ** (-d / 2), "integrated", there),
         name="scaled",
         title="The limit for scaled scores, whether or not they have a mean square",
         given=(d > 1,),
     )
-    return key, query, exponential, weight, scaled
+    return weight, lengths, scaled
 
 
 def derive() -> tuple[Chain, ...]:
