@@ -10,7 +10,6 @@ from sympy import Float, Range, S, Symbol, cosh, oo, sqrt
 
 from verify.montecarlo.estimands import entropy_lost
 from verify.claims.newer.shared.rows import LeadingRows, LevelRows
-from verify.claims.pipeline.shared import ScoresBesideValues
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
@@ -20,7 +19,6 @@ from verify.montecarlo.estimands import (
     Measured,
     Smooth,
     component,
-    covariance,
     kurtosis,
     variance,
 )
@@ -326,10 +324,6 @@ def test_there_is_no_other_of_one() -> None:
 
 def test_values_beside_scores() -> None:
     """Values are sources of their own."""
-    values = ScoresBesideValues(8, 4, 16, NORMAL, NORMAL)
-    nothing = covariance("product", "square", "value-square")
-    for drawn, expected in ((values, True), (replace(values, values=None), False)):
-        assert _is_bound("values-stay-out-of-scores", drawn, nothing, Float(0)) is expected
 
 
 def test_sources_are_what_is_drawn() -> None:
