@@ -1,151 +1,143 @@
 """Scores within a range R: at least n/cosh²(R/2) effective keys, and at most R²/8 of entropy lost."""
 
+from collections.abc import Callable
 from functools import partial
+from math import comb
+from typing import Any
 
 import numpy as np
 from scipy import special
-from sympy import Expr, Idx, Interval, Rational, S, Sum, cosh, diff, exp, log, sinh
+from sympy import Expr, Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
 
-from verify.claims.newer.shared import LevelRows, M, entropy_lost, mean_over_signs, weights_of_levels, x
-from verify.former import (
-    RADEMACHER, ROUNDING, Claim, Derivation, Experiment, Figure, Route, Step, biased, capped, cell_of, cite,
-    component, computed, figure, in_turn, j, line, n, ordered, over_cells, scatter, sharper, wrong,
-)  # fmt: skip
-from verify.former.rules import Compared, Hypotheses, PutIn, Rising, SumIdentity, Surplus
+from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Entropy, Figure
+from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
+from verify.spec import figures as draw, integral, j, l, m, n, over_keys, s, squares
+from verify.spec.arrays import Array, softmax
 
-R, e = ordered("R e", positive=True)
-t, i = ordered("t", real=True), Idx("i")
-ROWS = ((2, 0.25), (4, 1.0), (64, 1.0))
+R, t = symbols("R t", positive=True)
+ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
+"""Scores within a range R, and what that says of the numbers of which they are half of R times."""
+ROWS = ((2, Rational(1, 4)), (4, S.One), (64, S.One))
 """Numbers of keys, and scores that are plus or minus that number."""
-SUM, LOST = r"$\mathbb{E}\sum p_j^2$", r"$\ln n - \mathbb{E}H$"
 
 
-def _squares() -> Route:
-    """Return the bound of the squared weights, exponentials being M + e + x_j with x_j within ±M."""
-    entry = M + e + x[j]
-    total, least = Sum(entry, (j, 1, n)), e * (e + 2 * M)
-    square = ((M + e) * total - n * least) ** 2 / (n * least) / total**2
-    return Route.of(
-        "Exponentials between $e$ and $e + 2M$", Sum(entry**2, (j, 1, n)) / total**2,
-        Step((M + e) ** 2 / (n * least), "What is lacking is a square, and what each $x_j^2$ lacks of $M^2$",
-             Surplus(square + Sum(M**2 - x[j] ** 2, (j, 1, n)) / total**2, bounded=True)),
-        Step(cosh(R / 2) ** 2 / n, "Scores between $-R/2$ and $R/2$",
-             PutIn({e: exp(-R / 2), M: sinh(R / 2)})),
-        defines="the sum of the squared weights", name="squares",
-    )  # fmt: skip
+def derive() -> tuple[Chain, ...]:
+    """Derive the entropy that is lost at most, by scores times t from 0 to 1, and the squared weights."""
+    weight = Softmax(t * ROW, j)
+    lost, mean = log(n) - Entropy(t * ROW, j), over_keys(weight * ROW)
+    grows = Integral(t * (over_keys(weight * ROW**2) - mean**2), (t, 0, 1))
+    start = Line(lost.subs(t, 1), "no entropy is lost where all scores are 0", integral(lost))
+    grown = Chain(grows, start, name="grown", title="The entropy that is lost, as scores grow")
+    rest = R**2 / 4 * over_keys(weight * (1 - s[a, j] ** 2)) + mean**2
+    less = at_most(Integral(t * rest, (t, 0, 1)), given=WITHIN)
+    entropy = Chain(
+        lost.subs(t, 1),
+        Line(grows, "it grows by the variance of the scores under their weights", earlier(grown)),
+        Line(Integral(t * R**2 / 4, (t, 0, 1)), "which is at most $R^2/4$", less, "≤"),
+        Line(R**2 / 8, "integrated", integral()),
+        title="The entropy that a row loses",
+    )
+    total, entry = over_keys(exp(ROW.subs(j, l)), l), exp(ROW)
+    between = over_keys((exp(R / 2) - entry) * (entry - exp(-R / 2))) / total**2
+    missing = (cosh(R / 2) * total - n) ** 2 / (n * total**2) + between
+    why = "a square is missing, and what lies between both ends"
+    of_squares = Chain(
+        squares(ROW),
+        Line(over_keys(entry**2) / total**2, "exponentials over their sum", algebra),
+        Line(cosh(R / 2) ** 2 / n, why, at_most(missing, given=WITHIN), "≤"),
+        name="squares",
+        title="The sum of the squared weights",
+    )
+    return grown, entropy, of_squares, *(averaged(chain) for chain in (entropy, of_squares))
 
 
-def _entropy() -> Route:
-    """Return the bound of the entropy that is lost, by scores times t, from 0 to 1."""
-    whole, total = Sum(exp(x[i]), (i, 1, n)), Sum(exp(t * x[j]), (j, 1, n))
-    tilted = Sum(x[j] * exp(t * x[j]), (j, 1, n))
-    lost = t * tilted / total - log(total) + log(n)
-    pairs = Sum((M**2 - x[j] ** 2) * exp(t * x[j]) * exp(t * x[i]), (j, 1, n), (i, 1, n))
-    gap, unit = t**2 * M**2 / 2 - lost, Hypotheses().restricted(t, Interval(0, 1))
-    slope = Route.of(
-        "The slope of a bound less what is lost", S.Zero,
-        Step(diff(gap, t), "The variance of scores under their weights is at most $M^2$",
-             Surplus(t * pairs / total**2 + t * tilted**2 / total**2, bounded=True)), under=unit,
-    )  # fmt: skip
-    grown = Route.of(
-        "A bound less what is lost at scores $t x_j$", S.Zero,
-        Step(log(Sum(S.One, (j, 1, n))) - log(n), "Nothing is lost where all scores are 0", SumIdentity()),
-        Step(gap, "It grows with $t$", Rising(t, slope.proved())),
-        Step(R**2 / 8 - lost.subs(t, 1), "At $t = 1$, for scores between $-R/2$ and $R/2$",
-             PutIn({t: S.One, M: R / 2})),
-        under=unit,
-    )  # fmt: skip
-    weight = exp(x[j]) / whole
-    return Route.of(
-        "The entropy that is lost", log(n) + Sum(weight * log(weight), (j, 1, n)),
-        Step(lost.subs(t, 1), "The logarithm of a weight written out", SumIdentity()),
-        Step(R**2 / 8, "By how the bound grows", Compared("≤", grown.proved())),
-    )  # fmt: skip
+def averaged(chain: Chain) -> Chain:
+    """Derive the bound of the mean over drawn rows from that of every row."""
+    name = f"mean-{chain.name or 'entropy'}"
+    every = Line(chain.end, "it holds for every row", earlier(chain, given=WITHIN), "≤")
+    return Chain(E(chain.start), every, name=name, title=f"{chain.title}, on average")
 
 
-def derive() -> Derivation:
-    """Derive how many keys attention spreads over at least, and the entropy that it loses at most."""
-    return Derivation.of(_entropy(), lemmas=(_squares(),))
-
-
-def squares_of(weights: np.ndarray) -> float:
+def squares_of(weights: Array) -> float:
     """Return the sum of the squared weights."""
     return float(weights @ weights)
 
 
-def lost_by(weights: np.ndarray) -> float:
+def lost_by(weights: Array) -> float:
     """Return the entropy that weights lack of that of equal ones."""
     return float(np.log(len(weights)) - special.entr(weights).sum())
 
 
-def squares_of_levels(high: int, keys: int, apart: float) -> float:
-    """Return the sum of the squared weights of two levels of scores."""
-    return squares_of(weights_of_levels(high, keys, apart))
+def of_levels(of_weights: Callable[[Array], float], high: int, keys: int, apart: float) -> float:
+    """Return a function of the weights of keys of which some have a score that is higher by ``apart``."""
+    return of_weights(softmax(np.where(np.arange(keys) < high, apart, 0.0)))
 
 
-def lost_by_levels(high: int, keys: int, apart: float) -> float:
-    """Return the entropy that two levels of scores lose."""
-    return lost_by(weights_of_levels(high, keys, apart))
+def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
+    """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
+    values = (of_levels(of_weights, high, keys, 2 * size) for high in range(keys + 1))
+    return sum(comb(keys, high) * value for high, value in enumerate(values)) / 2.0**keys
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure rows of two levels against both bounds, and compute rows that attain them, or nearly."""
-    (least,) = derivation.lemmas
-    cells = {(keys, size): cell_of(f"n{keys}-s{size:g}".replace(".", ""),
-                                   LevelRows(keys, 16, size, RADEMACHER, ("squares", "entropy")))
-             for keys, size in ROWS}  # fmt: skip
-    mean, near = component("squares", positive=True), capped(0.5, tolerance)
-    squares = over_cells("squares-{cell}", SUM, cells, mean, partial(mean_over_signs, squares_of))
-    lost = over_cells(
-        "lost-{cell}", LOST, cells, lambda keys, _: entropy_lost(keys), partial(mean_over_signs, lost_by)
-    )
-    most = over_cells("most-squares-{cell}", SUM, cells, mean, partial(_bound, least.end), near, "≤")
-    half = over_cells("most-lost-{cell}", LOST, cells, lambda keys, _: entropy_lost(keys),
-                      partial(_bound, derivation.result), near, "≤")  # fmt: skip
-    where: dict[str, int | float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
-    attained = computed("attained", "sum of squared weights", where, least.end.subs({n: 3, R: log(2)}),
-                        squares_of_levels, 1, 3, float(log(2)), allowance=ROUNDING)  # fmt: skip
+    of_squares, lost, near = derived["mean-squares"], derived["mean-entropy"], Within(0.5, fixed=True)
+    drawn = dict[str, Any](laws={s: RADEMACHER}, shape={m: 16})
+    for keys, size in ROWS:
+        at, name = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
+        few, control = keys == 2, "biased-prediction" if keys == 4 else ""
+        exact = [mean_over_signs(of_row, keys, float(size)) for of_row in (squares_of, lost_by)]
+        yield Check(f"squares-{name}", of_squares.start, at, equals=exact[0], control=control, **drawn)
+        bound = dict[str, Any](at_most=of_squares.end, sharper=0.95 * few, sharper_truth=exact[0])
+        yield Check(f"most-squares-{name}", of_squares.start, at, tolerance=near, **bound, **drawn)
+        yield Check(f"lost-{name}", lost.start, at, equals=exact[1], **drawn)
+        bound = dict[str, Any](at_most=lost.end, sharper=0.45 * few, sharper_truth=exact[1])
+        yield Check(f"most-lost-{name}", lost.start, at, tolerance=near, **bound, **drawn)
+    says = "rows of {cell:n} keys lose a fifth less entropy"
+    yield Wrong("less-lost", of="lost-n4-s1", equals=0.8 * mean_over_signs(lost_by, 4, 1.0), says=says)
+    yield from of_single_rows(derived["squares"].end, derived.end)
+
+
+def of_single_rows(most_squares: Expr, most_lost: Expr) -> Items:
+    """Compute a row that attains the bound of the squares, and one that nearly attains that of entropy."""
+    where: dict[str, float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
+    given, at = (squares_of, 1, 3, float(log(2))), {n: 3, R: log(2)}
+    attained = partial(Computed, equals=most_squares.subs(at), settings=where, allowance=ROUNDING)
+    yield attained("attained", squares(ROW), of_levels, given)
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
-    nearly = computed("nearly", "entropy lost", where, derivation.result.subs(R, S.Half), lost_by_levels, 7,
-                      16, 0.5, relation="≤")  # fmt: skip
-    return Experiment((*in_turn(squares, most, lost, half), attained, nearly), (
-        sharper(most[2, 0.25], 0.95, squares[2, 0.25].prediction.value),
-        sharper(half[2, 0.25], 0.45, lost[2, 0.25].prediction.value),
-        wrong(attained, "smaller-range", "the bound for a range smaller by a twentieth holds as well",
-              least.end.subs({n: 3, R: log(2) * Rational(19, 20)})),
-        wrong(nearly, "smaller-constant", "one eighth can be lowered to one over eight and a tenth",
-              (R**2 / Rational(81, 10)).subs(R, S.Half)),
-        biased(squares[4, 1.0], tolerance, at="n"),
-        wrong(lost[4, 1.0], "less-lost", "rows of {cell:n} keys lose a fifth less entropy",
-              0.8 * lost[4, 1.0].prediction.value),
-    ))  # fmt: skip
+    given, nearly = (lost_by, 7, 16, 0.5), most_lost.subs(R, S.Half)
+    yield Computed("nearly", "entropy lost", of_levels, given, at_most=nearly, settings=where)
+    smaller = most_squares.subs({n: 3, R: log(2) * Rational(19, 20)})
+    says = "the bound for a range smaller by a twentieth holds as well"
+    yield Wrong("smaller-range", of="attained", equals=smaller, says=says)
+    says, constant = "one eighth can be lowered to one over eight and a tenth", Rational(81, 10)
+    yield Wrong("smaller-constant", of="nearly", at_most=S.Half**2 / constant, says=says)
 
 
-def _bound(bound: Expr, keys: int, size: float) -> Expr:
-    return bound.subs({n: keys, R: 2 * Rational(size)})
-
-
-def figures(derivation: Derivation) -> Figure:
+def figures(derived: Derivation) -> Figure:
     """Draw the entropy that rows of two levels lose over the range, for two shares of high scores."""
     ranges = np.linspace(0.25, 4, 16)
-    half, few = ([lost_by_levels(high, 16, one) for one in ranges] for high in (8, 3))
-    return figure(
+    half, few = ([of_levels(lost_by, high, 16, apart) for apart in ranges] for high in (8, 3))
+    return draw.figure(
         "entropy",
         "Rows lose no more entropy than an eighth of the squared range of their scores",
         "Entropy that rows of two levels lose, over the distance of the levels: points below a parabola, "
         "close to it where the range is small and far below it where it is large.",
-        "entropy lost, in nats", line("bound: {theorem:result}", derivation.result, over=(0.25, 4)),
-        scatter("half of the keys high", ranges, half),
-        scatter("three keys in sixteen high", ranges, few, "other"), x="range {R} of scores",
-        x_scale="linear", y_scale="linear",
-    )  # fmt: skip
+        draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear"),
+        draw.dots("half of the keys high", ranges, half),
+        draw.dots("three keys in sixteen high", ranges, few, "other"),
+        x="range {R} of scores",
+        y="entropy lost, in nats",
+        x_scale="linear",
+        y_scale="linear",
+    )
 
 
 CLAIM = Claim(
     title="Scores within a fixed range spread attention over at least a fixed share of the keys",
     statement="Let the scores of a row of {n} keys lie within a range {R}. The sum of the squared weights is "
-    "at most {squares:result}, so the effective number of keys is at least {n} divided by {part}, and the "
-    "entropy falls short of that of an even spread by at most {theorem:result}.",
+    "at most {squares:end}, so the effective number of keys is at least {n} divided by {part}, and the "
+    "entropy falls short of that of an even spread by at most {main:end}.",
     meaning="The range of its scores limits how sharply a head can attend, and the limit is a share of the "
     "row, not a number of keys: in a text twice as long, the smallest possible effective number is twice as "
     "large. Three keys, one with twice the weight of each of the others, attain the first bound. With "
@@ -153,17 +145,15 @@ CLAIM = Claim(
     "the gain and its negative, so the range is at most twice the gain: a head with a small gain can do "
     "little but average.",
     symbols={"n": n, "R": R, "part": cosh(R / 2) ** 2},
-    references=(
-        *cite(
-            "hoeffding1963",
-            "W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, Journal of the "
-            "American Statistical Association 58 (1963), 13-30: the variance of what is bounded, tilted.",
-            "https://doi.org/10.1080/01621459.1963.10500830",
-        ),
-        *cite(
-            "velickovic2025",
-            "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
-            "https://arxiv.org/abs/2410.01104",
-        ),
+    references=cite(
+        "hoeffding1963",
+        "W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, Journal of the "
+        "American Statistical Association 58 (1963), 13-30: the variance of what is bounded, tilted.",
+        "https://doi.org/10.1080/01621459.1963.10500830",
+    )
+    + cite(
+        "velickovic2025",
+        "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
+        "https://arxiv.org/abs/2410.01104",
     ),
 )

@@ -1,9 +1,9 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, LeadingRows, LevelRows, SecondValues,
+    AdaptiveRows, LeadingRows, SecondValues,
     factor_at, mean_of_leader,
-    mean_over_signs, mean_slope, weights_of_levels,
+    mean_slope,
 )  # fmt: skip
 from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x

@@ -1,7 +1,6 @@
 """Samplers of rows and matrices of weights under newer kinds of attention, and their means, integrated."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 from verify.montecarlo.attention import softmax
 from verify.montecarlo.blocks import Settings
 from verify.montecarlo.distributions import NORMAL, QUERIES, UNIT_INTERVAL, Array, Distribution, VectorSource
-from verify.montecarlo.rows import NormalRows, of_rows
+from verify.montecarlo.rows import of_rows
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(96)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()  # means over a standard normal number
@@ -114,29 +113,6 @@ def mean_of_leader(keys: int, lead: float, width: float, factor: float) -> float
 
 def _over_log(values: Array) -> float:
     return float(np.trapezoid(values, _LOG))
-
-
-@dataclass(frozen=True)
-class LevelRows(NormalRows):
-    """Rows of scores that are plus or minus their deviation."""
-
-    def readings(self, rng: np.random.Generator, count: int) -> tuple[tuple[VectorSource, ...], ...]:
-        """Return the scores, and how far their exponentials are from the middle of both values."""
-        ((scores,),) = super().readings(rng, count)
-        apart = np.exp(scores.vectors.astype(np.float64)) - math.cosh(self.deviation)
-        law = self.distribution.moved(0, Fraction(math.sinh(self.deviation)))
-        return ((scores,), (VectorSource(apart, QUERIES, law),))
-
-
-def weights_of_levels(high: int, keys: int, apart: float) -> Array:
-    """Return the weights of ``keys`` keys, the first ``high`` of them with a score larger by ``apart``."""
-    return softmax(apart * (np.arange(keys) < high).astype(np.float64))
-
-
-def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
-    """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
-    of_level = (of_weights(weights_of_levels(high, keys, 2 * size)) for high in range(keys + 1))
-    return sum(math.comb(keys, high) * value for high, value in enumerate(of_level)) / 2.0**keys
 
 
 def factor_at(entropy: Array | float) -> Array:
