@@ -12,7 +12,6 @@ from verify.claims.gradients.shared import samplers
 from verify.claims.gradients.shared.samplers import (
     LayerStack,
     Normalisation,
-    RowGradients,
     SingleQueries,
     sums_within,
 )
@@ -20,65 +19,6 @@ from verify.claims.gradients.shared.training import LAST, Lookup, TrainingRuns, 
 from verify.montecarlo.blocks import output_name
 from verify.montecarlo.distributions import LAPLACE, NORMAL, Array
 from verify.montecarlo.inputs import bartlett_components
-
-GRID, SCALED_GRID = (0.2, 0.9, 2.5), (0.4, 1.1)
-
-
-def row_loss(queries: Array, keys: Array, values: Array, upstream: Array, scale: float) -> float:
-    """Return Σ G∘O of attention written out in loops, whose gradient at the output is G."""
-    total = 0.0
-    for query, g in zip(queries, upstream, strict=True):
-        weights = [math.exp(scale * float(query @ key)) for key in keys]
-        for weight, value in zip(weights, values, strict=True):
-            total += weight / math.fsum(weights) * float(value @ g)
-    return total
-
-
-def numeric(of: int, arrays: list[Array], scale: float) -> Array:
-    """Return the gradient of the loss with respect to one of its arrays by central differences."""
-    found = np.zeros_like(arrays[of])
-    for place in np.ndindex(found.shape):
-        ends = []
-        for step in (1e-5, -1e-5):
-            moved = [one.copy() for one in arrays]
-            moved[of][place] += step
-            queries, keys, values, upstream = moved
-            ends.append(row_loss(queries, keys, values, upstream, scale))
-        found[place] = (ends[0] - ends[1]) / 2e-5
-    return found
-
-
-@pytest.mark.parametrize(
-    ("keys", "d", "rows", "size"), [(3, 4, 2, 1.0), (2, 1, 3, 1.0), (4, 9, 2, 0.3), (3, 12, 3, 0.5)]
-)
-def test_statistics_by_differences(
-    monkeypatch: pytest.MonkeyPatch, keys: int, d: int, rows: int, size: float
-) -> None:
-    """Every statistic is that of the numerically differentiated gradients, row by row and key by key."""
-    spy: Any = Spy()
-    monkeypatch.setattr(samplers, "NORMAL", spy)
-    monkeypatch.setattr(samplers, "bartlett_vectors", spy.vectors)
-    value_d = 2
-    sampler = RowGradients(keys, d, rows, value_d, GRID, SCALED_GRID, query_size=size)
-    found = sampler.sample(np.random.default_rng(d), 3)
-    assert found.shape == (3, 6 + len(GRID) + len(SCALED_GRID))
-    vectors = keys + rows
-    assert sampler.coordinates == bartlett_components(vectors, d) + vectors * value_d
-    for block in range(3):
-        both, *others = (one[block] for one in spy.drawn)
-        arrays = [both[keys:], both[:keys], *others]
-        arrays[0] = size * arrays[0]
-        norms = []
-        for scale in (1.0, 1 / math.sqrt(d)):
-            of_queries, of_keys, of_values = (
-                (numeric(which, arrays, scale) ** 2).sum(axis=1) for which in range(3)
-            )
-            unit = keys**2 / (rows * value_d)
-            norms.append((of_queries * keys / value_d, of_keys * unit, of_values * unit))
-        expected = [float(np.mean(one[which])) for which in range(3) for one in norms]
-        for grid, (squares, *_) in zip((GRID, SCALED_GRID), norms, strict=True):
-            expected += [sum(math.sqrt(one) <= point for one in squares) / rows for point in grid]
-        assert np.allclose(found[block], expected, rtol=1e-6, atol=1e-8)
 
 
 def attended(tokens: Array, query: Array, key: Array, value: Array, scale: float) -> Array:

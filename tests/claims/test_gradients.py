@@ -10,7 +10,6 @@ from sympy import Float, Indexed
 
 from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
-from verify.claims.gradients.shared.row_gradients import mean_square
 from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m
 from verify.symbolic.kernel.words import n, p
@@ -47,15 +46,6 @@ def test_one_over_the_length_by_simulation() -> None:
     """The mean of one over the length of a query of eight components."""
     lengths = np.linalg.norm(np.random.default_rng(1).normal(size=(100_000, 8)), axis=1)
     assert float(inverse_length().end.subs(d, 8)) == pytest.approx(np.mean(1 / lengths), rel=0.01)
-
-
-@pytest.mark.parametrize("keys", [2, 16])
-def test_small_scores_leave_nearly_even_attention(keys: int) -> None:
-    """Of no size at all, ‖J‖² is (n-1)/n² and Σp² is 1/n; at deviation 0.06 hardly more."""
-    scale, squares = 0.02, (keys - 1) / keys**2
-    assert mean_square("queries", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
-    assert mean_square("keys", keys, 9, scale).value == pytest.approx(9 * scale**2 * squares, rel=0.02)
-    assert mean_square("values", keys, 9, scale).value == pytest.approx(1 / keys, rel=0.005)
 
 
 RNG = np.random.default_rng(4)

@@ -168,7 +168,7 @@ def _held_scales(sampler: Drawn) -> list[float] | None:
         return list(sampler.scales)
     if hasattr(sampler, "scale"):
         return [float(sampler.scale)]
-    if sampler.kind in {"BothScales", "RowGradients"}:
+    if sampler.kind == "BothScales":
         return [1.0, float(sampler.d) ** -0.5]
     assert sampler.kind == "PairShares", sampler.kind
     return None

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 
-from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, RowGradients, SingleQueries
+from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, SingleQueries
 from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.evidence import PlotLayer
 from verify.montecarlo.attention import gradients
 from verify.montecarlo.blocks import Outputs, output_name
-from verify.montecarlo.estimands import Ratio
 from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
 from verify.montecarlo.rows import BothScales
