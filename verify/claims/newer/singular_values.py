@@ -1,95 +1,128 @@
 """The second singular value of attention's weights: like n^(-½) for independent scores, not for q·k."""
 
-from sympy import Expr, Integral, Rational, S, exp, oo, sqrt
+from collections.abc import Mapping
+from dataclasses import replace
 
-from verify.claims.newer.shared import SecondValues
-from verify.former import (
-    Claim, Derivation, Experiment, Figure, Findings, Route, Step, beside, capped, cell_of, characteristic,
-    cite, component, figure, measured, over_cells, sharper, threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import Replaced, normal_density
+import numpy as np
+from sympy import Expr, Float, Integral, Rational, Symbol, exp, oo, pi, sqrt
 
-y, v = characteristic.y, characteristic.v
-KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, S.Half
-LABEL = "mean second singular value"
+from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Figure, Findings
+from verify.spec import Items, Line, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
+from verify.spec import figures as draw, integral, j, k, m, n, q, s
+from verify.spec.arrays import Array, softmax
+
+KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)
+c, v = Symbol("c", real=True), Symbol("v", positive=True)
+y = Symbol("y", real=True)
+POWER = exp(sqrt(v) * s[a, j])
+"""The exponential of a normal score of variance v."""
 
 
-def derive() -> Derivation:
+def _second(scores: Array) -> dict[str, Array]:
+    """Return the second singular value of square matrices of weights of these scores."""
+    weights = softmax(float(SPREAD) * scores).astype(np.float64)
+    squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
+    return {"second": np.sqrt(squares[:, -2])}
+
+
+def apart(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Singular values of the weights of as many rows as keys, whose scores are independent and normal."""
+    return _second(draws["s"])
+
+
+def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Singular values of the weights of as many queries as keys, whose scores are their scaled products."""
+    return _second(draws["q"] @ draws["k"].swapaxes(1, 2) / np.sqrt(DIMENSION))
+
+
+APART, SHARED = E(Column(apart, "second")), E(Column(shared, "second"))
+ROWS, BOTH = {s: NORMAL}, {q: NORMAL, k: NORMAL}
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the variance of exponentials of normal scores over the square of their mean."""
-    once, twice = (Integral(exp(power * y) * normal_density(y, v), (y, -oo, oo)) for power in (1, 2))
-    mean, square = (characteristic.of_normal(exp(power * y), exp(power**2 * v / 2)) for power in (1, 2))
-    ratio = Route.of(
-        "The variance of exponentials of normal scores over their squared mean", twice / once**2 - 1,
-        Step(exp(2 * v) / once**2 - 1, "The mean square", Replaced(square.proved())),
-        Step(exp(v) - 1, "The mean", Replaced(mean.proved())),
-    )  # fmt: skip
-    beyond = ("that the second singular value is about twice the root of this over n, the edge for matrices "
-              "of independent "
-              "entries, and what it is for scores of queries and keys, is measured only.")  # fmt: skip
-    lemmas = (
-        square.defining("the mean square of an exponential"),
-        mean.defining("the mean of an exponential"),
+    bell = exp(-(y**2) / 2) / sqrt(2 * pi)
+    of_power = Chain(
+        E(exp(c * s[a, j])),
+        Line(
+            Integral(exp(c * y) * bell, (y, -oo, oo)),
+            "a score is normal",
+            by_density({s[a, j]: y}, NORMAL_ROWS),
+        ),
+        Line(exp(c**2 / 2), "integrated", integral()),
+        name="power",
+        title="The mean of an exponential",
     )
-    return Derivation.of(ratio, lemmas=lemmas, beyond=beyond)
+    once, twice = earlier(of_power, at={c: sqrt(v)}), earlier(of_power, at={c: 2 * sqrt(v)})
+    ratio = Chain(
+        Var(POWER) / E(POWER) ** 2,
+        Line(E(exp(2 * sqrt(v) * s[a, j])) / E(POWER) ** 2 - 1, "definition", algebra),
+        Line(exp(2 * v) / E(POWER) ** 2 - 1, "the mean square", twice),
+        Line(exp(v) - 1, "the mean", once),
+        title="The variance of exponentials of normal scores over their squared mean",
+    )
+    return of_power, ratio
 
 
-def _edge(derivation: Derivation, keys: int) -> Expr:
-    return 2 * sqrt(derivation.result.subs(v, SPREAD**2) / keys)
+def _edge(derived: Derivation) -> Expr:
+    """Return the edge of the singular values of a matrix of independent entries with such a ratio."""
+    return 2 * sqrt(derived.end / n)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Measure the second singular value for independent scores, and for those of queries and keys."""
-    apart = {keys: cell_of(f"apart-n{keys}", SecondValues(keys, float(SPREAD))) for keys in KEYS}
-    shared = {keys: cell_of(f"shared-n{keys}", SecondValues(keys, float(SPREAD), DIMENSION)) for keys in KEYS}
-    second, near = component("second", positive=True), capped(1.0, tolerance)
-    most = over_cells("most-{cell}", LABEL, apart, second, lambda keys: _edge(derivation, keys), near, "≤")
-    least = over_cells(
-        "least-{cell}", LABEL, apart, second, lambda keys: threshold(_share(derivation, keys)), near, "≥"
-    )
-    floor = over_cells("least-{cell}", LABEL, shared, second, threshold(Rational(29, 100)), near, "≥")
-    return Experiment((*most.values(), *least.values(), *floor.values()), (
-        sharper(most[64], 0.95),
-        wrong(least[64], "a-twentieth-more", "it is at least a twentieth more than the formula gives",
-              _edge(derivation, 64) * Rational(105, 100)),
-        wrong(floor[64], "falls-alike", "for queries and keys it falls as it does for independent scores",
-              _edge(derivation, 64), relation="≤"),
-        wrong(floor[64], "higher-floor", "for queries and keys it stays above two fifths",
-              threshold(Rational(2, 5))),
-    ))  # fmt: skip
+    edge, near, floor = _edge(derived), Within(1.0, fixed=True), Threshold(Rational(29, 100))
+    yield Check("ratio", derived.start, {v: SPREAD**2}, equals=derived.end)
+    for keys in KEYS:
+        there, shape, least = {n: keys, v: SPREAD**2}, {m: keys, n: keys}, f"least-apart-n{keys}"
+        most = Check(
+            f"most-apart-n{keys}", APART, there, at_most=edge, laws=ROWS, shape=shape, tolerance=near
+        )
+        share = Threshold(Rational(round(500 / 6 * float(edge.subs(there))), 100))
+        yield replace(most, sharper=0.95 * (keys == KEYS[-1]))
+        yield replace(most, id=least, at_most=None, at_least=share)
+        both = replace(
+            most, id=f"least-shared-n{keys}", quantity=SHARED, at={**there, d: DIMENSION}, laws=BOTH
+        )
+        yield replace(both, at_most=None, at_least=floor)
+    says = "it is at least a twentieth more than the formula gives"
+    yield Wrong("a-twentieth-more", of="least-apart-n64", at_least=edge * Rational(105, 100), says=says)
+    says = "for queries and keys it falls as it does for independent scores"
+    yield Wrong("falls-alike", of="least-shared-n64", at_most=edge, says=says)
+    says = "for queries and keys it stays above two fifths"
+    yield Wrong("higher-floor", of="least-shared-n64", at_least=Threshold(Rational(2, 5)), says=says)
 
 
-def _share(derivation: Derivation, keys: int) -> Rational:
-    """Return five sixths of the edge, to two decimals."""
-    return Rational(round(500 / 6 * float(_edge(derivation, keys))), 100)
-
-
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the second singular value over the number of keys for both kinds of scores."""
-    return figure(
+    return draw.figure(
         "second",
         "With independent scores weights mix better the more keys there are; with queries and keys hardly",
         "Mean second singular value of square matrices of weights over the number of keys, on log axes: for "
         "independent scores it falls along a line, for queries and keys it hardly falls.",
-        LABEL, *beside(findings.matching("most-apart-*"), "edge",
-                       lambda keys: float(_edge(derivation, keys)), "n", over=(16, 64)),
-        measured(findings.matching("least-shared-*"), "queries and keys", "n"), x="number of keys",
-    )  # fmt: skip
+        draw.curve("edge", _edge(derived).subs(v, Float(SPREAD**2)), KEYS),
+        draw.measured(findings.matching("most-apart-*"), n, "independent scores"),
+        draw.measured(findings.matching("least-shared-*"), n, "queries and keys"),
+        x="number of keys",
+        y="mean second singular value",
+    )
 
 
 CLAIM = Claim(
     title="The second singular value of attention falls far less where scores come from queries and keys",
     statement="For normal scores of variance {v}, the variance of their exponentials over the squared mean "
-    "is {theorem:result}.",
+    "is {main:end}.",
     meaning="A matrix of weights averages tokens; its second singular value governs what is left of their "
     "differences. For independent scores it is about twice the square root of the above ratio over the "
-    "number of keys: at {most-apart-n16:sigma=} it is measured as {most-apart-n16:estimate.3} for "
+    "number of keys: at a variance of {variance} it is measured as {most-apart-n16:estimate.3} for "
     "{most-apart-n16:n} keys and {most-apart-n64:estimate.3} for {most-apart-n64:n}, where the formula gives "
     "{most-apart-n64:prediction.3}. Scores of queries and keys are not independent: in "
     "{least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
     "{least-shared-n64:estimate.3}, because few dimensions leave a pattern that more keys do not average "
-    "away. A model of independent scores describes them less and less well as keys are added.",
+    "away. A model of independent scores describes them less and less well as keys are added. All but the "
+    "ratio is measured only.",
     headline="least-shared-n64",
-    symbols={"v": v},
+    symbols={"v": v, "variance": SPREAD**2},
     references=cite(
         "naitsaada2025",
         "T. Nait Saada, A. Naderi and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse "
