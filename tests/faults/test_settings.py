@@ -27,7 +27,7 @@ from verify.montecarlo.inputs import Linked, ProjectedTokens
 from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.quantities import Simulation, measurement
 from verify.montecarlo.statistics import OtherTokens, PairMoments, Reduced
-from verify.symbolic.vocabulary import Dot, Var, a, d, j, k, m, n, q
+from verify.symbolic.vocabulary import Dot, Given, Var, a, d, j, k, m, n, q
 
 DRAWS = 40_000
 """Components drawn of each law."""
@@ -86,6 +86,10 @@ def scale_of(text: str, d: int) -> float:
 
 def moments_of(label: str) -> tuple[float, float, float]:
     """Return mean, variance and kurtosis of the law that a label names."""
+    if chance := re.fullmatch(r"1 with probability (.+), else 0", label):
+        share = number(chance[1])
+        spread = share * (1 - share)
+        return share, spread, 1 / spread - 3
     moved = re.fullmatch(r"(?:(−?[\d/]+) ([+−]) )?(?:([\d/]+)·)?(.+)", label.partition(", ")[0])
     assert moved, label
     mean, variance, kurtosis = DISTRIBUTIONS[moved[4]]
@@ -332,6 +336,22 @@ def written_number(label: str) -> float:
     return float(sympify(text))
 
 
+def are_given(drawn: Any, label: str) -> bool:
+    """Return whether given numbers are the same in all blocks, and those that a label writes, if it does."""
+    numbers = np.asarray(drawn[0], float)
+    if blocks := re.fullmatch(r"(\d+) blocks \[(.*)\]", label):
+        rows = [[number(entry) for entry in row.split()] for row in blocks[2].split("; ")]
+        written = np.kron(np.eye(int(blocks[1])), rows)
+    elif repeated := re.fullmatch(r"\((.*)\) (\d+) times", label):
+        written = np.tile([number(entry) for entry in repeated[1].split(", ")], int(repeated[2]))
+    elif power := re.fullmatch(r"(\d+) to the power −i/(\d+)", label):
+        written = float(power[1]) ** (-np.arange(len(numbers)) / int(power[2]))
+    else:
+        assert label == "given numbers", label
+        written = numbers
+    return bool(np.all(drawn == drawn[:1]) and np.allclose(numbers, written, rtol=1e-6))
+
+
 def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
     """Return the settings that blocks of families do not keep to: sizes, laws, other values."""
     # Of rare numbers it takes many until a fourth moment shows.
@@ -350,8 +370,9 @@ def wrong_of_blocks(cell: Cell, sampler: Simulation) -> list[str]:
     def holds(key: str, value: Any) -> bool:
         if (name := ROLES.get(key, key)) in families:
             label = str(value).removeprefix("independent ") if name == "s" else str(value)
-            return follows_drawn(draws[name], label)
-        if key in lengths:
+            is_so = are_given if isinstance(families[name], Given) else follows_drawn
+            return is_so(draws[name], label)
+        if key in lengths and not isinstance(value, str):
             return bool(value == (rows if key == "m" else lengths[key]))
         if key == "block" and value.endswith(" pairs"):
             return bool(value == f"{rows} pairs") and "n" not in lengths
