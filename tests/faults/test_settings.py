@@ -243,8 +243,6 @@ def _query(cell: Cell, label: str) -> bool:
 
 def _row_scores(cell: Cell, label: str) -> bool:
     sampler = Drawn(cell)
-    if sampler.kind == "SecondValues":
-        return label == "independent" and not sampler.d
     deviation = re.search(r"deviation (\d+)", label)
     named = deviation is None or sampler.deviation == float(deviation[1])
     law = "Rademacher" if label.endswith("Rademacher") else "normal"

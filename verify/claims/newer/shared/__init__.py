@@ -1,7 +1,7 @@
 """What the claims about newer kinds of attention alone rest on, and measure with."""
 
 from verify.claims.newer.shared.rows import (
-    AdaptiveRows, LeadingRows, SecondValues,
+    AdaptiveRows, LeadingRows,
     factor_at, mean_of_leader,
     mean_slope,
 )  # fmt: skip
