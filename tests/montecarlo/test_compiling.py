@@ -73,6 +73,7 @@ PLAIN: list[tuple[Any, str]] = [
     (1 / sp.sqrt(1 + RAW**2) + 2**RAW, "(1 + z**2) ** -0.5 + 2**z"),
     (sp.sin(RAW) * sp.cos(RAW) ** 5, "np.sin(z) * np.cos(z) ** 5"),
     (j * RAW - j, "np.arange(1, 6) * z - 3"),
+    (sp.Sum(sp.KroneckerDelta(j, l) * s[a, l], (l, 1, n)) * RAW, "z**2"),
     (sp.Sum(s[a, j] * j, (j, 2, 4)), "(np.arange(1, 6) * z)[..., 1:4].sum(2)"),
     (sp.Sum(sp.Sum(RAW + 1, (j, 1, n)), (a, 1, m)), "z.sum((1, 2)) + 20"),
     (sp.Sum(q[a, i] * k[j, i] * s[a, j], (i, 1, d), (a, 1, m)), "np.einsum('bai,bji,baj->bj', x, y, z)"),

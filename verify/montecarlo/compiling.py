@@ -248,6 +248,10 @@ class Compiler:
         positive = lambda x: _cast(x > 0, self._xp.float32)  # noqa: E731
         return self.elementwise(Indicator, positive, [self.node(event.args[0])])
 
+    def _same(self, places: Any) -> Node:
+        same = lambda x, y: _cast(x == y, self._xp.float32)  # noqa: E731
+        return self.elementwise(sp.KroneckerDelta, same, [self.node(place) for place in places.args[:2]])
+
     def _index(self, index: Index) -> Node:
         size, xp = self._size(index), self._xp
         numbers = partial(xp.arange, 1, size + 1, dtype=xp.float32, device=self._device)
@@ -517,6 +521,7 @@ _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (sp.Pow, Compiler._power),
     (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
     (Indicator, Compiler._indicator),
+    (sp.KroneckerDelta, Compiler._same),
 )
 
 _ELEMENTWISE: dict[Any, str] = {
