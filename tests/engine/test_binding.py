@@ -23,7 +23,7 @@ from verify.montecarlo.estimands import (
 )
 from verify.montecarlo.experiment import Exact, Quantity, Tolerance
 from verify.montecarlo.inputs import Linked, Simulated
-from verify.montecarlo.rows import NormalRows, RowVariance
+from verify.montecarlo.rows import RowVariance
 from verify.montecarlo.statistics import PairMoments, Reduced, ScoreMoments, ScorePowers
 from verify.former.cells import cell_of, score_cell
 from verify.former.checks import prediction, variances
@@ -176,29 +176,6 @@ def _is_bound(
         return bound("a-claim", _theorems(claim), [check]) == ("check",)
     except ClaimError:
         return None
-
-
-EVEN = NormalRows(3, 16, 1.0, NORMAL, ("product", "largest"))
-TWICE = Smooth(lambda mean: 2 * mean["product"], positive=True)
-
-
-@pytest.mark.parametrize(
-    ("expected", "claim", "drawn", "estimand", "value", "relation"),
-    [
-        (True, "softmax-lipschitz", EVEN, TWICE, 0.5, "≤"),
-        (False, "softmax-lipschitz", EVEN, component("product"), 0.5, "≤"),
-        (False, "softmax-lipschitz", EVEN, TWICE, 0.5, "="),
-        (False, "softmax-lipschitz", EVEN, TWICE, 0.49, "≤"),
-    ],
-    ids=[
-        "half", "every-weight", "equation", "another-value",
-    ],
-)  # fmt: skip
-def test_what_holds_of_all_entries_holds_of_rows(
-    *, expected: bool, claim: str, drawn: Any, estimand: Any, value: Any, relation: str
-) -> None:
-    """On average, too, if it is about all that the law allows; of few draws that alone is not seen."""
-    assert _is_bound(claim, drawn, estimand, S(value), relation) is expected
 
 
 @pytest.mark.parametrize(

@@ -1,52 +1,58 @@
 """Softmax moves by at most half of what its scores move by, and two equal scores attain that."""
 
+from typing import Any
+
 import numpy as np
-from sympy import KroneckerDelta, Rational, S, Sum, exp, tanh
+from sympy import Expr, KroneckerDelta, Rational, S, Sum, Symbol, exp, tanh
 
-from verify.claims.newer.shared import mean_slope, x
-from verify.former import (
-    NORMAL, ROUNDING, Claim, Derivation, Experiment, Figure, Findings, NormalRows, Route, Smooth, Step,
-    beside, biased, capped, cell_of, cite, complex_step, computed, figure, i, in_turn, j, line, n, one_step,
-    ordered, over_cells, p, sharper, sigma, softmax, wrong,
-)  # fmt: skip
-from verify.former.rules import Identity, SumIdentity, Surplus
+from verify.spec import ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Figure, Findings
+from verify.spec import Items, Line, Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite
+from verify.spec import figures as draw, j, l, m, n, over_keys, s, sigma
+from verify.spec.arrays import complex_step, softmax
+from verify.spec.integrals import integrated
 
-delta, HALF = ordered("delta", positive=True), Rational(1, 2)
-SPREADS = (0.25, 1.0, 4.0)
-LABEL = r"$2\,\mathbb{E}\,p(1-p)$ of two keys"
-ORDERS = {
-    "sum": (1, "the sum norm"),
-    "length": (2, "the Euclidean norm"),
-    "largest": (np.inf, "the maximum norm"),
-}
+delta, x = Symbol("delta", positive=True), Family("x", n)
+SPREADS, NORMS = (0.25, 1, 4), {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
+"""Deviations of scores; orders and names of norms."""
+p, p_l, OTHERS = Softmax(s[a, j], j), Softmax(s[a, l], l), 1 - KroneckerDelta(j, l)
 
 
-def derive() -> Derivation:
+def row_of(scores: Expr) -> Expr:
+    """Return the absolute values of a row of the Jacobian, p_j(1 - p_j) and p_j p_l, summed."""
+    weight, other = Softmax(scores, j), Softmax(scores.subs(j, l), l)
+    return weight * (1 - weight) + over_keys(OTHERS * weight * other, l)
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the sums of rows of the Jacobian, the bound of its quadratic form, and a finite step."""
-    apart = 1 - KroneckerDelta(i, j)
-    row = p[i] * (1 - p[i]) + Sum(apart * p[i] * p[j], (j, 1, n))
-    rows = Route.of(
-        "The absolute values of a row of the Jacobian", row,
-        Step(2 * p[i] * (1 - p[i]), "Weights sum to 1", SumIdentity()),
-        Step(HALF, r"The difference is $2(p_i - \frac12)^2$", Surplus(2 * (p[i] - HALF) ** 2)),
-        defines="the absolute values of a row of the Jacobian, or of a column, summed",
-    )  # fmt: skip
-    form = Sum(p[i] * x[i] ** 2, (i, 1, n)) - Sum(p[i] * x[i], (i, 1, n)) ** 2
-    cross = Sum(apart * p[i] * p[j] * (x[i] + x[j]) ** 2, (i, 1, n), (j, 1, n)) / 2
-    length = Route.of(
-        "The quadratic form of the Jacobian", form,
-        Step(2 * Sum(p[i] * (1 - p[i]) * x[i] ** 2, (i, 1, n)),
-             r"The difference is $\frac12\sum_{i\ne j}p_ip_j(x_i+x_j)^2$",
-             Surplus(cross)),
-        Step(Sum(x[i] ** 2, (i, 1, n)) / 2, r"The difference is $2\sum(p_i - \frac12)^2x_i^2$",
-             Surplus(2 * Sum((p[i] - HALF) ** 2 * x[i] ** 2, (i, 1, n)))),
-        defines="the quadratic form of the Jacobian at any vector x", name="form",
-    )  # fmt: skip
-    step = one_step("One of two weights, its score higher by δ than the other's, and then lower by δ",
-                    1 / (1 + exp(-delta)) - 1 / (1 + exp(delta)), tanh(delta / 2), "By half the argument",
-                    Identity(),
-                    defines="how far a weight of two moves", name="step")  # fmt: skip
-    return Derivation.of(rows, lemmas=(length, step))
+    square = r"the difference is $2(p_j - \frac12)^2$"
+    rows = Chain(
+        row_of(s[a, j]),
+        Line(2 * p * (1 - p), "weights sum to 1", algebra),
+        Line(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤"),
+        title="The absolute values of a row of the Jacobian",
+    )
+    weight = Softmax(sigma * s[a, j], j)
+    drawn = Chain(
+        E(row_of(sigma * s[a, j])),
+        Line(E(2 * weight * (1 - weight)), "weights sum to 1", algebra),
+        Line(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤"),
+        name="drawn",
+        title=r"The same of scores $\sigma s_j$, on average",
+    )
+    cross = Sum(OTHERS * p * p_l * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
+    pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"
+    less = at_most(2 * over_keys((p - S.Half) ** 2 * x[j] ** 2))
+    form = Chain(
+        over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2,
+        Line(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤"),
+        Line(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤"),
+        name="form",
+        title="The quadratic form of the Jacobian, at any vector x",
+    )
+    ahead, step = 1 / (1 + exp(-delta)), Line(tanh(delta / 2), "by half the argument", algebra)
+    title = "One of two weights, its score higher by δ than the other's, and then lower by δ"
+    return rows, drawn, form, Chain(ahead - 1 / (1 + exp(delta)), step, name="step", title=title)
 
 
 def norm_of_jacobian(keys: int, order: float) -> float:
@@ -60,61 +66,64 @@ def move_of_weights(by: float) -> float:
     return float(np.subtract(*softmax(scores)[:, 0])) / (by / 2)
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def mean_slope(deviation: float) -> float:
+    """Return the mean sum of a row for two keys with normal scores of that deviation, integrated."""
+    weight = Softmax(sigma * s[a, j], j)
+    return integrated(2 * E(weight * (1 - weight)), {n: 2, sigma: deviation})
+
+
+def experiment(derived: Derivation) -> Items:
     """Measure the sums of rows for two keys, and compute norms and finite steps of the array code."""
-    cells = {
-        one: cell_of(f"s{one:g}".replace(".", ""), NormalRows(2, 16, one, NORMAL, ("product",)))
-        for one in SPREADS
-    }
-    slope, near = Smooth(lambda mean: 2 * mean["product"], positive=True), capped(0.5, tolerance)
-    values = over_cells("slope-{cell}", LABEL, cells, slope, mean_slope)
-    bounds = over_cells("bound-{cell}", LABEL, cells, slope, derivation.result, near, "≤")
-    norms = {
-        (keys, name): computed(f"norm-{name}-n{keys}", "operator norm of the Jacobian at equal scores",
-                               {"n": keys, "norm": name}, derivation.result, norm_of_jacobian, keys, order,
-                               allowance=ROUNDING, relation="=" if keys == 2 else "≤")
-        for keys in (2, 3) for name, (order, _) in ORDERS.items()
-    }  # fmt: skip
-    finite = computed(
-        "finite-step",
-        "change of a weight over the change of its score, two keys",
-        {"delta": 1},
-        2 * derivation.lemmas[1].end.subs(delta, S.Half),
-        move_of_weights,
-        1.0,
-        allowance=ROUNDING,
-    )
-    return Experiment((*in_turn(values, bounds), *norms.values(), finite), (
-        sharper(bounds[0.25], 0.96, values[0.25].prediction.value),
-        *(wrong(norms[2, name], f"smaller-{name}", f"in {words}, forty-nine hundredths are enough",
-                Rational(49, 100), relation="≤") for name, (_, words) in ORDERS.items()),
-        *(wrong(norms[2, name], f"strictly-{name}", f"in {words}, two keys stay a hundredth below one half",
-                Rational(495, 1000)) for name, (_, words) in ORDERS.items()),
-        wrong(norms[3, "sum"], "three-as-four", "three equal scores have the norm of four", Rational(3, 8)),
-        wrong(finite, "half-for-steps", "a finite step, too, moves a weight by half as much", S.Half),
-        biased(values[4.0], tolerance, at="sigma"),
-    ))  # fmt: skip
+    slope, step = derived["drawn"], derived["step"].end.subs(delta, S.Half)
+    for size in SPREADS:
+        at, name, exact = {n: 2, sigma: size}, f"s{size}".replace(".", ""), mean_slope(size)
+        control, false = ("biased-prediction", 0) if size == 4 else ("", 0.96 if size < 1 else 0)
+        rows = dict[str, Any](shape={m: 16})
+        yield Check(f"slope-{name}", slope.start, at, equals=exact, control=control, **rows)
+        bound = dict[str, Any](at_most=slope.end, sharper=false, sharper_truth=exact)
+        yield Check(f"bound-{name}", slope.start, at, tolerance=Within(0.5, fixed=True), **bound, **rows)
+    what = "operator norm of the Jacobian at equal scores"
+    for keys in (2, 3):
+        for name, (order, _) in NORMS.items():
+            given = dict[str, Any]({"equals" if keys == 2 else "at_most": derived.end}, allowance=ROUNDING)
+            where = {"n": keys, "norm": name}
+            yield Computed(
+                f"norm-{name}-n{keys}", what, norm_of_jacobian, (keys, order), settings=where, **given
+            )
+    what, where = "change of a weight over the change of its score, two keys", {"delta": 1}
+    finite = dict[str, Any](equals=2 * step, settings=where, allowance=ROUNDING)
+    yield Computed("finite-step", what, move_of_weights, (1.0,), **finite)
+    for name, (_, words) in NORMS.items():
+        says, most = f"in the {words} norm, forty-nine hundredths are enough", Rational(49, 100)
+        yield Wrong(f"smaller-{name}", of=f"norm-{name}-n2", at_most=Threshold(most), says=says)
+        says, below = f"in the {words} norm, two keys stay a hundredth below one half", Rational(495, 1000)
+        yield Wrong(f"strictly-{name}", of=f"norm-{name}-n2", equals=below, says=says)
+    says = "three equal scores have the norm of four"
+    yield Wrong("three-as-four", of="norm-sum-n3", at_most=Rational(3, 8), says=says)
+    says = "a finite step, too, moves a weight by half as much"
+    yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says=says)
 
 
-def figures(findings: Findings) -> Figure:
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the mean slope of two weights over the spread of scores, below the bound."""
-    return figure(
+    return draw.figure(
         "slope",
         "The slope of softmax is one half at equal scores, and less wherever they differ",
         "Mean absolute sum of a row of the Jacobian for two keys, over the spread of their scores: measured "
         "points on a curve that starts at one half and falls, below a level line at one half.",
-        "mean absolute sum of a row of the Jacobian",
-        *beside(findings.matching("slope-s*"), "integrated", mean_slope, "sigma", over=(0.1, 8)),
-        line("bound: {theorem:result}", 0.5, "other", over=(0.1, 8)),
+        draw.curve("integrated", mean_slope, (0.1, 8)),
+        draw.measured(findings.matching("slope-s*"), sigma),
+        draw.curve("bound: {main:end}", derived.end, (0.1, 8), "other", many=2),
         x="standard deviation {sigma} of scores",
+        y="mean absolute sum of a row of the Jacobian",
         y_scale="linear",
-    )  # fmt: skip
+    )
 
 
 CLAIM = Claim(
     title="Softmax moves by at most half as much as its scores",
     statement="The absolute values in a row or a column of the Jacobian of softmax sum to twice {slope}, "
-    "hence to at most {theorem:result}; and for any vector {x} its quadratic form satisfies {form}. So "
+    "hence to at most {main:end}; and for any vector {x} its quadratic form satisfies {form}. So "
     "softmax has Lipschitz constant one half in the maximum norm, the sum norm and the Euclidean norm.",
     meaning="A change of all scores by at most one hundredth moves each weight by at most half of that: "
     "softmax never amplifies. The constant cannot be smaller: two keys with equal scores attain it in all "
@@ -123,7 +132,7 @@ CLAIM = Claim(
     "three equal scores have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights "
     "less: with two keys, a step of one half moves a weight by {finite-step:prediction.4} of that step. By "
     "the Riesz–Thorin theorem the same constant holds for the norms in between.",
-    symbols={"x": x, "slope": p[i] * (1 - p[i]), "sigma": sigma},
+    symbols={"x": x[j], "slope": p * (1 - p), "sigma": sigma},
     references=cite(
         "nair2025",
         "P. Nair, Softmax Is 1/2-Lipschitz: A Tight Bound Across All Norms, 2025.",

@@ -3,7 +3,6 @@
 from verify.claims.newer.shared.rows import (
     AdaptiveRows, LeadingRows,
     factor_at, mean_of_leader,
-    mean_slope,
 )  # fmt: skip
 from verify.montecarlo.estimands import entropy_lost
 from verify.symbolic.kernel.words import M, x

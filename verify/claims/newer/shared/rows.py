@@ -138,10 +138,3 @@ class AdaptiveRows(Rows):
         scores = drawn[0]
         control = np.einsum("...k,...k->...", 2 - scores, np.exp(scores - 0.5)) / self.keys
         return of_rows(scores, ("entropy",))[..., 0], control
-
-
-def mean_slope(deviation: float) -> float:
-    """Return the mean of 2p(1 - p) for two keys with independent normal scores of that deviation."""
-    gaps, weights = np.linspace(-9, 9, 2001), np.exp(-(np.linspace(-9, 9, 2001) ** 2) / 2)
-    p = 1 / (1 + np.exp(-math.sqrt(2) * deviation * gaps))
-    return float(2 * (p * (1 - p)) @ weights / weights.sum())
