@@ -379,3 +379,20 @@ def test_laws_have_exact_moments_as_far_as_they_exist(law: Any) -> None:
     """The sixth and the eighth moment are those of tables; Student's end below its degrees of freedom."""
     assert (law.base_moments[6], law.base_moments[8]) == HIGH[law.name]
     assert len(law.base_moments) == (9 if law.name == "t(9)" else 17)
+
+
+def doubled(draws: Any, _: Any) -> dict[str, Any]:
+    """Twice a score."""
+    return {"it": 2 * draws["s"][:, 0, 0]}
+
+
+def halved(draws: Any, _: Any) -> dict[str, Any]:
+    """Half a score."""
+    return {"it": draws["s"][:, 0, 0] / 2}
+
+
+def test_two_programs_with_one_name_for_a_column_are_told_apart() -> None:
+    """One of them would be measured in place of the other."""
+    both = {"one": E(Column(doubled, "it")), "other": E(Column(halved, "it"))}
+    with pytest.raises(ClaimError, match="it: two programs of one setting have a column of this name"):
+        measurement("both", both, {s: NORMAL}, {n: 2}, tolerance=0.1)

@@ -411,7 +411,7 @@ def measurement(
         expression = in_means.xreplace(symbols_of).subs(at)
         if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
-        outputs |= {str(x): x for x in means.values()}
+        outputs |= {str(x): x for x in means.values() if _is_new(x, outputs)}
         function = OfMeans(expression, tuple((symbols_of[mean], str(x)) for mean, x in means.items()))
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
@@ -423,7 +423,8 @@ def measurement(
         estimands[key] = Expressed(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
     programs = {column.program: None for x in arguments for column in x.atoms(Column)}
-    connected = tuple(("program", _sentence_of(program)) for program in programs)
+    sentences = " ".join(map(_sentence_of, programs))
+    connected = (("program", sentences),) if programs else ()
     recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *connected, *settings)
     if by_half:
         sizes[m] //= 2
@@ -435,6 +436,13 @@ def measurement(
         mirrored=by_half,
     )
     return Cell(name, recorded, simulation), estimands
+
+
+def _is_new(x: sp.Expr, outputs: Mapping[str, sp.Expr]) -> bool:
+    """Return whether nothing of this name is an output; refuse columns of two programs with one name."""
+    if outputs.get(str(x), x) != x:
+        raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
+    return str(x) not in outputs
 
 
 PAIRS = 64

@@ -1,305 +1,296 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
-from sympy import Expr, Function, IndexedBase, Rational, S, Sum, Symbol, expand, limit, oo, sqrt, symbols
+from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
-from verify.claims.gradients.shared import (
-    PlotLayer, LayerStack, Normalisation, Outputs, Relation, against_loops, output_name, softmax_over_queries,
-)  # fmt: skip
-from verify.former import (
-    Array, Cell, Claim, Control, Derivation, E, Experiment, Figure, Findings, Quantity, Smooth, assume,
-    biased, capped, cell_of, d, estimates, figure, function, i, j, line, n, one_step, prediction, ratio,
-    threshold, wrong,
-)  # fmt: skip
-from verify.former.rules import Families, Induction, SumIdentity
+from verify.spec import NORMAL, ROUNDING, Chain, Check, Claim, Column, Computed, Derivation, E, Family
+from verify.spec import Figure, Findings, Given, Index, Items, Law, Line, Threshold, Within, Wrong, algebra
+from verify.spec import assume, d, figures as draw, j, l, limit, moments, n
+from verify.spec.arrays import Array, gradients, loops, probabilities
 
-m = Symbol("D", integer=True, positive=True)
-layers, depth = Symbol("L", integer=True, positive=True), Symbol("l", integer=True, nonnegative=True)
-a, b = symbols("a b", integer=True, positive=True)
-g, w = IndexedBase("g"), IndexedBase("w")
-Gamma, Shared = Function(r"\Gamma"), Function(r"\bar\Gamma")
-"""Γ(L): the gradient's mean square at the input of L layers, over that at their output; and what of it all
-tokens share."""
+D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
+"""The width of a token, and how many layers there are."""
+e, f, depth = Index("e"), Index("f"), Index("l")
+x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
+w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
+STANDARD_WEIGHTS = {w: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
+FRESH = {g: Law("mean 0 and variance 1", (S.One, S.Zero, S.One)), **STANDARD_WEIGHTS}
+ALL = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL)
 
-BACK = g[i, a] + Sum(w[a, b] * Sum(g[j, b], (j, 1, n)) / n, (b, 1, m))
-"""One entry of the gradient after one layer back: the residual path, and even attention's value path."""
+Normalised = Literal["after", "before", "never"]
+Layer = tuple[Array, Array, Array]
+"""Weights of queries, keys and values, each (blocks, width, columns)."""
 
-TOTAL, MEAN_PART = (
-    Sum(g[i, a] ** 2, (i, 1, n), (a, 1, m)),
-    Sum(Sum(g[j, b], (j, 1, n)) ** 2, (b, 1, m)) / n,
-)
-
-
-_SIZES = {g: (n, m), w: (m, m)}
-_OVER_WEIGHTS = SumIdentity(Families(sizes=_SIZES, variances={w: 1 / m}), "tokens and dimensions")
-"""Averages over weights, independent with mean 0 and a variance of one over their number of rows."""
-
-_OVER_GRADIENTS = SumIdentity(Families(sizes=_SIZES, variances={g: S.One}), "tokens and dimensions")
-"""Averages over a fresh gradient, whose entries are independent with mean 0 and variance 1."""
-
-
-def derive() -> Derivation:
-    """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    beyond = ("that layers with weights of their own follow each other as the recursion says, whatever "
-              "gradient comes in, which is measured; and the growth with full scores and normalised tokens, "
-              "which is measured against that of uniform attention.")  # fmt: skip
-    layer_back = "one layer back, averaged over weights"
-    total = one_step(
-        "The sum of squares after one layer back",
-        E(Sum(BACK**2, (i, 1, n), (a, 1, m))),
-        TOTAL + MEAN_PART,
-        "Weights have mean 0, and variance one over their number of rows",
-        _OVER_WEIGHTS,
-        defines=f"{layer_back}: the sum of squares",
-    )
-    mean_part = one_step(
-        "The part of it that all tokens share, after one layer back",
-        E(Sum(Sum(BACK, (i, 1, n)) ** 2, (a, 1, m)) / n),
-        2 * MEAN_PART,
-        "The value path adds to it as much as the residual path brings",
-        _OVER_WEIGHTS,
-        defines=f"{layer_back}: the part that tokens share",
-    )
-    fresh = one_step(
-        "The same of a fresh gradient",
-        E(TOTAL),
-        n * m,
-        "All entries have the variance 1",
-        _OVER_GRADIENTS,
-        defines="a fresh gradient: the sum of squares",
-    )
-    fresh_part = one_step(
-        "and the part of it that all tokens share",
-        E(MEAN_PART),
-        m,
-        "One in as many as there are tokens",
-        _OVER_GRADIENTS,
-        defines="a fresh gradient: the part that tokens share",
-    )
-    start = {Gamma(0): fresh.end / (n * m), Shared(0): fresh_part.end / (n * m)}
-    now = {TOTAL: Gamma(depth), n * MEAN_PART: n * Shared(depth)}
-    following = {Gamma(depth + 1): total.end.xreplace(now), Shared(depth + 1): mean_part.end.xreplace(now)}
-    closed = {Gamma(depth): 1 + (2**depth - 1) / n, Shared(depth): 2**depth / n}
-    route = one_step(
-        "Sum of squares and shared part, layer by layer",
-        Gamma(layers),
-        1 + (2**layers - 1) / n,
-        "Each layer has weights of its own: the shared part doubles, and the sum grows by what was shared",
-        Induction(depth, start, following, closed),
-    )
-    return Derivation.of(route, lemmas=(total, mean_part, fresh, fresh_part), beyond=beyond)
-
-
-TOKENS, WIDTH, LAYERS, MANY = 8, 16, 6, 24
-D = 64
-SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(d), "over-scaled": 1 / d}
-"""The scales in the order in which the sampler numbers them."""
-
-LEAST_BATCH = 64
-"""Stacks of a batch at least."""
-
-TINY, TENFOLD = Rational(1, 10_000), S(10) ** Rational(1, MANY)
-"""A scale at which scores hardly vary; the growth per layer that comes to ten times over many layers."""
-
-GROWTH = "growth of the gradient’s norm per layer (geometric mean)"
-FINE, DEEP = 0.02, 0.005
+TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
+EVEN = 1 + (2**L - 1) / n
+HERE = (EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})
+"""The growth of the norm per layer of even attention here; in ever deeper stacks it is the root of two."""
+DEEP, TINY, TENFOLD = sqrt(2), 1e-4, S(10) ** Rational(1, MANY)
+FINE, FINER = 0.02, 0.005
 """Tolerances below which more is measured."""
 
-PER_LAYER = "growth of the gradient’s root mean square per layer, scores all but 0"
-MEAN_SQUARE = "growth of the gradient’s mean square through the stack, scores all but 0"
+
+def one_layer_back(gradient: Family) -> Expr:
+    """Return an entry of the gradient one layer back: the residual path, and even attention's value path."""
+    shared = Sum(gradient[l, f], (l, 1, n)) / n
+    return gradient[j, e] + Sum(w[e, f] * shared, (f, 1, D)) / sqrt(D)
 
 
-@dataclass(frozen=True)
-class Stack:
-    """A stack of the claim: dimension of queries and keys, where it normalises, size of weights, depth."""
-
-    d: int
-    normalisation: Normalisation = "after"
-    weight_size: float = 1.0
-    layers: int = LAYERS
-
-    @property
-    def scales(self) -> list[str]:
-        """The names of its scales; larger weights are of interest at the root's alone, depth without it."""
-        if self.layers != LAYERS:
-            return ["unscaled"]
-        return list(SCALES) if self.weight_size == 1 else ["scaled"]
-
-    @property
-    def sampler(self) -> LayerStack:
-        """The sampler."""
-        scales = tuple(float(SCALES[name].subs(d, self.d)) for name in self.scales)
-        return LayerStack(TOKENS, WIDTH, self.d, self.layers, scales, self.normalisation, self.weight_size)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell."""
-        name = f"{self.normalisation}-d{self.d}" + "-large" * (self.weight_size != 1)
-        name += f"-l{self.layers}" * (self.layers != LAYERS)
-        cell = cell_of(name, self.sampler, scale=tuple(SCALES[name] for name in self.scales))
-        # Each layer of a batch takes its own calls of NumPy, which many stacks at once share.
-        least = LEAST_BATCH * self.sampler.coordinates
-        return replace(cell, batch_coordinates=max(cell.batch_coordinates, least))
-
-    def log_growth(self, scale: str, depth: int | None = None) -> str:
-        """Return the name of the logarithmic growth over all or some layers at the scale of that name."""
-        return output_name("log-growth", self.scales.index(scale), depth or self.layers)
+def total(entry: Expr) -> Expr:
+    """Return the sum of squares of a gradient's entries."""
+    return Sum(entry**2, (j, 1, n), (e, 1, D))
 
 
-def growth(name: str, number: int, over: str | None = None) -> Smooth:
-    """Return exp(mean logarithmic growth over ``number`` layers, per layer), or the quotient of two such."""
-
-    def grown(mean: Outputs) -> Array:
-        return np.exp((mean[name] - (mean[over] if over else 0.0)) / number)
-
-    return Smooth(grown, positive=True)
+def part(entry: Expr) -> Expr:
+    """Return what of it all tokens share."""
+    return Sum(Sum(entry, (j, 1, n)) ** 2, (e, 1, D)) / n
 
 
-def _per_layer(result: Expr) -> Expr:
-    """Return even attention's derived growth of the norm per layer."""
-    return result ** (1 / (2 * layers))
-
-
-@cache  # two sets of checks ask for it
-def _even(result: Expr) -> tuple[Expr, Expr]:
-    """Return it here, and in ever deeper stacks."""
-    power = Symbol("power", positive=True)
-    now, ahead = (
-        expand(result.subs({n: TOKENS, layers: layers + more})).xreplace({2**layers: power})
-        for more in (0, 1)
+def derive() -> tuple[Chain, ...]:
+    """Derive the growth through layers of even attention, which scores of no variance lead to."""
+    back, over_weights = one_layer_back(incoming), moments(STANDARD_WEIGHTS)
+    squares, shared = total(incoming[j, e]), part(incoming[j, e])
+    adds = Chain(
+        E(total(back)),
+        Line(squares + shared, "weights have mean 0, and variance one over the width", over_weights),
+        name="adds",
+        title="The sum of squares after one layer back, for any gradient that comes in",
+        defines="its mean over weights",
     )
-    # Where the quotient of one layer has a limit, the growth per layer has the same one.
-    deep = sqrt(limit(ahead / now, power, oo))
-    return _per_layer(result).subs({n: TOKENS, layers: LAYERS}), deep
+    doubles = Chain(
+        E(part(back)),
+        Line(2 * shared, "the value path adds as much as the residual path brings", over_weights),
+        name="doubles",
+        title="The part of it that all tokens share",
+        defines="its mean over weights",
+    )
+    fresh = one_layer_back(g)
+    first = Chain(
+        E(total(fresh)) / (n * D),
+        Line(
+            1 + 1 / n,
+            "the shared part of a fresh gradient is one in as many as there are tokens",
+            moments(FRESH),
+        ),
+        name="first",
+        title="The mean square of a fresh gradient, one layer back",
+    )
+    grown = Chain(
+        1 + Sum(2**depth / n, (depth, 0, L - 1)),
+        Line(EVEN, "a geometric series", algebra),
+        title="Each layer has weights of its own: it adds the shared part, and doubles that",
+        defines="the mean square at the input of $L$ layers, over that at their output",
+    )
+    one_more = Chain(
+        EVEN + 2**L / n,
+        Line(EVEN.subs(L, L + 1), "one layer more", algebra),
+        name="one-more",
+        title="So it is again after one layer more",
+    )
+    deep = Chain(
+        Limit(EVEN.subs(L, L + 1) / EVEN, L, oo),
+        Line(2, "the power of two alone is left", limit()),
+        name="deep",
+        title="The growth per layer in ever deeper stacks",
+    )
+    return adds, doubles, first, grown, one_more, deep
 
 
-def _small_scores(result: Expr, tolerance: float) -> list[Quantity]:
-    shapes, checks = ((2, 8, 1), (2, 16, 2), (4, 16, 3)), []
-    for tokens, width, depth in shapes[: 1 if tolerance > FINE else 2 if tolerance > DEEP else 3]:
-        name = f"small-scores-n{tokens}-l{depth}"
-        cell = cell_of(name, LayerStack(tokens, width, 1, depth, (float(TINY),), "none"), scale=TINY)
-        in_all, each = (one.subs({n: tokens, layers: depth}) for one in (result, _per_layer(result)))
-        squares = (output_name("input-square", 0), "output-square")
-        root = ratio(*squares, 1 / (2 * depth))
-        checks.append(Quantity(name, MEAN_SQUARE, cell, ratio(*squares), prediction(in_all)))
-        checks.append(Quantity(f"{name}-per-layer", PER_LAYER, cell, root, prediction(each)))
-    return checks
+def unit(tokens: Array) -> Array:
+    """Return tokens over their root mean square."""
+    return tokens / np.sqrt((tokens**2).mean(axis=-1, keepdims=True))
 
 
-def _rate(tolerance: float, name: str, stack: Stack, scale: str, relation: Relation, bound: Expr) -> Quantity:
-    """Return the comparison of the growth at a scale, or of its quotient with that at another, with a bound.
+def through_unit(upstream: Array, tokens: Array) -> Array:
+    """Return the gradient before ``unit``: its part along the token is lost, the rest divided by its size."""
+    size, along = np.sqrt((tokens**2).mean(axis=-1, keepdims=True)), unit(tokens)
+    return (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / size
 
-    Even attention's growth is derived, but not that full scores keep to it: as a bound it is a yardstick.
+
+def passed_back(
+    draws: Mapping[str, Array], scale: float, normalised: Normalised = "after", size: float = 1.0
+) -> tuple[Array, Array]:
+    """Return the sums of squares of the gradient at the input of a stack and at its output, (blocks,) each.
+
+    A layer is x + attention(x), normalised after it or before, with weights of variance one over the width,
+    those of queries and keys times ``size``.
     """
-    of, _, over = scale.partition(" over ")
-    estimand = growth(stack.log_growth(of), stack.layers, stack.log_growth(over) if over else None)
-    band = capped(1.0, tolerance)
-    return Quantity(name, f"{GROWTH}, {scale}", stack.cell, estimand, threshold(bound), band, relation)
+    tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
+    sized = (size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"])
+    layers: list[Layer] = list(zip(*(np.moveaxis(weights, 1, 0) for weights in sized), strict=True))
+    passes = []
+    for layer in layers:
+        seen = unit(tokens) if normalised == "before" else tokens
+        queries, keys, values = (seen @ weights for weights in layer)
+        weights = probabilities(queries, keys, scale)
+        output = tokens + weights @ values
+        passes.append((tokens, (queries, keys, values), weights, output))
+        tokens = unit(output) if normalised == "after" else output
+    at_output = (upstream.astype(float) ** 2).sum(axis=(1, 2))
+    for layer, (tokens, passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
+        if normalised == "after":
+            upstream = through_unit(upstream, output)
+        back, of = gradients(*passed, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
+        branch = back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
+        upstream = upstream + (through_unit(branch, tokens) if normalised == "before" else branch)
+    return (upstream.astype(float) ** 2).sum(axis=(1, 2)), at_output
 
 
-def _full_scores(result: Expr, tolerance: float) -> list[Quantity]:
-    """Return the checks at three scales in one dimension, and at scale 1 from a quarter of the width on."""
-    here, deep = _even(result)
-    wanted: list[tuple[str, int, str, Relation, Expr]] = [
-        ("unscaled-growth", D, "unscaled", "≥", deep),
-        ("scaled-growth", D, "scaled", "≤", here),
-        ("scaled-growth-at-least", D, "scaled", "≥", S.One),
-        ("over-scaled-growth", D, "over-scaled", "≤", S.One),
-        ("unscaled-growth-d16-at-least", WIDTH, "unscaled", "≥", here),
-        ("unscaled-growth-d16", WIDTH, "unscaled", "≤", deep),
-    ]
-    if tolerance < FINE:
-        wanted += [
-            ("unscaled-growth-d4", 4, "unscaled", "≤", here),
-            ("unscaled-growth-d8-at-least", 8, "unscaled", "≥", here),
-            ("unscaled-growth-d8", 8, "unscaled", "≤", deep),
-            ("unscaled-growth-d32", 32, "unscaled", "≥", deep),
-        ]
-    wanted += [(f"grows-more-unscaled-d{n}", n, "unscaled over scaled", "≥", S.One) for n in (WIDTH, D)]
-    many = _rate(tolerance, "tenfold-over-many-layers", Stack(D, layers=MANY), "unscaled", "≥", TENFOLD)
-    return [*(_rate(tolerance, name, Stack(n), *claimed) for name, n, *claimed in wanted), many]
+def log_growth(
+    draws: Mapping[str, Array], names: Sequence[str], normalised: Normalised = "after", size: float = 1.0
+) -> dict[str, Array]:
+    """Return the logarithm of the norm's growth through a stack at scales by their names."""
+    dimension = draws["w_q"].shape[-1]
+    scales = {"unscaled": 1.0, "scaled": dimension**-0.5, "over-scaled": 1 / dimension}
+    passes = {name: passed_back(draws, scales[name], normalised, size) for name in names}
+    return {name: np.log(before / after) / 2 for name, (before, after) in passes.items()}
 
 
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def after(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Layers whose scores are not even, normalised after each: even attention's growth is a yardstick."""
+    return log_growth(draws, ("unscaled", "scaled", "over-scaled"))
+
+
+def deeper(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """The same layers without scaling alone: even attention's growth in ever deeper stacks is a yardstick."""
+    return {"deeper": log_growth(draws, ("unscaled",))["unscaled"]}
+
+
+def before(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Layers whose scores are not even, normalised before each: even attention's growth is a yardstick."""
+    grown = log_growth(draws, ("unscaled", "scaled"), "before")
+    return {f"{name}-before": values for name, values in grown.items()}
+
+
+def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
+    return {"large": log_growth(draws, ("scaled",), size=8**0.5)["scaled"]}
+
+
+def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
+    """Layers as derived, whose scores are all but 0: the gradient's sums of squares at input and output."""
+    return dict(zip(("input-square", "output-square"), passed_back(draws, TINY, "never"), strict=True))
+
+
+def growth(program: Any, name: str, over: str = "") -> Expr:
+    """Return the geometric mean of the norm's growth per layer at a scale, or its quotient at two."""
+    less = E(Column(program, over)) if over else 0
+    return exp((E(Column(program, name)) - less) / L)
+
+
+def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WIDTH) -> dict[Symbol, int]:
+    """Return the sizes of a stack: of its heads, and how many layers, tokens and dimensions it has."""
+    return {d: size, L: layers, n: tokens, D: width}
+
+
+def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure the growth per layer at three scales, and the derived law where scores hardly vary."""
-    result = derivation.result
-    small = _small_scores(result, tolerance)
-    checks = [*_full_scores(result, tolerance), *small]
-    if tolerance < DEEP:
-        before, (here, deep) = Stack(D, "before"), _even(result)
-        checks += [
-            _rate(tolerance, "unscaled-growth-normalised-before", before, "unscaled", "≥", deep),
-            _rate(tolerance, "scaled-growth-normalised-before", before, "scaled", "≤", here),
-        ]
-    return Experiment((*checks, against_loops()), _controls(result, small[0], tolerance))
+    first = derived["first"]
+    yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
+    rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
+    unscaled, scaled, over = (growth(after, name) for name in ("unscaled", "scaled", "over-scaled"))
+    here, deep, one, wide = Threshold(HERE), Threshold(DEEP), Threshold(S.One), stack(WIDE)
+    yield rate("unscaled-growth", unscaled, wide, at_least=deep)
+    yield rate("scaled-growth", scaled, wide, at_most=here)
+    yield rate("scaled-growth-at-least", scaled, wide, at_least=one)
+    yield rate("over-scaled-growth", over, wide, at_most=one)
+    yield rate("unscaled-growth-d16-at-least", unscaled, stack(WIDTH), at_least=here)
+    yield rate("unscaled-growth-d16", unscaled, stack(WIDTH), at_most=deep)
+    if tolerance < FINE:
+        yield rate("unscaled-growth-d4", unscaled, stack(4), at_most=here)
+        yield rate("unscaled-growth-d8-at-least", unscaled, stack(8), at_least=here)
+        yield rate("unscaled-growth-d8", unscaled, stack(8), at_most=deep)
+        yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=deep)
+    for size in (WIDTH, WIDE):
+        both = growth(after, "unscaled", "scaled")
+        yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=one)
+    many = stack(WIDE, MANY)
+    yield rate("tenfold-over-many-layers", growth(deeper, "deeper"), many, at_least=Threshold(TENFOLD))
+    yield from small_scores(derived.end, tolerance)
+    if tolerance < FINER:
+        unscaled, scaled = (growth(before, f"{name}-before") for name in ("unscaled", "scaled"))
+        yield rate("unscaled-growth-normalised-before", unscaled, wide, at_least=deep)
+        yield rate("scaled-growth-normalised-before", scaled, wide, at_most=here)
+    what, at = "largest distance of an entry of the array code's gradients from those of plain loops", 0.6
+    distance = loops.distance_from_loops
+    of_loops = dict[str, Any](equals=0, settings={"scale": at}, allowance=ROUNDING)
+    yield Computed("array-code", what, distance, (at,), **of_loops)
+    yield from wrong_versions(distance(at, loops.over_queries))
 
 
-def _controls(result: Expr, small: Quantity, tolerance: float) -> tuple[Control, ...]:
-    (here, deep), large = _even(result), Stack(16, weight_size=8**0.5)
-    false: tuple[tuple[str, Stack, str, Relation, Expr, str], ...] = (
-        ("bounds-like-clipping", large, "scaled", "≤", here,
-         "scaling bounds the gradient as clipping does, even with weights the root of eight times as large"),
-        ("vanishes-through-layers", Stack(D), "unscaled", "≤", S.One,
-         "without scaling the gradient vanishes on its way through the layers"),
-        ("root-of-two-at-the-width", Stack(WIDTH), "unscaled", "≥", deep,
-         "without scaling the norm grows by {value} a layer where {d_k} is the width"),
-        ("scaled-stays", Stack(D), "scaled", "≤", S.One, "with scaling the gradient does not grow at all"),
-        ("doubles-at-four-widths", Stack(D), "unscaled", "≥", S(2),
-         "without scaling the norm doubles in every layer where {d_k} is four times the width"),
-        ("keeps-its-rate", Stack(D, layers=MANY), "unscaled", "≥", deep,
-         "without scaling the norm grows by {value} a layer in deep stacks, too"),
-        ("over-scaled-keeps-the-norm", Stack(D), "over-scaled", "≥", (1 + here) / 2,
-         "divided by {d_k} the norm grows half as much as with uniform attention"),
-    )  # fmt: skip
-    return (
-        *(Control(words, _rate(tolerance, *claimed)) for *claimed, words in false),
-        wrong(small, "doubles-in-every-layer",
-              "the value path doubles the mean square in every layer, however many tokens there are", S(2)),
-        softmax_over_queries(),
-        biased(small, tolerance),
-    )  # fmt: skip
+def small_scores(even: Expr, tolerance: float) -> Items:
+    """Yield the growth of the mean square and of the norm per layer where scores hardly vary."""
+    shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
+    grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
+    for tokens, width, layers in shapes[: 1 if tolerance > FINE else 2 if tolerance > FINER else 3]:
+        at, name = stack(1, layers, tokens, width), f"small-scores-n{tokens}-l{layers}"
+        control = "biased-prediction" if layers == 1 else ""
+        yield Check(name, grown, at, equals=even, laws=ALL, control=control)
+        root = 1 / (2 * L)
+        yield Check(f"{name}-per-layer", grown**root, at, equals=even**root, laws=ALL)
 
 
-def _path(findings: Findings, scale: str, label: str) -> PlotLayer:
-    """Return the measured growth after each layer, with intervals at the level of the checks."""
-    depths, drawn = range(1, LAYERS + 1), Stack(D)
-    grown = (growth(drawn.log_growth(scale, depth), 1) for depth in depths)
-    found = findings.estimated(drawn.cell.id, grown, like="unscaled-growth")
-    return estimates(label, depths, found, "measured" if scale == "scaled" else "other")
+def wrong_versions(over_queries: float) -> Items:
+    """Yield what is said of stacks and is false, and array code with a wrong softmax."""
+    here, deep = Threshold(HERE), Threshold(DEEP)
+    says = "scaling bounds the gradient as clipping does, even with weights the root of eight times as large"
+    near, clipped = Within(fixed=True), growth(large, "large")
+    at = stack(WIDTH)
+    yield Wrong("bounds-like-clipping", clipped, at, at_most=here, laws=ALL, tolerance=near, says=says)
+    says = "without scaling the gradient vanishes on its way through the layers"
+    yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=Threshold(S.One), says=says)
+    says = "without scaling the norm grows by {value} a layer where {d_k} is the width"
+    yield Wrong("root-of-two-at-the-width", of="unscaled-growth-d16", at_least=deep, says=says)
+    says = "with scaling the gradient does not grow at all"
+    yield Wrong("scaled-stays", of="scaled-growth", at_most=Threshold(S.One), says=says)
+    says = "without scaling the norm doubles in every layer where {d_k} is four times the width"
+    yield Wrong("doubles-at-four-widths", of="unscaled-growth", at_least=Threshold(S(2)), says=says)
+    says = "without scaling the norm grows by {value} a layer in deep stacks, too"
+    yield Wrong("keeps-its-rate", of="tenfold-over-many-layers", at_least=deep, says=says)
+    says = "divided by {d_k} the norm grows half as much as with uniform attention"
+    half = Threshold((1 + HERE) / 2)
+    yield Wrong("over-scaled-keeps-the-norm", of="over-scaled-growth", at_least=half, says=says)
+    says = "the value path doubles the mean square in every layer, however many tokens there are"
+    yield Wrong("doubles-in-every-layer", of="small-scores-n2-l1", equals=S(2), says=says)
+    says = "the softmax may run over the queries instead of the keys"
+    yield Wrong("over-queries", of="array-code", equals=0, computed=over_queries, says=says)
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
-    """Draw the gradient's growth over the layers at each scale, and that of even attention."""
-    law = function((layers,), (derivation.result.subs(n, TOKENS)) ** S.Half)
-    return figure(
-        "growth-by-layer",
-        "Without scaling the gradient grows from layer to layer",
-        "Growth of the gradient's norm on its way back, in {unscaled-growth:d_k} dimensions, four times "
-        "the width of the tokens. Unscaled it rises by about half or more in each of the six layers; over "
-        "the root by a factor of {scaled-growth:estimate.3} a layer; over the dimension it ends below one.",
-        "norm of the gradient, in units of that at the output",
-        line("uniform attention, not normalised (derived)", law, at=range(1, LAYERS + 1)),
-        _path(findings, "unscaled", "unscaled"),
-        _path(findings, "scaled", "over {root_d}"),
-        _path(findings, "over-scaled", "over {d_k}"),
-        x="layers passed on the way back",
-        x_scale="linear",
+def figures(findings: Findings) -> Figure:
+    """Draw the growth per layer over the dimension of queries and keys."""
+    span = (WIDTH // 4, WIDE)
+    found = {str(check.cell["d_k"]): check for check in findings.matching("unscaled-growth*")}
+    return draw.figure(
+        "growth-by-dimension",
+        "Without scaling the gradient grows from layer to layer, faster in wider heads",
+        "Growth of the gradient's norm per layer of six, over the dimension of queries and keys, for tokens "
+        "of {unscaled-growth:D} dimensions: unscaled it rises past uniform attention's and past the root of "
+        "two; over the root of the dimension it stays just above one, over the dimension below.",
+        draw.curve("uniform attention, not normalised", HERE, span, many=2),
+        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP, span, "other", many=2),
+        draw.measured(found.values(), d, "unscaled"),
+        draw.measured(findings.matching("scaled-growth"), d, "over {root_d}"),
+        draw.measured(findings.matching("over-scaled-growth"), d, "over {d_k}"),
+        x=d,
+        y="growth of the norm per layer",
     )
 
 
 CLAIM = Claim(
     title="Without scaling, the gradient grows through the layers at initialisation, faster in wider heads",
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
-    "normalisation, the gradient’s mean square grows by {theorem:result}. With full scores, tokens "
-    "({unscaled-growth:tokens}) normalised after each of {unscaled-growth:layers} layers, the unscaled "
+    "normalisation, the gradient’s mean square grows by {main:end}. With full scores, "
+    "{unscaled-growth:n} tokens of {unscaled-growth:D} dimensions normalised after each of "
+    "{unscaled-growth:L} layers, the unscaled "
     "norm grows by less than uniform attention’s rate, {scaled-growth:prediction.3} a layer, where {d_k} is "
     "a quarter of the width, and by more where {d_k} is half or all of it. Where {d_k} is two or four times "
     "the width, it grows by more than {unscaled-growth:prediction} a layer, the most that uniform attention "
     "reaches in ever deeper stacks. At {unscaled-growth:d_k=} it grows less than with uniform attention if "
-    "scores are divided by {root_d}, and not at all if by {d_k}; over {tenfold-over-many-layers:layers} "
+    "scores are divided by {root_d}, and not at all if by {d_k}; over {tenfold-over-many-layers:L} "
     "layers it grows unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
     meaning="The statement that gradients accumulate without scaling is right for a network at its start, "
     "where undecided rows send back undamped gradients, and each layer adds some. By how "
@@ -309,7 +300,7 @@ CLAIM = Claim(
     "over six layers by less than with uniform attention. That is not like clipping, which bounds every "
     "gradient at every step: once its weights have grown, scaled attention passes that rate again. Measured "
     "on small stacks of attention alone, without the other layers of a transformer.",
-    symbols={"L": layers, "n": n},
+    symbols={"L": L, "n": n},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "
         "rows.",
