@@ -1,58 +1,23 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
 import numpy as np
-from numpy.typing import NDArray
-from sympy import Idx, IndexedBase, Sum, Symbol, exp
+from sympy import Limit, Symbol, exp, oo, symbols
 
-from verify.claims.pipeline.shared import EXACTLY, attention
-from verify.former import (
-    NORMAL, VASWANI, Allowance, Array, Claim, Control, Derivation, Exact, Experiment, Notation, Ordered,
-    OrderedBase, Route, Step, d, in_single_precision, largest_difference, loops, matrices, n, no_distance,
-    probabilities, softmax, stream,
-)  # fmt: skip
-from verify.former.rules import Families, SumIdentity
+from verify.spec import NORMAL, VASWANI, Allowance, Chain, Claim, Computed, Items, Line, Named
+from verify.spec import Softmax, Wrong, algebra, e, j, limit, over_keys, score, v
+from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
+from verify.spec.arrays import softmax, stream
 
 QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
+c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
+WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
 
-a, b, i, j, other = (Idx(name) for name in "abijl")
-c, m = Symbol("c", positive=True), matrices.m
-q, k, v = (OrderedBase(Ordered(name, order)) for name, order in (("q", "q1"), ("k", "q2"), ("v", "q3")))
-SCORE, WEIGHT = IndexedBase("S"), IndexedBase("P")
-SCORE_OF = Sum(q[a, i] * k[j, i], (i, 1, d))
-_NUMERATOR = exp(c * SCORE_OF)
-DEFINITION = Sum(_NUMERATOR * v[j, b], (j, 1, n)) / Sum(_NUMERATOR, (j, 1, n))
-FAMILIES = Families(
-    sizes={q: (m, d), k: (n, d), v: (n, matrices.d_v), SCORE: (m, n), WEIGHT: (m, n)},
-    made_of={
-        WEIGHT: ((a, j), exp(SCORE[a, j]) / Sum(exp(SCORE[a, other]), (other, 1, n))),
-        SCORE: ((a, j), c * Sum(q[a, other] * k[j, other], (other, 1, d))),
-    },
-)
-
-
-def derive() -> Derivation:
-    """Derive the definition, one entry of the output, from the four steps."""
-    normalised = Sum(exp(SCORE[a, j]) * v[j, b], (j, 1, n)) / Sum(exp(SCORE[a, j]), (j, 1, n))
-    check = SumIdentity(FAMILIES, "queries, keys and dimensions")
-    route = Route.of(
-        "One entry of the output, backwards through the steps",
-        Sum(WEIGHT[a, j] * v[j, b], (j, 1, n)),
-        Step(normalised, r"Softmax: $P_{aj} = e^{S_{aj}}/\sum_l e^{S_{al}}$", check),
-        Step(DEFINITION, r"Product and scale: $S_{aj} = c\sum_i q_{ai}k_{ji}$", check),
-    )
-    return Derivation.of(route)
-
-
-def _drawn() -> tuple[Array, Array, Array]:
-    rng = stream(0, "attention-definition", "arrays", 0)
-    return NORMAL.draw(rng, (QUERIES, HEAD)), NORMAL.draw(rng, (KEYS, HEAD)), NORMAL.draw(rng, (KEYS, WIDTH))
-
-
-MASKS: dict[str, tuple[NDArray[np.bool_], loops.Sees]] = {
-    "none": (np.ones((QUERIES, KEYS), bool), loops.everywhere),
-    "causal": (np.tril(np.ones((QUERIES, KEYS), bool)), lambda query, key: key <= query),
-    "padding": (np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1)), lambda _, key: key not in {5, 6}),
+EVERYWHERE, PLACES = np.ones((QUERIES, KEYS), bool), np.arange(KEYS)
+MASKS: dict[str, tuple[Array, loops.Sees]] = {
+    "none": (EVERYWHERE, loops.everywhere),
+    "causal": (np.tril(EVERYWHERE), lambda query, key: key <= query),
+    "padding": (np.tile(PLACES < KEYS - 2, (QUERIES, 1)), lambda _, key: key not in {5, 6}),
 }
 """Masks by name: as an array for the array code, and in words of single indices for the loops."""
 
@@ -62,78 +27,110 @@ LABELS = {
     "masked": "largest weight of a masked key",
 }
 
+WRONG = {
+    "softmax-over-queries": "the softmax may run over the queries instead of the keys",
+    "scale-after-softmax": "scaling may come after the softmax",
+    "in-single-precision": "single precision is exact",
+    "mask-transposed": "under a causal mask a query sees its own place and the later ones",
+    "masked-after-softmax": "a mask may set weights to zero after the softmax",
+    "rows-in-single-precision": "rows of single precision sum to one exactly",
+    "masked-with-zero": "a masked key gets no weight if its score is set to zero",
+    "mask-one-late": "a causal mask may let a query see one key more",
+}
 
-def _blocking(allowed: NDArray[np.bool_]) -> Array:
+
+def derive() -> tuple[Chain, ...]:
+    """Derive the definition, one entry of the output, from the four steps; and what a mask leaves."""
+    entry = Chain(
+        over_keys(WEIGHT * v[j, e]),
+        Line(over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra),
+        Line(
+            over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score)),
+            "the exponentials of one row share their sum",
+            algebra,
+        ),
+        title="One entry of the output, backwards through the steps",
+    )
+    rows = Chain(
+        over_keys(WEIGHT),
+        Line(1, "each is an exponential over their sum", algebra),
+        name="rows",
+        title="The sum of a row's weights",
+        defines="the sum of a row's weights",
+    )
+    left = Chain(
+        Limit(x / (seen + hidden * exp(-t)), t, oo),
+        Line(x / seen, "a mask lowers the scores of hidden keys without end", limit()),
+        name="left",
+        title="The weight of a key that a mask leaves",
+        defines="the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$",
+    )
+    return entry, rows, left
+
+
+def drawn() -> tuple[Array, Array, Array]:
+    """Return fixed queries, keys and values."""
+    rng = stream(0, "attention-definition", "arrays", 0)
+    return NORMAL.draw(rng, (QUERIES, HEAD)), NORMAL.draw(rng, (KEYS, HEAD)), NORMAL.draw(rng, (KEYS, WIDTH))
+
+
+def blocking(allowed: Array) -> Array:
     """Return the mask that is added to the scores."""
     return np.where(allowed, 0.0, -np.inf)
 
 
-def _distances(weights: Array, output: Array, mask: str) -> dict[str, float]:
-    """Return how far weights and output are from the definition under the mask of that name."""
+def distance(what: str, weights: Array, output: Array, mask: str) -> float:
+    """Return how far weights and output are from one part of the definition under a mask."""
     sees = MASKS[mask][1]
-    by_loops = loops.attention_in_loops(*_drawn(), SCALE, sees)
-    hidden = (weights[a, j] for a in range(QUERIES) for j in range(KEYS) if not sees(a, j))
-    return {
-        "loops": largest_difference(output, by_loops),
-        "rows": largest_difference(weights.sum(axis=1), np.ones(QUERIES)),
-        "masked": float(max(hidden, default=0.0)),
-    }
+    if what == "loops":
+        return largest_difference(output, loops.attention_in_loops(*drawn(), SCALE, sees))
+    if what == "rows":
+        return largest_difference(weights.sum(axis=1), np.ones(QUERIES))
+    places = ((query, key) for query in range(QUERIES) for key in range(KEYS) if not sees(query, key))
+    return float(max((weights[place] for place in places), default=0.0))
 
 
-def _held(what: str, name: str, weights: Array, output: Array, mask: str) -> Exact:
-    """Return how far weights and output are from one part of the definition."""
-    settings = (("mask", mask), ("queries", QUERIES), ("keys", KEYS), ("d_k", HEAD))
-    found = _distances(weights, output, mask)[what]
-    allowance = EXACTLY if what == "masked" else ROUNDING
-    return no_distance(name, LABELS[what], settings, found, _distances, allowance)
-
-
-def experiment() -> Experiment:
+def experiment() -> Items:
     """Compare arrays with loops under three masks; check the rows' sums and what a mask leaves out."""
-    queries, keys, values = _drawn()
-    checks = []
+    queries, keys, values = drawn()
     for mask, (allowed, _) in MASKS.items():
-        weights = probabilities(queries, keys, SCALE, _blocking(allowed))
-        output = attention(queries, keys, values, SCALE, _blocking(allowed))
-        parts = LABELS if mask != "none" else ("loops", "rows")
-        checks += [_held(what, f"{what}-{mask}", weights, output, mask) for what in parts]
-    return Experiment(tuple(checks), _controls(SCALE * queries @ keys.T, values))
+        weights = probabilities(queries, keys, SCALE, blocking(allowed))
+        output = attention(queries, keys, values, SCALE, blocking(allowed))
+        settings: dict[str, int | str] = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
+        for part in LABELS if mask != "none" else ("loops", "rows"):
+            name, what, given = f"{part}-{mask}", LABELS[part], (part, weights, output, mask)
+            allowance = Allowance(0) if part == "masked" else ROUNDING
+            yield Computed(name, what, distance, given, equals=0, settings=settings, allowance=allowance)
+    yield from wrong_versions(SCALE * queries @ keys.T, values)
 
 
-def _controls(scores: Array, values: Array) -> tuple[Control, ...]:
-    everything, padding = MASKS["none"][0], MASKS["padding"][0]
-    late, transposed = _blocking(np.tril(everything, 1)), _blocking(np.triu(everything))
+def wrong_versions(scores: Array, values: Array) -> Items:
+    """Yield wrong weights of these scores, each of the part that it breaks under a mask."""
+    padding = MASKS["padding"][0]
+    late, transposed = blocking(np.tril(EVERYWHERE, 1)), blocking(np.triu(EVERYWHERE))
     single = in_single_precision(softmax)(scores)
-    worlds = (
-        ("loops", "softmax-over-queries", loops.over_queries(scores), "none",
-         "the softmax may run over the queries instead of the keys"),
-        ("loops", "scale-after-softmax", SCALE * softmax(scores / SCALE), "none",
-         "scaling may come after the softmax"),
-        ("loops", "in-single-precision", single, "none", "single precision is exact"),
-        ("loops", "mask-transposed", softmax(scores + transposed), "causal",
-         "under a causal mask a query sees its own place and the later ones"),
-        ("rows", "masked-after-softmax", np.where(padding, softmax(scores), 0.0), "padding",
-         "a mask may set weights to zero after the softmax"),
-        ("rows", "rows-in-single-precision", single, "none", "rows of single precision sum to one exactly"),
-        ("masked", "masked-with-zero", softmax(np.where(padding, scores, 0.0)), "padding",
-         "a masked key gets no weight if its score is set to zero"),
-        ("masked", "mask-one-late", softmax(scores + late), "causal",
-         "a causal mask may let a query see one key more"),
-    )  # fmt: skip
-    return tuple(
-        Control(words, _held(what, name, weights, weights @ values, mask))
-        for what, name, weights, mask, words in worlds
+    versions = (
+        ("loops", "none", "softmax-over-queries", loops.over_queries(scores)),
+        ("loops", "none", "scale-after-softmax", SCALE * softmax(scores / SCALE)),
+        ("loops", "none", "in-single-precision", single),
+        ("loops", "causal", "mask-transposed", softmax(scores + transposed)),
+        ("rows", "padding", "masked-after-softmax", np.where(padding, softmax(scores), 0.0)),
+        ("rows", "none", "rows-in-single-precision", single),
+        ("masked", "padding", "masked-with-zero", softmax(np.where(padding, scores, 0.0))),
+        ("masked", "causal", "mask-one-late", softmax(scores + late)),
     )
+    for part, mask, name, weights in versions:
+        off = distance(part, weights, weights @ values, mask)
+        yield Wrong(name, of=f"{part}-{mask}", computed=off, says=WRONG[name])
 
 
 CLAIM = Claim(
     title="Four steps, with an optional mask, compute attention",
     statement="Product of queries and keys, scale, optional mask, softmax over the keys, product with the "
-    "values: each entry of the result is {theorem:result}, over the keys that the mask leaves, and the "
+    "values: each entry of the result is {main:end}, over the keys that the mask leaves, and the "
     "weights of every row sum to one.",
     meaning="The array code that the other claims measure is attention as defined: equal up to rounding to "
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
-    symbols={"product": Notation(r"q_a\cdot k_j", SCORE_OF)},
     references=VASWANI,
 )
