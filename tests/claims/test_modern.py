@@ -7,19 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize
 
 from tests.catalogue import experiment
 from tests.montecarlo.samples import generator
 from verify.claims.modern import rotary_positions, soft_cap
 from verify.claims.modern.attention_sink import beside_sink
-from verify.claims.newer.shared.rows import (
-    AdaptiveRows,
-    LeadingRows,
-    Rows,
-    factor_at,
-    mean_of_leader,
-)
+from verify.claims.newer import scalable_softmax
+from verify.claims.newer.adaptive_temperature import factor_at
 from verify.claims.newer.score_clip import clipped, distance_from_temperature
 from verify.montecarlo.attention import softmax
 
@@ -97,32 +92,19 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
 NEWER_RNG = np.random.default_rng(8)
 
 
-@pytest.mark.parametrize(
-    ("sampler", "of_one", "mean"),
-    [
-        (LeadingRows(16, 2.0, 1.0, 0.5), "leader", mean_of_leader(16, 2.0, 1.0, 0.5)),
-    ],
-)
-def test_means_over_rows_are_those_of_draws(sampler: Rows, of_one: str, mean: float) -> None:
-    """Integrals agree with ten thousand rows within five standard errors."""
-    drawn = sampler.sample(generator(), 1000)[:, sampler.names.index(of_one)]
-    assert abs(drawn.mean() - mean) < 5 * drawn.std() / math.sqrt(len(drawn))
-
-
-def test_rows_by_loops() -> None:
-    """Each sum, weight by weight."""
-    (leader,) = LeadingRows(3, 1.0, 0.5, 2.0).reduce(np.array([0.9, 0.0, 1.0]))
-    assert leader == pytest.approx(1 / (1 + 3**-2.0 + 3**-3.0))
-    entropy, control = AdaptiveRows(3).reduce(np.array([0.5, 1.5, 2.0]))
-    assert entropy == pytest.approx(stats.entropy(softmax(np.array([0.5, 1.5, 2.0]))))
-    assert control == pytest.approx((1.5 + 0.5 * math.e) / 3)
+def test_the_mean_weight_of_a_leader_is_that_of_draws() -> None:
+    """The integral agrees with ten thousand rows within five standard errors."""
+    leads = scalable_softmax.LEAD + float(scalable_softmax.WIDTH) * generator().random((10_000, 9))
+    weights = 1 / (1 + (10.0 ** (-float(scalable_softmax.FACTOR) * leads)).sum(axis=1))
+    exact = scalable_softmax.mean_of_leader(10)
+    assert abs(weights.mean() - exact) < 5 * weights.std() / 100
 
 
 def test_the_published_factor_by_hand() -> None:
     """One above where the polynomial is below, the polynomial elsewhere."""
-    assert factor_at(0.0) == factor_at(math.log(1024)) == 1
+    assert factor_at(np.array([0.0, math.log(1024)])).tolist() == [1, 1]
     by_hand = -0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791
-    assert factor_at(2.0) == pytest.approx(by_hand)
+    assert factor_at(np.array(2.0)) == pytest.approx(by_hand)
 
 
 def test_clipping_bounds_the_largest_score_alone() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sympy import Float, Range, S, Symbol, oo, sqrt
 
-from verify.claims.newer.shared.rows import LeadingRows
 from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.errors import ClaimError
@@ -128,7 +127,12 @@ def test_symbols_of_moments_are_read_off_the_drawn_law() -> None:
     assert bound("a-claim", [theorem], [right, wrong]) == ("right",)
 
 
-@pytest.mark.parametrize(("name", "least"), [("self-score", 9), ("soft-cap", 4)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("self-score", 9),
+    ],
+)
 def test_claims_are_bound(name: str, least: int) -> None:
     """As many of their checks as were bound; nothing that is computed without draws."""
     claim = catalogue()[name]
@@ -176,22 +180,6 @@ def _is_bound(
         return bound("a-claim", _theorems(claim), [check]) == ("check",)
     except ClaimError:
         return None
-
-
-@pytest.mark.parametrize(
-    ("drawn", "other", "claim", "estimand", "value", "relation"),
-    [
-        (LeadingRows(4, 2.0, 1.0, 0.5), LeadingRows(4, 2.04, 1.0, 0.5), "scalable-softmax",
-         component("leader"), 1 / Float(1 + 3 / 4), "≥"),
-    ],
-    ids=["leaders"],
-)  # fmt: skip
-def test_rows_of_newer_kinds(
-    drawn: Any, other: Any, claim: str, estimand: Any, value: Any, relation: str
-) -> None:
-    """What their samplers draw are the theorems' own variables; two per cent off they are others."""
-    assert _is_bound(claim, drawn, estimand, value, relation) is True
-    assert _is_bound(claim, other, estimand, value, relation) is not True
 
 
 @pytest.mark.parametrize(
