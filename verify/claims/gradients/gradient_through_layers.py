@@ -268,13 +268,11 @@ def figures(findings: Findings) -> Figure:
         "growth-by-dimension",
         "Without scaling the gradient grows from layer to layer, faster in wider heads",
         "Growth of the gradient's norm per layer of six, over the dimension of queries and keys, for tokens "
-        "of {unscaled-growth:D} dimensions: unscaled it rises past uniform attention's and past the root of "
-        "two; over the root of the dimension it stays just above one, over the dimension below.",
+        "of {unscaled-growth:D} dimensions: without scaling it rises past uniform attention's, which it meets "
+        "at half the width, and past the root of two, which it meets beyond the width.",
         draw.curve("uniform attention, not normalised", HERE, span, many=2),
         draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP, span, "other", many=2),
         draw.measured(found.values(), d, "unscaled"),
-        draw.measured(findings.matching("scaled-growth"), d, "over {root_d}"),
-        draw.measured(findings.matching("over-scaled-growth"), d, "over {d_k}"),
         x=d,
         y="growth of the norm per layer",
     )
