@@ -268,8 +268,8 @@ def figures(findings: Findings) -> Figure:
         "growth-by-dimension",
         "Without scaling the gradient grows from layer to layer, faster in wider heads",
         "Growth of the gradient's norm per layer of six, over the dimension of queries and keys, for tokens "
-        "of {unscaled-growth:D} dimensions: without scaling it rises past uniform attention's, which it meets "
-        "at half the width, and past the root of two, which it meets beyond the width.",
+        "of {unscaled-growth:D} dimensions: without scaling it rises past uniform attention's, met at "
+        "half the width, and past the root of two, which it meets beyond the width.",
         draw.curve("uniform attention, not normalised", HERE, span, many=2),
         draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP, span, "other", many=2),
         draw.measured(found.values(), d, "unscaled"),
