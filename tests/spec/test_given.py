@@ -114,3 +114,7 @@ def test_what_is_given_has_to_be_said() -> None:
     check = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=S.One, laws={z: NORMAL})
     with pytest.raises(ClaimError, match="A is given; say its numbers"):
         experiment_of([check], Derivation.of(CHAIN), 0.05)
+    check = Check("spread", CHAIN.start, {d: 2, r: 3}, equals=CHAIN.end, laws={A: numbers(ROWS)})
+    wrong = Wrong("half", of="spread", equals=SPREAD / 2, says="half of it")
+    with pytest.raises(ClaimError, match="check half: A is given; say its numbers"):
+        experiment_of([check, wrong], Derivation.of(CHAIN), 0.05)

@@ -93,6 +93,10 @@ def _put_in(x: Any, given: Compared) -> Expr:
     value = sympify(x).subs({**_moments(given), **at})
     if not value.has(Given):
         return value
+    said = {str(family.label) for family in given.laws}
+    named = {str(family.label) for family in families_of(value) if isinstance(family, Given)}
+    if name := min(named - said, default=""):
+        raise ClaimError(f"check {given.id}: {name} is given; say its numbers in laws={{{name}: numbers(…)}}")
     numbers: dict[str, Any] = {}
     for family in (family for family in given.laws if isinstance(family, Given)):
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
