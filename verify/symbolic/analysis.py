@@ -116,7 +116,8 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     """Decide that the lines are equal once their integrals are carried out.
 
     Args:
-        primitive: The author's primitive of the one integral before; by default SymPy integrates.
+        primitive: The author's primitive of the one integral before; by default SymPy integrates. Of drawn
+            components it is between finite ends, and visibly has no pole.
         given: Inequalities under which the integral is what it is, such as ``(d > 2,)``.
 
     Example:
