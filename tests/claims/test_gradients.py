@@ -1,51 +1,16 @@
 """Derivations of the chapter on gradients: values, bounds and limits by a second way; the routes to them."""
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import integrate
 from sympy import Float, Indexed
 
-from tests.symbolic.all_scores import mean_over_scores
 from verify.claims.gradients.shared import attention_gradients as routes
-from verify.claims.gradients.shared.saturation import identity, inverse_length, of_two_keys
 from verify.symbolic.attention import DK, DP, DQ, DS, DV, G, K, P, Q, V, a, b, c, d_v, h, j, m
 from verify.symbolic.kernel.words import n, p
 from verify.symbolic.routes import Route
 from verify.symbolic.scores import d
-
-
-@pytest.mark.parametrize("deviation", [0.5, 3.0])
-def test_the_identity_holds_beyond_what_the_check_tries(deviation: float) -> None:
-    """Three keys and other deviations; twice the right side is noticed."""
-    known = identity()
-    sides = (mean_over_scores(side, 3, deviation) for side in (known.start, known.end))
-    one, other = sides
-    assert one == pytest.approx(other, rel=1e-6)
-    assert one != pytest.approx(2 * other, rel=1e-6)
-
-
-@pytest.mark.parametrize(("dimension", "scale"), [(1, 1.0), (4, 0.5), (16, 1.0), (64, 0.125)])
-def test_two_keys_by_a_double_integral(dimension: int, scale: float) -> None:
-    """The mean over gap and length by SciPy's adaptive rule, with the slope of the logistic function."""
-    below = 2 ** (dimension / 2 - 1) * math.gamma(dimension / 2) * math.sqrt(2 * math.pi)
-
-    def integrand(score: float, length: float) -> float:
-        odds = math.exp(-math.sqrt(2) * scale * length * score)
-        density = length ** (dimension - 1) * math.exp(-(length**2) / 2 - score**2 / 2) / below
-        return 4 * (odds / (1 + odds) ** 2) ** 2 * density
-
-    top = math.sqrt(dimension) + 7
-    expected, _ = integrate.dblquad(integrand, 0, top, 0, 9, epsabs=1e-7)
-    assert of_two_keys(dimension, scale) == pytest.approx(2 * expected, abs=1e-4)
-
-
-def test_one_over_the_length_by_simulation() -> None:
-    """The mean of one over the length of a query of eight components."""
-    lengths = np.linalg.norm(np.random.default_rng(1).normal(size=(100_000, 8)), axis=1)
-    assert float(inverse_length().end.subs(d, 8)) == pytest.approx(np.mean(1 / lengths), rel=0.01)
 
 
 RNG = np.random.default_rng(4)

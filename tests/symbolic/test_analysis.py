@@ -206,6 +206,11 @@ def test_a_limit_between_two_bounds_with_means() -> None:
             assert "tends to" in refused(check, Limit(mean, n, oo), 2 * mean)
         else:
             assert "no limits of means" in refused(check, Limit(mean, n, oo), mean)
+    largest = E(Largest(s[a, j], j))
+    upper = Chain(largest, Line(largest + 1 / t, "above", at_most(1 / t), "≤"))
+    check = between(Chain(largest, Line(largest - 1 / t, "below", at_least(1 / t), "≥")), upper)
+    check.decide(Limit(largest, t, oo), largest, "=")
+    assert "tends to" in refused(check, Limit(largest, t, oo), 2 * largest)
 
 
 def test_a_limit_between_two_bounds_assumes_and_cites_what_they_do() -> None:

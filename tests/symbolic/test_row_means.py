@@ -3,16 +3,12 @@
 from typing import Any
 
 import pytest
-from sympy import Expr, Rational, Sum, exp, log
+from sympy import Sum, exp, log
 
-from tests.following import follows
 from tests.symbolic.all_scores import mean_over_scores
-from verify.claims.gradients import jacobian_saturation
 from verify.claims.gradients.shared.jacobian import FROBENIUS
-from verify.claims.gradients.shared.saturation import bound
-from verify.symbolic.extremes import LARGEST
 from verify.symbolic.kernel.words import E, n, p, s, sigma
-from verify.symbolic.row_means import row_mean, share_reached
+from verify.symbolic.row_means import row_mean
 from verify.symbolic.softmax import i, j
 
 pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
@@ -21,9 +17,6 @@ SQUARES = Sum(p[i] ** 2, (i, 1, n))
 INNER = Sum(p[i] * s[i], (i, 1, n))
 TOTAL = E(log(Sum(exp(s[i]), (i, 1, n))))
 ENTROPY = E(-Sum(p[i] * log(p[i]), (i, 1, n)))
-DERIVED = {
-    "jacobian-saturation": jacobian_saturation,
-}
 
 
 @pytest.mark.parametrize("keys", [pytest.param(2, marks=pytest.mark.slow), 3])
@@ -56,39 +49,3 @@ def test_what_has_no_such_integral_is_refused(expression: Any) -> None:
     """A square of an expectation, scores without weights, other sums: no number, rather than a wrong one."""
     with pytest.raises((ValueError, TypeError)):
         row_mean(expression, 3, 1.0)
-
-
-FALSE = {
-    "nine-tenths": ("jacobian-saturation", LARGEST / (2 * sigma), LARGEST * Rational(9, 20) / sigma),
-}
-LOOSE = {
-    "ten-times": ("jacobian-saturation", LARGEST / (2 * sigma), 5 * LARGEST / sigma),
-}
-
-
-@pytest.mark.parametrize("name", [*FALSE, *(pytest.param(one, marks=pytest.mark.slow) for one in LOOSE)])
-def test_a_wrong_constant_fails_its_step(name: str) -> None:
-    """A bound that is false somewhere does not hold, nor one that is looser than its step says."""
-    claim, right, wrong = (FALSE | LOOSE)[name]
-    derivation = DERIVED[claim].derive()
-    steps = [
-        (before, step)
-        for route in (*derivation.routes, *derivation.lemmas)
-        for before, step in zip(
-            (route.start, *(one.expression for one in route.steps)), route.steps, strict=False
-        )
-        if isinstance(step.expression, Expr) and step.expression == right
-    ]
-    assert steps
-    for before, step in steps:
-        assert follows(step, before, right)
-        assert not follows(step, before, wrong)
-
-
-def test_how_much_of_a_bound_is_reached() -> None:
-    """The largest of two scores is all but their mean at large deviations; a looser bound is reached less."""
-    *_, before, _, last = bound().steps
-    share = share_reached(before.expression, last.expression)
-    assert 0.999 < share <= 1 + 1e-12
-    assert share_reached(before.expression, 2 * last.expression) == pytest.approx(share / 2)
-    assert share_reached(-E(SQUARES), E(SQUARES)) == 0.0

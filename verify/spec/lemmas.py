@@ -1,10 +1,10 @@
-"""Lemmas that claims of several chapters rest on: the entropy of a row, and bounds for raw scores."""
+"""Lemmas that claims of several chapters rest on: entropy of a row, two weights, bounds for raw scores."""
 
-from sympy import Expr, Gt, Indexed, Integral, S, Symbol, exp, gamma, log, oo, simplify, sqrt
+from sympy import Expr, Gt, Indexed, Integral, Min, S, Symbol, exp, gamma, log, oo, pi, simplify, sqrt
 
 from verify import spec as of
 
-w = Symbol("w", positive=True)
+w, x = Symbol("w", positive=True), Symbol("x", real=True)
 SQUARED_LENGTH = of.Dot(of.q, of.a, of.q, of.a)
 
 
@@ -22,12 +22,19 @@ def inverse_square() -> of.Chain:
     )
 
 
-def for_raw_scores(bound: of.Chain, inverse: of.Chain) -> of.Chain:
+def for_raw_scores(
+    bound: of.Chain,
+    inverse: of.Chain,
+    name: str = "raw",
+    title: str = "Raw scores: averaged over the length of a query",
+) -> of.Chain:
     """Derive a bound for raw scores of normal queries and keys from one in proportion to 1/σ.
 
     Args:
         bound: A chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.
         inverse: The chain of ``inverse_square``.
+        name: What the chain is called.
+        title: What stands above it.
     """
     length, constant = sqrt(SQUARED_LENGTH), simplify(bound.end * of.sigma)
     rows = {of.sigma * entry: of.score_of(*entry.indices) for entry in bound.start.atoms(Indexed)}
@@ -46,10 +53,42 @@ def for_raw_scores(bound: of.Chain, inverse: of.Chain) -> of.Chain:
         ),
         of.Line(constant * sqrt(of.E(1 / SQUARED_LENGTH)), "the root bends down", of.cited("jensen"), "≤"),
         of.Line(constant / sqrt(of.d - 2), "put in", of.earlier(inverse)),
-        name="raw",
-        title="Raw scores: averaged over the length of a query",
+        name=name,
+        title=title,
         given=(of.d > 2,),
     )
+
+
+def smaller_of_two(name: str = "") -> tuple[of.Chain, of.Chain]:
+    """Derive the mean of the smaller of two weights, and a bound, which gets the ``name``.
+
+    The bound tends to 0 as the scores spread.
+    """
+    row, over, sizes = of.sigma * of.s[of.a, of.j], (x, -oo, oo), (x, 0, oo)
+    lower, peak = 1 / (1 + exp(x)), 1 / (2 * of.sigma * sqrt(pi))
+    density, smaller = peak * exp(-(x**2) / (4 * of.sigma**2)), Min(lower, lower.subs(x, -x))
+    normal = of.cited("normal combination", laws=of.NORMAL_ROWS)
+    gap = of.E(smaller.subs(x, row.subs(of.j, 1) - row.subs(of.j, 2)))
+    two, either = {of.n: 2, of.j: 1, of.l: 2}, "either key may lead by the size of the gap"
+    mean = of.Chain(
+        of.E(Min(of.Softmax(row, of.j), of.Softmax(row.subs(of.j, of.l), of.l))),
+        of.Line(gap, "of two keys it depends on the gap alone", of.substitute(two)),
+        of.Line(Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal),
+        of.Line(Integral(2 * lower * density, sizes), either, of.numerically()),
+        name="mean",
+        title="The mean of the smaller weight as an integral over the gap",
+    )
+    missing = of.at_most(Integral(2 * lower * (peak - density), sizes))
+    primitive, most = -2 * peak * log(1 + exp(-x)), "the density of the gap is largest at 0"
+    bound = of.Chain(
+        mean.start,
+        of.Line(mean.end, "averaged over the gap", of.earlier(mean)),
+        of.Line(Integral(2 * lower * peak, sizes), most, missing, "≤"),
+        of.Line(log(2) / (of.sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", of.integral(primitive)),
+        name=name,
+        title="A bound of the smaller of two weights" * bool(name),
+    )
+    return mean, bound
 
 
 def entropy_lost(name: str = "") -> tuple[of.Chain, of.Chain, of.Chain]:

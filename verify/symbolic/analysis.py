@@ -305,7 +305,8 @@ class _Between(LineCheck):
         """Return symbols for means in a bound that do not depend on the variable, not as a size either."""
         if any(moment.has(variable) for law in (self.laws or {}).values() for moment in law.raw):
             return {}
-        signs, sized = Signs(), (variable, Dot, Named, *BINDERS)
+        # What runs over a range depends on its size, which is not written there.
+        signs, sized = Signs(), (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
         means = [mean for mean in end.atoms(E) if not mean.has(*sized)]
         return {mean: Dummy("E", real=True, positive=signs.positive(mean) or None) for mean in means}
 

@@ -305,13 +305,23 @@ def _exceeds(signs: Signs, more: Any, less: Any, strict: bool) -> bool:
 
 
 def _any_score(signs: Signs, x: Any, strict: bool) -> bool:
-    """The largest of scores less any of them."""
-    for largest in x.atoms(Largest) if isinstance(x, Add) and not strict else ():
-        score, key = largest.args
-        less = largest - x
+    """The largest of scores less any of them; and log-sum-exp less any of them, or less the largest."""
+    for most in x.atoms(Largest, LogSumExp) if isinstance(x, Add) and not strict else ():
+        score, key = most.args
+        less = most - x
         if less.match(score.xreplace({key: Wild("key")})) is not None and signs.real(score):
             return True
+        if isinstance(most, LogSumExp) and _is_largest(signs, less, score, key):
+            return True
     return False
+
+
+def _is_largest(signs: Signs, x: Any, score: Any, key: Any) -> bool:
+    """Return whether an expression is the largest of scores, its positive factor inside or outside."""
+    factor_of, largest = x.as_independent(Largest, as_Add=False)
+    if not isinstance(largest, Largest) or not signs.nonnegative(factor_of):
+        return False
+    return bool(factor_of * largest.args[0].xreplace({largest.args[1]: key}) == score) and signs.real(score)
 
 
 def _tangent(signs: Signs, x: Any, strict: bool) -> bool:

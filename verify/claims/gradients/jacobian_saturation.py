@@ -1,165 +1,380 @@
 """Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
 
-import math
-from functools import cache
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Literal
 
-from sympy import S
+from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma, log
+from sympy import oo, pi, sqrt
 
-from verify.claims.gradients.shared import BothScales, extremes, jacobian, saturation
-from verify.former import (
-    E, EVEN, NORMAL, SQUARES, STEIN, Cell, Claim, Control, Derivation, Experiment, Fact, Figure, Findings,
-    NormalRows, Notation, Prediction, Quantity, Smooth, Tolerance, biased, capped, cell_of, component, d,
-    figure, function, integrated, line, measured, n, normal, prediction, ratio, row_integrals, row_means,
-    sharper, sigma, threshold, wrong,
-)  # fmt: skip
+from verify.claims.gradients.shared.weights import squared_norm
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, STEIN, Chain, Check, Claim, Derivation, E, Entropy
+from verify.spec import Figure, Findings, Index, Items, Largest, Line, LogSumExp, Softmax, Threshold, Within
+from verify.spec import Wrong, a, algebra, at_least, at_most, between, cited, d, earlier, fact
+from verify.spec import figures as draw
+from verify.spec import integral, j, l, latex, n, numerically, over_keys, s, score, sigma, squares, substitute
+from verify.spec.integrals import DEVIATIONS, KEYS, integrated
+from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, smaller_of_two
 
-DIMENSIONS = (4, 16, 64)
-LARGE, NARROW = 32, 0.25
-"""Standard deviations at which two keys are as good as at their limit, and at the bound by the trace."""
-SIZE = Notation(r"\|J\|_F^2", jacobian.FROBENIUS)
-NORM = r"$\mathbb{E}\,\|J\|_F^2$"
-OF_TRACE = r"$\mathbb{E}\,\|J\|_F^2\,/\,\tfrac12(1 - \mathbb{E}\sum p_j^2)$"
-OF_LARGE = r"$\sigma\,\mathbb{E}\,\|J\|_F^2$ of two keys with large scores"
-RATIO = r"$\mathbb{E}\,\|J\|_F^2$ unscaled, over the same scaled"
+DIMENSIONS, LARGE, NARROW = (4, 16, 64), 32, Rational(1, 4)
+"""Deviations at which two keys are as good as at their limit, and at the bound by the trace."""
 
+PRECISE = 1e-10
+c, g, w = (Symbol(name, positive=True) for name in "cgw")
+z, h, LENGTH = Symbol("z", real=True), Index("h"), sqrt(SQUARED_LENGTH)
+ROW = sigma * s[a, j]
+p, p_l, p_h = (Softmax(sigma * s[a, key], key) for key in (j, l, h))
+SQUARES, NORM, TOP = squares(ROW), squared_norm(ROW), Largest(s[a, l], l)
+REST, MEAN, LARGEST = 1 - SQUARES, over_keys(p * s[a, j]), E(TOP)
+PASSED = 2 * over_keys(p**2 * s[a, j]) - SQUARES * MEAN
+BEHIND = over_keys(p * (TOP - s[a, j]))
+"""How far the mean score of a row is below the largest, over the deviation."""
 
-def derive() -> Derivation:
-    """Derive the limit from an identity and again by ties, and a bound for every deviation."""
-    route, again = saturation.limit(), saturation.by_ties()
-    bounds = saturation.identity(), saturation.bound().called("bound"), saturation.inverse_length()
-    lemmas = (*bounds, saturation.two_keys(), extremes.largest(), *saturation.lemmas())
-    return Derivation.of(route, again, lemmas=lemmas)
+OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
+"""The squared norm of the Jacobian of two keys with a gap g between their scores."""
 
+NORMAL, BELOW = exp(-(z**2) / 2) / sqrt(2 * pi), (1 + erf(z / sqrt(2))) / 2
+BY_DENSITY = Integral(n * z * NORMAL * BELOW ** (n - 1), (z, -oo, oo))
+TIES = n * (n - 1) * Integral(NORMAL**2 * BELOW ** (n - 2), (z, -oo, oo))
+"""The mean of the largest of n standard normal scores, and how densely the two largest tie."""
 
-@cache
-def _exact(dimension: float, scale: float) -> float:
-    return saturation.of_two_keys(dimension, scale)
-
-
-def _cell(dimension: int, keys: int, queries: int) -> Cell:
-    return cell_of(f"n{keys}-d{dimension}", normal(queries, keys, dimension), BothScales())
-
-
-def _rows(name: str, deviation: float) -> Cell:
-    return cell_of(name, NormalRows(2, 256, deviation, NORMAL, ("jacobian", "squares")))
+LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
+BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
 
-def _of_two(dimension: int, name: str, power: float, factor: float) -> Quantity:
-    """Return the comparison of two keys' mean, the derived function of the gap averaged over its law."""
-    value, cell = _exact(dimension, dimension**power), _cell(dimension, 2, dimension)
-    exact, label = Prediction(value, f"{value:.6f}"), f"{NORM} of two keys, {name}"
-    return Quantity(f"{name}-d{dimension}", label, cell, component(name), exact, Tolerance(factor))
-
-
-def _bounded(derivation: Derivation, dimension: int, near: Tolerance) -> Quantity:
-    """Return the comparison of sixteen unscaled keys with the bound, averaged over the query's length."""
-    _, for_all, inverse, *_ = derivation.lemmas
-    mean = extremes.number((for_all.end * sigma * inverse.end).subs(d, dimension), 16)
-    label, cell = f"{NORM} of sixteen keys, unscaled", _cell(dimension, 16, 32)
-    unscaled = component("unscaled", positive=True)
-    return Quantity(f"bounded-n16-d{dimension}", label, cell, unscaled, integrated(mean), near, "≤")
-
-
-def _ratio(keys: int, dimension: int, queries: int) -> Quantity:
-    """Return the comparison of the quotient of both scales with that of their integrals."""
-    parts = (
-        row_integrals.over_lengths(row_integrals.mean_jacobian, keys, dimension, scale).value
-        for scale in (1.0, dimension**-0.5)
+def derive() -> tuple[Chain, ...]:
+    """Derive the limit from an identity and again by ties, and bounds for every deviation."""
+    trace, bound, largest, rest = for_all_deviations()
+    identity, behind, lower, upper = near_the_limit(rest)
+    limit = Chain(
+        Limit(sigma * E(NORM), sigma, oo),
+        Line(LARGEST / 3, "both bounds tend to it", between(lower, upper)),
+        title="The limit, by an identity",
     )
-    unscaled, scaled = parts
-    name, cell = f"ratio-n{keys}-d{dimension}", _cell(dimension, keys, queries)
-    of_both = ratio("unscaled", "scaled")
-    return Quantity(name, RATIO, cell, of_both, integrated(unscaled / scaled), Tolerance(2.0))
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
-    """Measure two and more keys against their exact means, the bounds where they are tight, and the limit."""
-    near = capped(0.5, tolerance)
-    unscaled, scaled = (
-        {n: _of_two(n, *scale) for n in DIMENSIONS}
-        for scale in (("unscaled", 0.0, 2.0), ("scaled", -0.5, 1.0))
-    )
-    two = [one[n] for n in DIMENSIONS for one in (unscaled, scaled)]
-    many = [_bounded(derivation, n, near) for n in (16, 64)]
-    share = Smooth(lambda mean: 2 * mean["jacobian"] / (1 - mean["squares"]), positive=True)
-    narrow, one = _rows("narrow-scores", NARROW), prediction(S.One)
-    by_trace = Quantity("by-the-trace-n2", OF_TRACE, narrow, share, one, near, "≤")
-    at_large, mean = _rows("large-scores", LARGE), component("jacobian", float(LARGE), positive=True)
-    most = integrated(extremes.number(derivation.lemmas[1].end * sigma, 2))
-    by_largest = Quantity("bounded-n2", OF_LARGE, at_large, mean, most, near, "≤")
-    limit = integrated(extremes.number(derivation.result, 2))
-    wide = Tolerance(3.0, because="only the few rows whose two scores lie close make the mean")
-    limiting = Quantity("limit-n2", OF_LARGE, at_large, mean, limit, wide)
-    ratios = [_ratio(64, 16, 8), _ratio(16, 64, 32)]
-    large = LARGE * row_integrals.mean_jacobian(2, LARGE).value
-    of_trace = 2 * row_integrals.mean_jacobian(2, NARROW).value
-    of_trace /= 1 - row_integrals.mean_squares(2, NARROW).value
-    return Experiment((*two, *many, by_trace, by_largest, *ratios, limiting), (
-        biased(scaled[64], tolerance),
-        sharper(by_trace, 0.95, of_trace),
-        sharper(by_largest, 0.65, large),
-        sharper(many[-1], 0.53, row_integrals.over_lengths(row_integrals.mean_jacobian, 16, 64, 1.0).value),
-        wrong(limiting, "half-in-the-limit", "the limit is that of the bound, half of {largest}", most,
-              truth=large),
-        *_wrong_scales(unscaled[64], scaled[64], *ratios),
-    ))  # fmt: skip
-
-
-def _wrong_scales(
-    unscaled: Quantity, scaled: Quantity, above: Quantity, below: Quantity
-) -> tuple[Control, ...]:
-    typical = function((saturation.g,), saturation.OF_GAP)(2 * math.sqrt(64 / math.pi))
-    one = threshold(S.One)
+    spread, inverse = extended(rest), inverse_square()
+    _, smaller = (chains := smaller_of_two("smaller"))
+    raw = for_raw_scores(spread, inverse, "raw", "The squared weights of raw scores")
+    two = for_raw_scores(smaller, inverse, "raw-smaller", "The smaller weight of two, for raw scores")
     return (
-        wrong(unscaled, "as-much-unscaled", "unscaled rows transmit as much as scaled ones",
-              scaled, tolerance=EVEN),
-        wrong(unscaled, "typical-gap",
-              "the mean is that of the typical gap of scores, and so falls exponentially",
-              integrated(typical, 3),
-              tolerance=Tolerance(1.0, unscaled.prediction.value, "the derived mean")),
-        wrong(above, "less-in-every-dimension",
-              "in every dimension rows pass on less without scaling, such as {cell:n} keys in {cell:d_k} "
-              "dimensions", one, relation="≤"),
-        wrong(below, "more-in-every-dimension",
-              "in every dimension they pass on more, such as {cell:n} keys in {cell:d_k} dimensions", one,
-              relation="≥"),
-        wrong(above, "no-change", "scaling changes nothing for {cell:n} keys in {cell:d_k} dimensions", one),
-    )  # fmt: skip
-
-
-def facts(derivation: Derivation) -> tuple[Fact, ...]:
-    """Return the limit of two keys, and the means of the largest score in it."""
-    bounded = derivation.lemmas[1]
-    bound = r"the bound $M_n/(2\sigma)$ that is reached, up to a million keys, $\sigma \le 32$"
-    limit, reached = (
-        extremes.number(derivation.result, 2),
-        row_means.share_reached(bounded.start, bounded.end),
+        limit,
+        *(trace, bound, largest, rest, identity, behind, lower, upper),
+        *by_ties(largest),
+        *of_queries(bound, largest),
+        *times_deviation(trace, bound, largest),
+        *(spread, inverse, raw, *chains, two),
     )
-    found = [
-        ("limit-of-two", "limit of σ times the mean, for two keys", limit),
-        ("bound-reached", f"largest share of {bound}", reached),
-    ]
+
+
+def for_all_deviations() -> tuple[Chain, Chain, Chain, Chain]:
+    """Derive the bound by the largest score: by the trace, and by parts."""
+    average = "no average of scores exceeds the largest"
+    rest = Chain(
+        E(REST),
+        Line(E(MEAN) / sigma, "integration by parts", BY_PARTS),
+        Line(LARGEST / sigma, average, at_most(E(BEHIND) / sigma), "≤"),
+        name="rest",
+        title="What the squared weights lack",
+    )
+    both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
+    missing = Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)
+    trace = Chain(
+        E(NORM),
+        Line(
+            E(REST) / 2,
+            "no eigenvalue is above ½, and their sum is the trace",
+            at_most(E(missing)),
+            "≤",
+        ),
+        name="trace",
+        title="A bound by the trace",
+    )
+    bound = Chain(
+        E(NORM),
+        Line(E(REST) / 2, "the bound by the trace", earlier(trace), "≤"),
+        Line(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤"),
+        name="bound",
+        title="A bound for all n and σ",
+    )
+    density = cited("density of a maximum", laws=NORMAL_ROWS)
+    largest = Chain(
+        LARGEST,
+        Line(BY_DENSITY, r"all scores are at most z with probability $\Phi(z)^n$", density),
+        name="largest",
+        title="The mean of the largest score",
+    )
+    return trace, bound, largest, rest
+
+
+def extended(rest: Chain) -> Chain:
+    """Derive the bound of what the squared weights lack by the number of keys."""
+    most = cited("normal maximum", laws=NORMAL_ROWS)
+    return Chain(
+        1 - E(SQUARES),
+        Line(E(REST), "under one mean", algebra),
+        Line(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤"),
+        Line(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤"),
+        name="lacks",
+        title="What the squared weights lack, by the number of keys",
+    )
+
+
+def near_the_limit(rest: Chain) -> tuple[Chain, Chain, Chain, Chain]:
+    """Derive an identity for all n and σ, and bounds that meet as the scores spread."""
+    field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
+    divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
+    identity = Chain(
+        sigma * E(NORM),
+        Line(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra),
+        Line(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS),
+        Line(E(PASSED) / 3, "collecting terms", algebra),
+        name="identity",
+        title="An identity for all n and σ",
+    )
+    log_sum = at_most(E(LogSumExp(ROW, j) - sigma * TOP) / sigma)
+    behind = Chain(
+        E(BEHIND),
+        Line(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤"),
+        Line(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤"),
+        name="behind",
+        title="How far the mean score is below the largest",
+    )
+    return identity, behind, near(-1, identity, rest, behind), near(1, identity, rest, behind)
+
+
+def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
+    """Derive the bound of σ E‖J‖² from above (1) or below (-1), with what the largest score leaves over."""
+    relation: Literal["≤", "≥"] = "≤" if sign > 0 else "≥"
+    excess = at_most if sign > 0 else at_least
+    little, far = 1 / sqrt(sigma), S.One if sign > 0 else S(2)
+    left = REST * BEHIND + 2 * over_keys(p**2 * (TOP - s[a, j]))
+    if sign < 0:
+        left = SQUARES * BEHIND + 2 * over_keys(p * (1 - p) * (TOP - s[a, j]))
+    whole = E(((little * TOP + sign * REST) ** 2 + REST * SQUARES) / (2 * little)) / 3
+
+    def bounded(lacking: Expr, distance: Expr) -> Expr:
+        product_of_both = (little * E(TOP**2) + lacking / little) / 2
+        return LARGEST / 3 + sign * (product_of_both + far * distance) / 3
+
+    products = r"$|ab| \le (\varepsilon a^2 + b^2/\varepsilon)/2$ with $\varepsilon = 1/\sqrt\sigma$"
+    lacks, entropy = "what the squared weights lack", "how far the mean score is below the largest"
+    nearly = LARGEST / 3 - E(TOP * REST) / 3 + sign * far * E(BEHIND) / 3
+    return Chain(
+        sigma * E(NORM),
+        Line(E(PASSED) / 3, "the identity", earlier(identity)),
+        Line(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation),
+        Line(bounded(E(REST), E(BEHIND)), products, excess(whole), relation),
+        Line(bounded(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation),
+        Line(bounded(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation),
+        name="upper" if sign > 0 else "lower",
+        title="At most" if sign > 0 else "At least",
+    )
+
+
+def by_ties(largest: Chain) -> tuple[Chain, Chain]:
+    """Derive the same limit another way: how often the two largest scores tie, times what a tie passes."""
+    weight = 1 / (1 + exp(-g))
+    tie = Chain(
+        Integral(OF_GAP, (g, 0, oo)),
+        Line(
+            Rational(1, 3),
+            "with $p = 1/(1+e^{-g})$: $\\int 4p(1-p)\\,dp$ from ½ to 1",
+            integral(2 * weight**2 - 4 * weight**3 / 3),
+        ),
+        name="tie",
+        title="What a tie passes on",
+    )
+    return tie, Chain(
+        TIES * tie.start,
+        Line(TIES / 3, "what a tie passes on", earlier(tie)),
+        Line(BY_DENSITY / 3, r"by parts, for $z\varphi(z) = -\varphi'(z)$", numerically(given=(n >= 2,))),
+        Line(LARGEST / 3, "the mean of the largest score", earlier(largest)),
+        name="ties",
+        title="The limit again, by ties: their density, times what a tie passes on",
+        given=(n >= 2,),
+    )
+
+
+def of_queries(bound: Chain, largest: Chain) -> tuple[Chain, ...]:
+    """Derive what queries' lengths make of rows: means of scores q·k, two keys, and the bound."""
+    normal = cited("normal combination", laws=LAWS)
+    given_query = "given the query, its scores are independent and normal"
+    gap = OF_GAP.subs(g, sigma * (s[a, 1] - s[a, 2]))
+    over = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
+    chi_square, density = cited("chi-square", laws=NORMAL_COMPONENTS), w ** (d / 2 - 1) * exp(-w / 2)
+    inverse = Chain(
+        E(1 / LENGTH),
+        Line(
+            Integral(density / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
+            "the squared length is chi-square",
+            chi_square,
+        ),
+        Line(
+            gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
+            "a gamma function again",
+            integral(given=(d > 1,)),
+        ),
+        name="inverse",
+        title="One over the length of a query",
+        given=(d > 1,),
+    )
+    mean = Chain(
+        E(squared_norm(c * score)),
+        Line(E(squared_norm(c * LENGTH * s[a, j])), given_query, normal),
+        name="attention",
+        title="Scores of normal queries and keys",
+    )
+    two = Chain(
+        NORM,
+        Line(gap, "of two keys it depends on the gap alone", substitute({n: 2})),
+        name="two-keys",
+        title="Two keys",
+    )
+    ratio = Chain(
+        E(squared_norm(score)) / mean.start,
+        Line(E(squared_norm(LENGTH * s[a, j])) / mean.end, given_query, normal),
+        name="ratio",
+        title="Unscaled over scaled",
+    )
+    unscaled = Chain(
+        E(squared_norm(score)),
+        Line(E(squared_norm(LENGTH * s[a, j])), given_query, normal),
+        Line(E(TOP / (2 * LENGTH)), "the bound at this deviation", over, "≤"),
+        Line(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
+        Line(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest)),
+        Line(BY_DENSITY * inverse.end / 2, "one over the length of a query", earlier(inverse)),
+        name="unscaled",
+        title="The bound for raw scores",
+        given=(d > 1,),
+    )
+    return inverse, mean, two, ratio, unscaled
+
+
+def times_deviation(trace: Chain, bound: Chain, largest: Chain) -> tuple[Chain, Chain]:
+    """Derive the bound as a share of what the trace allows, and times the deviation."""
+    share = Chain(
+        2 * E(NORM) / E(REST),
+        Line(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤"),
+        name="share",
+        title="The share of the bound by the trace that is reached",
+        given=(n > 1,),
+    )
+    times = Chain(
+        sigma * E(NORM),
+        Line(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤"),
+        Line(BY_DENSITY / 2, "the mean of the largest score", earlier(largest)),
+        name="times-sigma",
+        title="The bound times the deviation",
+    )
+    return share, times
+
+
+def exact(quantity: Expr, at: dict[Expr, Expr]) -> float:
+    """Return a mean over rows or queries, integrated."""
+    return integrated(quantity, at, PRECISE)
+
+
+def bounded(name: str, chain: Chain, at: dict[Expr, Expr], truth: Expr, false: float = 0) -> Check:
+    """Return the check of a bound, with the factor of its constant that is false."""
+    near, value = Within(0.5, fixed=True), exact(truth, at) if false else None
+    return Check(name, chain.start, at, at_most=chain.end, tolerance=near, sharper=false, sharper_truth=value)
+
+
+def of_two(quantity: Expr, dimension: int, scale: str) -> Check:
+    """Return the comparison of two keys' mean with the integral over gap and length."""
+    c_value = S.One if scale == "unscaled" else 1 / sqrt(S(dimension))
+    at, control = {n: S(2), d: S(dimension), c: c_value}, "biased-prediction" * (dimension == 64)
+    return Check(
+        f"{scale}-d{dimension}",
+        quantity,
+        at,
+        equals=exact(quantity, at),
+        tolerance=Within(2.0 if scale == "unscaled" else 1.0),
+        control=control if scale == "scaled" else "",
+    )
+
+
+def experiment(derived: Derivation) -> Items:
+    """Measure two and more keys against their exact means, the bounds where they are tight, and the limit."""
+    for dimension, scale in product(DIMENSIONS, ("unscaled", "scaled")):
+        yield of_two(derived["attention"].start, dimension, scale)
+    unscaled, raw, two = derived["unscaled"], derived["raw"], derived["raw-smaller"]
+    for dimension in (16, 64):
+        at, false = {n: S(16), d: S(dimension)}, dimension == 64
+        yield bounded(f"bounded-n16-d{dimension}", unscaled, at, unscaled.start, 0.53 * false)
+        yield bounded(f"lacks-n16-d{dimension}", raw, at, raw.start, 0.7 * false)
+        smaller = 1 - E(Largest(Softmax(score, j), j))
+        yield bounded(f"smaller-d{dimension}", two, {**at, n: S(2)}, smaller, 0.95 * false)
+    narrow, wide = {n: S(2), sigma: NARROW}, {n: S(2), sigma: S(LARGE)}
+    share, times = derived["share"], derived["times-sigma"]
+    yield bounded("by-the-trace-n2", share, narrow, share.start, 0.95)
+    yield bounded("bounded-n2", times, wide, times.start, 0.65)
+    for keys, dimension in ((64, 16), (16, 64)):
+        at = {n: S(keys), d: S(dimension), c: 1 / sqrt(S(dimension))}
+        start, value = derived["ratio"].start, integrated(derived["ratio"].start, at)
+        yield Check(f"ratio-n{keys}-d{dimension}", start, at, equals=value, tolerance=Within(2.0))
+    rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
+    yield Check("limit-n2", times.start, wide, equals=integrated(derived.end, {n: 2}), tolerance=rare)
+    yield from wrong(derived)
+    limit, norm = integrated(derived.end, {n: 2}), rf"${latex(sigma * E(NORM))}$"
+    yield fact("limit-of-two", f"limit of {norm}, for two keys", Float(limit, 17))
+    what = rf"largest share of the bound that is reached, up to a million keys, $\sigma \le {LARGE}$"
+    yield fact("bound-reached", what, Float(share_reached(derived["bound"]), 17))
     for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
         what = f"mean of the largest of {words} standard normal scores"
-        found.append((f"largest-n{keys}", what, extremes.number(extremes.LARGEST, keys)))
-    return tuple(Fact(id=name, what=what, latex=f"{value:.6g}", value=value) for name, what, value in found)
+        yield fact(f"largest-n{keys}", what, Float(integrated(LARGEST, {n: keys}), 17))
 
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+def share_reached(bound: Chain) -> float:
+    """Return the largest share of a bound that is reached, for up to a million keys and many deviations."""
+    places = ({n: keys, sigma: deviation} for keys, deviation in product(KEYS, DEVIATIONS))
+    return max(integrated(bound.start / bound.end, at) for at in places)
+
+
+def wrong(derived: Derivation) -> Iterator[Wrong]:
+    """Return other limits, and scaled and unscaled rows taken for each other."""
+    says = "the limit is that of the bound, half of {largest}"
+    yield Wrong("half-in-the-limit", of="limit-n2", equals=integrated(LARGEST / 2, {n: 2}), says=says)
+    quantity, high = derived["attention"].start, {n: S(2), d: S(64), c: S.One}
+    says = "unscaled rows transmit as much as scaled ones"
+    as_much = exact(quantity, {**high, c: S.One / 8})
+    yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
+    says = "the mean is that of the typical gap of scores, and so falls exponentially"
+    typical, mean = (
+        float(OF_GAP.subs(g, 2 * sqrt(64 / pi))),
+        Within(1.0, exact(quantity, high), "the derived mean"),
+    )
+    yield Wrong("typical-gap", quantity, high, equals=typical, tolerance=mean, says=says)
+    one, above, below = Threshold(S.One), "ratio-n64-d16", "ratio-n16-d64"
+    says = (
+        "in every dimension rows pass on less without scaling, such as {cell:n} keys in {cell:d_k} dimensions"
+    )
+    yield Wrong("less-in-every-dimension", of=above, at_most=one, says=says)
+    says = "in every dimension they pass on more, such as {cell:n} keys in {cell:d_k} dimensions"
+    yield Wrong("more-in-every-dimension", of=below, at_least=one, says=says)
+    says = "scaling changes nothing for {cell:n} keys in {cell:d_k} dimensions"
+    yield Wrong("no-change", of=above, equals=one, says=says)
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw both means of two keys over the dimension, and the limit."""
-    span, top = (2.0, 256.0), extremes.number(derivation.result, 2)
-    return figure(
+    span, top, quantity = (2, 256), integrated(derived.end, {n: 2}), derived["attention"].start
+
+    def of_dimension(power: float) -> Callable[[float], float]:
+        return lambda size: integrated(quantity, {n: 2, d: size, c: size**power})
+
+    return draw.figure(
         "two-keys",
         "Scaled rows keep passing gradients on; unscaled ones less with every dimension",
         "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: with "
         "scaling it stays near {scaled-d64:prediction.2}, without it falls like one over the root of the "
         "dimension, close to the derived limit; measured points lie on both curves.",
-        "mean of {norm}",
-        line("scaled", lambda n: _exact(n, n**-0.5), over=span, points=15),
-        line("unscaled", lambda n: _exact(n, 1.0), over=span, points=15),
-        line("limit: {limit-of-two:3} over {root_d}", lambda n: top / math.sqrt(n), "other", over=span),
-        measured(findings.matching("scaled-d*"), ""),
-        measured(findings.matching("unscaled-d*")),
+        draw.curve("scaled", of_dimension(-0.5), span, many=15),
+        draw.curve("unscaled", of_dimension(0.0), span, many=15),
+        draw.curve("limit: {limit-of-two:3} over {root_d}", top / sqrt(d), span, "other"),
+        draw.measured(findings.matching("scaled-d*"), d),
+        draw.measured(findings.matching("unscaled-d*"), d),
+        x=d,
+        y="mean of {norm}",
     )
 
 
@@ -167,16 +382,17 @@ CLAIM = Claim(
     title="Without scaling, the softmax's mean squared Jacobian falls as one over the root of the dimension",
     headline="unscaled-d64",
     statement="For {n} independent normal scores of standard deviation {sigma} and the Jacobian J of their "
-    "softmax, {bound} always, by way of {middle}, and {theorem}, where {largest} is the mean of the largest "
-    "of {n} standard normal variables. For standard normal queries and keys, {sigma} is the length of the "
-    "query, about {root_d}, if scores are not scaled, and the mean falls to zero; if they are divided by "
-    "{root_d}, {sigma} tends to one and the mean to a constant.",
+    "softmax, the mean of its squared Frobenius norm {norm} is at most {bound:end} always, by way of "
+    "{middle}, and times {sigma} it tends to {main:end} as the scores spread. For standard normal queries "
+    "and keys, {sigma} is the length of the query, about {root_d}, if scores are not scaled, and the mean "
+    "falls to zero: in 3 dimensions or more, {raw}, and the smaller of two weights is {raw-smaller:end} "
+    "at most on average. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
     meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if "
     "they are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
     "largest scores nearly tie keep the mean up. (The bound is loose: no mean was found above two thirds of "
     "it, which is its limit.) And it falls below the scaled value late when there are many keys, since an "
     "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
     "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
-    symbols={"n": n, "sigma": sigma, "largest": extremes.LARGEST, "middle": E(1 - SQUARES) / 2, "norm": SIZE},
+    symbols={"n": n, "sigma": sigma, "largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
     references=STEIN,
 )

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from sympy import Expr, Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
+from sympy import Expr, Float, sqrt
 
-from verify.spec.lemmas import for_raw_scores, inverse_square
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
-from verify.spec import Line, Softmax, Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact
-from verify.spec import integral, j, l, n, numerically, s, score, sigma, substitute, figures as draw
+from verify.spec.lemmas import for_raw_scores, inverse_square, smaller_of_two
+from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
+from verify.spec import Softmax, Threshold, Within, Wrong, a, d, fact
+from verify.spec import j, n, s, score, sigma, figures as draw
 from verify.spec.integrals import integrated
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
@@ -17,14 +17,6 @@ HELD = 0.9
 SPREADS = (1, 4, 16)
 """Standard deviations of two keys' scores, the last where the bound is tight."""
 
-x = Symbol("x", real=True)
-LOWER = 1 / (1 + exp(x))
-"""The smaller of two weights whose scores differ by x."""
-
-PEAK = 1 / (2 * sigma * sqrt(pi))
-DENSITY = PEAK * exp(-(x**2) / (4 * sigma**2))
-"""The density of the gap between two independent normal scores of deviation σ."""
-
 
 def largest(scores: Expr) -> Expr:
     """Return the mean of the largest weight."""
@@ -33,28 +25,7 @@ def largest(scores: Expr) -> Expr:
 
 def derive() -> tuple[Chain, ...]:
     """Derive a bound on the smaller of two weights that tends to 0 as the scores spread."""
-    row, over, sizes = sigma * s[a, j], (x, -oo, oo), (x, 0, oo)
-    smaller = Min(LOWER, LOWER.subs(x, -x))
-    normal = cited("normal combination", laws=NORMAL_ROWS)
-    gap = E(smaller.subs(x, row.subs(j, 1) - row.subs(j, 2)))
-    mean = Chain(
-        E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))),
-        Line(gap, "of two keys it depends on the gap alone", substitute({n: 2, j: 1, l: 2})),
-        Line(Integral(smaller * DENSITY, over), r"the gap is normal with variance $2\sigma^2$", normal),
-        Line(
-            Integral(2 * LOWER * DENSITY, sizes), "either key may lead by the size of the gap", numerically()
-        ),
-        name="mean",
-        title="The mean of the smaller weight as an integral over the gap",
-    )
-    missing = at_most(Integral(2 * LOWER * (PEAK - DENSITY), sizes))
-    primitive = -2 * PEAK * log(1 + exp(-x))
-    bound = Chain(
-        mean.start,
-        Line(mean.end, "averaged over the gap", earlier(mean)),
-        Line(Integral(2 * LOWER * PEAK, sizes), "the density of the gap is largest at 0", missing, "≤"),
-        Line(log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive)),
-    )
+    mean, bound = smaller_of_two()
     inverse = inverse_square()
     return mean, bound, inverse, for_raw_scores(bound, inverse)
 

@@ -9,9 +9,7 @@ from verify.montecarlo.attention import gradients
 from verify.montecarlo.blocks import Outputs, output_name
 from verify.montecarlo.experiment import Relation
 from verify.montecarlo.intervals import student_quantile
-from verify.montecarlo.rows import BothScales
 from verify.former import Array, Control, Exact, loops, no_distance
-from verify.symbolic import extremes
 from verify.symbolic.printing import plain
 
 SCALE = 0.25
