@@ -16,7 +16,7 @@ from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family
 from verify.symbolic.vocabulary import Indicator, Largest, Law, LogSumExp, Quantile, Softmax, Var, a, b, d, e
 from verify.symbolic.vocabulary import i, j, k, l, m, mu_k, mu_q, n, over_keys, q, range_of, s, score
-from verify.symbolic.vocabulary import score_of, sigma, sigma_k, sigma_q, squares
+from verify.symbolic.vocabulary import d_v, score_of, sigma, sigma_k, sigma_q, squares, u, v
 
 x = s[a, j]
 p = Softmax(x, j)
@@ -379,3 +379,9 @@ def test_scores_beside_other_draws_are_any_rows() -> None:
         signs.decide(mean, E(weight), "=")
     with pytest.raises(StepError):
         signs.decide(E(exp(Dot(q, a, q, a)) * r[j] ** 2), E(exp(score_of(a, j))), "=")
+
+
+def test_the_range_of_an_index_is_not_that_of_a_bound_one() -> None:
+    """Of components of values under a sum it says nothing how many components a query has."""
+    assert range_of(q[a, i] * Dot(u, a, v, j).definition, i) == d
+    assert range_of(Dot(u, a, v, j).definition, i) == d_v

@@ -295,9 +295,14 @@ def definition(expression: Any) -> Expr:
 def range_of(expression: Any, index: Index) -> Expr:
     """Return the size of the range of an index, from the first family that has it.
 
+    Where a sum within binds an index of this name, that is another one, and counts only if there is no other.
+
     Raises:
         ClaimError: no family of the expression has the index.
     """
+    bound = [part for part in expression.atoms(Sum) if index in {limit[0] for limit in part.limits}]
+    if bound and index in (outside := expression.xreplace(dict.fromkeys(bound, S.One))).free_symbols:
+        expression = outside
     for part in expression.atoms(Indexed):
         for size, place in zip(getattr(part.base, "ranges", ()), part.indices, strict=False):
             if place == index:
