@@ -104,7 +104,7 @@ FORMATS: dict[str, Callable[[Array], Array]] = {
     "int8": in_int8,
     "row": partial(in_int8, axis=-1),
 }
-TURNS = {"": np.eye(WIDTH), "-rotated": signed_hadamard(), "-random": at_random()}
+TURNS = {"unrotated": np.eye(WIDTH), "rotated": signed_hadamard(), "random": at_random()}
 
 
 def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
@@ -112,14 +112,15 @@ def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, 
 
     Root mean squares of each block, and mean squares of scores.
     """
-    exact, columns = scores_of(draws["q"], draws["k"]), dict[str, Array]()
+    queries, keys = (draws[family][..., :WIDTH] for family in "qk")
+    exact, columns = scores_of(queries, keys), dict[str, Array]()
     output = softmax(exact) @ draws["v"]
     for (form, rounded), (name, turn) in itertools.product(FORMATS.items(), TURNS.items()):
-        scores = scores_of(*(rounded(draws[family] @ turn.astype(np.float32)) for family in "qk"))
+        scores = scores_of(*(rounded(vectors @ turn.astype(np.float32)) for vectors in (queries, keys)))
         squares = ((scores - exact).astype(float) ** 2).mean(axis=(1, 2))
         of_output = (softmax(scores) @ draws["v"] - output).astype(float) ** 2
-        columns |= {f"{form}-squares{name}": squares, f"{form}-scores{name}": np.sqrt(squares)}
-        columns[f"{form}-outputs{name}"] = np.sqrt(of_output.mean(axis=(1, 2)))
+        columns |= {f"{form}-squares-{name}": squares, f"{form}-scores-{name}": np.sqrt(squares)}
+        columns[f"{form}-outputs-{name}"] = np.sqrt(of_output.mean(axis=(1, 2)))
     return columns
 
 
@@ -132,7 +133,7 @@ def change_by_rotation(times: float = 1.0) -> float:
 
 def gain(column: str, by: str = "rotated") -> Expr:
     """Return the mean of a column over its mean after a rotation."""
-    ratio: Expr = E(Column(eight_bits, column)) / E(Column(eight_bits, f"{column}-{by}"))
+    ratio: Expr = E(Column(eight_bits, f"{column}-unrotated")) / E(Column(eight_bits, f"{column}-{by}"))
     return ratio
 
 
