@@ -1,212 +1,267 @@
 """The gradients of attention with respect to values, probabilities, scores, queries and keys."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from sympy import Expr, Rational, S
+from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
-from verify.claims.gradients.shared import SingleQueries, attention_gradients, gradients, jacobian, plain
-from verify.former import (
-    ROUNDING, VASWANI, Allowance, Array, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
-    Findings, Prediction, Quantity, Tolerance, assume, capped, cell_of, cite, complex_step, computed, figure,
-    in_single_precision, largest_difference, line, loops, matrices, measured, no_distance, prediction,
-    probabilities, ratio, softmax, threshold, wrong,
-)  # fmt: skip
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, VASWANI, Allowance, Chain, Check, Claim, Computed
+from verify.spec import Derivation, Dot, E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold
+from verify.spec import Within, Wrong, a, algebra, assume, at_most, cite, d, d_v, derivative, e
+from verify.spec import figures as draw, i, j, k, l, m, moments, n, over_components, over_keys, q, s, score
+from verify.spec import squares, u, v
+from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
+from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
 SCALE, FACTOR = 0.6, 100
-DIMENSIONS, KEYS, ROWS = (8, 16, 64), 16, 32
-SHARP = 8.0
+DIMENSIONS, KEYS, ROWS, VALUES = (8, 16, 64), 16, 32, 8
+SHARP = 8
 """A scale, in the highest dimension, at which hardly more than one key of a row counts."""
-LABEL = r"mean $\|dV\|^2$ over mean $\|g\|^2$"
-BASES = (matrices.DV, matrices.DP, matrices.DS, matrices.DQ, matrices.DK)
-GRADIENTS = dict(zip(BASES, ("values", "probabilities", "scores", "queries", "keys"), strict=True))
-"""What the loss is differentiated by, as the array code calls it."""
+
+NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
+"""What the loss is differentiated by, as the array code and as the claim call it."""
+
+c, t = symbols("c t", positive=True)
+p, LENGTH = Family("P", m, n), Dot(u, a, u, a)
 
 
-def derive() -> Derivation:
+def weight(x: Expr, key: Expr = j) -> Expr:
+    """Return the weight of a key among scores x, by name."""
+    return Named(Symbol(f"P_{{a{key}}}"), Softmax(x, key))
+
+
+def loss(weights: Expr) -> Expr:
+    """Return the loss whose gradients at the outputs are u, of one query, by name."""
+    return Named(Symbol(r"\ell"), Sum(u[a, e] * over_keys(weights * v[j, e]), (e, 1, d_v)))
+
+
+def of_score(x: Expr) -> Expr:
+    """Return the loss's derivative by score j, from the derivatives by the weights."""
+    other = weight(x.xreplace({j: l}), l)
+    return weight(x) * (Dot(u, a, v, j) - over_keys(other * Dot(u, a, v, l), l))
+
+
+OF_SCORE = Named(Symbol("dS_{aj}"), of_score(c * score))
+SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
+"""What one query sends to all values together, squared."""
+
+
+def derive() -> tuple[Chain, ...]:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
-    queries, unbounded = attention_gradients.of_queries(), attention_gradients.unbounded_queries()
-    names = "probabilities", "scores", "keys", "values", "bound"
-    bounded = zip(
-        names, (*attention_gradients.of_single_matrices(), attention_gradients.bounded_values()), strict=True
+    everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
+    of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
+    linear = "the output is linear in the {}"
+    queries = Chain(
+        Derivative(everything, q[a, i]),
+        Line(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
+        Line(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
+        title="Queries, by the chain rule",
     )
-    lemmas = (*(route.called(name) for name, route in bounded), attention_gradients.same_scores(), unbounded)
-    return Derivation.of(queries, lemmas=lemmas)
+    probability = Line(Dot(u, a, v, j), linear.format("probabilities"), derivative())
+    jacobian = Line(of_score(s[a, j]), "the Jacobian of softmax", derivative())
+    to_values = Line(Sum(weight(c * score) * u[a, e], (a, 1, m)), linear.format("values"), derivative())
+    to_keys = Line(c * Sum(OF_SCORE * q[a, i], (a, 1, m)), of_key, derivative())
+
+    def single(name: str, by: Expr, line: Line, of: Expr = everything) -> Chain:
+        return Chain(Derivative(of, by), line, name=name, title=name.capitalize())
+
+    return (
+        queries,
+        single("probabilities", p[a, j], probability, loss(p[a, j])),
+        single("scores", s[a, j], jacobian, loss(Softmax(s[a, j], j))),
+        single("keys", k[j, i], to_keys),
+        single("values", v[j, e], to_values),
+        *bounds(),
+    )
 
 
-def _stepped() -> dict[Expr, Array]:
-    """Return the derivatives of the loss ΣG·output of plain loops by complex steps, without any formula."""
+def bounds() -> tuple[Chain, ...]:
+    """Derive that what values receive is bounded, and that what queries receive is not."""
+    spread = over_keys(Softmax(c * score, j) * (1 - Softmax(c * score, j)))
+    bound = Chain(
+        SENT,
+        Line(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
+        Line(LENGTH, "weights are at most 1 and sum to 1", at_most(LENGTH * spread), "≤"),
+        name="bound",
+        title="The values of one query together",
+        defines="what one query sends to the values, squared",
+    )
+    share = Chain(
+        E(SENT) / E(LENGTH),
+        Line(
+            E(squares(c * score)), "the gradients are independent of the weights", moments(NORMAL_COMPONENTS)
+        ),
+        Line(1, "weights are at most 1 and sum to 1", at_most(E(spread)), "≤"),
+        name="share",
+        title="In the mean square, over what comes from above",
+    )
+    moved = over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False))
+    same = Chain(
+        c * moved,
+        Line(c * score, "the factors cancel", algebra),
+        name="same-scores",
+        title="Queries over t and keys times t: the same scores, so the same probabilities",
+        defines="a score of changed vectors",
+    )
+    unbounded = Chain(
+        c * over_keys(OF_SCORE * (t * k[j, i])),
+        Line(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra),
+        name="unbounded",
+        title="But t times the gradient of the queries, for any t",
+        defines="the gradient of the queries with changed keys",
+    )
+    return bound, share, same, unbounded
+
+
+def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return fixed arrays by their names, and the loss's derivatives by complex steps of plain loops."""
     queries, keys, values, upstream = loops.drawn()
-    of_queries, of_keys, of_values = loops.gradients_of_loops(queries, keys, values, upstream, SCALE)
+    scores, units = SCALE * queries @ keys.T, np.eye(len(keys))
+    weights = loops.attention_in_loops(queries, keys, units, SCALE)
+    stepped = loops.gradients_of_loops(queries, keys, values, upstream, SCALE)
     # Scores are queries whose keys are the unit vectors.
-    of_scores, _, _ = loops.gradients_of_loops(
-        SCALE * queries @ keys.T, np.eye(len(keys)), values, upstream, 1.0
-    )
-    of_weights = complex_step(lambda one: np.sum(upstream * (one @ values), axis=(-2, -1)), _weights())
-    return dict(zip(GRADIENTS, (of_values, of_weights, of_scores, of_queries, of_keys), strict=True))
+    of_scores, _, _ = loops.gradients_of_loops(scores, units, values, upstream, 1.0)
+    of_weights = complex_step(lambda rows: np.sum(upstream * (rows @ values), axis=(-2, -1)), weights)
+    arrays = {"q": queries, "k": keys, "v": values, "u": upstream, "s": scores, "P": weights}
+    return arrays, dict(zip(NAMES, (stepped[2], of_weights, of_scores, *stepped[:2]), strict=True))
 
 
-def _weights() -> Array:
-    """Return the weights that the loops give: what they make of values that are the unit vectors."""
-    queries, keys, _, _ = loops.drawn()
-    return loops.attention_in_loops(queries, keys, np.eye(len(keys)), SCALE)
-
-
-def _derived(derivation: Derivation) -> dict[Expr, Array]:
-    """Return the derived expressions' values, each from those before it."""
-    known = dict(zip((matrices.Q, matrices.K, matrices.V, matrices.G), loops.drawn(), strict=True))
-    known[matrices.P] = _weights()
-    probability, score, key, values = (route.end for route in derivation.lemmas[:4])
-    a, b, h, j = matrices.a, matrices.b, matrices.h, matrices.j
-    for base, expression, places in (
-        (matrices.DP, probability, (a, j)),
-        (matrices.DS, score, (a, j)),
-        (matrices.DV, values, (j, b)),
-        (matrices.DK, key, (j, h)),
-        (matrices.DQ, derivation.result, (a, h)),
-    ):
-        known[base] = matrices.value(expression, places, known, SCALE)
-    return known
-
-
-def _coded(weights: Array, factor: float = SCALE) -> dict[Expr, Array]:
+def coded(weights: Array, factor: float = SCALE) -> dict[str, Array]:
     """Return the gradients that the array code's own formulas give, from these weights and this factor."""
     queries, keys, values, upstream = loops.drawn()
-    found = gradients(queries, keys, values, weights, upstream, factor)
-    return {base: getattr(found, name) for base, name in GRADIENTS.items()}
+    back = gradients(queries, keys, values, weights, upstream, factor)
+    return {name: getattr(back, name) for name in NAMES}
 
 
-def _difference(name: str, label: str, one: Array, other: Array, code: Callable[..., object]) -> Exact:
-    sizes = zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)
-    return no_distance(name, label, (*sizes, ("scale", SCALE)), largest_difference(one, other), code)
+def distance(name: str, gradient: Array) -> float:
+    """Return the largest difference of an entry of a gradient against complex steps of loops."""
+    return largest_difference(gradient, of_loops()[1][name])
 
 
-def _growth(base: Expr, by: tuple[Expr, Expr]) -> float:
-    """Return the norm of a gradient with queries and keys multiplied ``by`` factors, over what it was."""
+def growth(name: str, queries: float, keys: float) -> float:
+    """Return the norm of a gradient with queries and keys multiplied by factors, over what it was."""
+    given, stepped = of_loops()
+    moved = queries * given["q"], keys * given["k"]
+    back = gradients(*moved, given["v"], probabilities(*moved, SCALE), given["u"], SCALE)
+    return float(np.linalg.norm(getattr(back, name)) / np.linalg.norm(stepped[name]))
+
+
+def share_of_one(weights: Array) -> float:
+    """Return what the array code's first query sends to all values, ‖dV‖², over |u|²."""
     queries, keys, values, upstream = loops.drawn()
-    moved = (float(by[0]) * queries, float(by[1]) * keys)
-    found = gradients(*moved, values, probabilities(*moved, SCALE), upstream, SCALE)
-    return float(np.linalg.norm(getattr(found, GRADIENTS[base])) / np.linalg.norm(_stepped()[base]))
+    back = gradients(queries[:1], keys, values, weights[:1], upstream[:1], SCALE)
+    return float(np.sum(back.values**2) / np.sum(upstream[0] ** 2))
 
 
-def _grown(name: str, base: Expr, expected: Expr, by: tuple[Expr, Expr]) -> Exact:
-    label = rf"$\|{plain(base)}\|$ with queries times ${by[0]}$ and keys times ${by[1]}$, over what it was"
-    rounding = Allowance(FACTOR * ROUNDING.size)
-    return computed(name, label, {"scale": SCALE}, expected, _growth, base, by, allowance=rounding)
+PLACES = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
+"""The indices of each gradient's entries."""
 
 
-def _share(weights: Array) -> float:
-    """Return what the array code's first query sends to all values together, ‖dV‖² over |g|²."""
-    queries, keys, values, upstream = loops.drawn()
-    found = gradients(queries[:1], keys, values, weights[:1], upstream[:1], SCALE)
-    return float(np.sum(found.values**2) / np.sum(upstream[0] ** 2))
+def derived_entries(derived: Derivation) -> dict[str, Array]:
+    """Return what the derived expressions are at the fixed arrays."""
+    chains = {name: derived if name == "queries" else derived[name] for name in NAMES}
+    given = of_loops()[0]
+    return {name: entries(chains[name].end, PLACES[name], given, {c: SCALE}) for name in NAMES}
 
 
-def _shared(derivation: Derivation, name: str, weights: Array) -> Exact:
-    """Return the comparison of that with what is derived, at the weights of the loops."""
-    of_values = derivation.lemmas[4].steps[0].expression / attention_gradients.g**2
-    expected = jacobian.value(of_values, _weights()[0])
-    label, settings = r"$\|dV\|^2$ of one query of the array code over $|g|^2$", {"keys": loops.SHAPE[1]}
-    shown = Prediction(expected, rf"\sum p_j^2 = {expected:.6g}")
-    return computed(name, label, settings | {"scale": SCALE}, shown, _share, weights, allowance=ROUNDING)
-
-
-def _to_values(name: str, dimension: int, scale: float, most: Prediction, band: Tolerance) -> Quantity:
-    """Return the comparison of what reaches the values, in the mean square, with a bound."""
-    cell = cell_of(f"scale{scale:g}-d{dimension}", SingleQueries(dimension, KEYS, 8, ROWS, scale))
-    return Quantity(f"values-{name}", LABEL, cell, ratio("to-values", "from-above"), most, band, "≤")
-
-
-def experiment(derivation: Derivation, tolerance: float) -> Experiment:
+def experiment(derived: Derivation) -> Items:
     """Differentiate plain loops by complex steps; measure what reaches the values as scores grow."""
-    derived, stepped = _derived(derivation), _stepped()
-    weights = probabilities(*loops.drawn()[:2], SCALE)
-    coded = _coded(weights)
-    checks: list[Comparison] = []
-    for base, name in GRADIENTS.items():
-        label = f"largest difference of an entry of ${plain(base)}$: {{}} against complex steps of loops"
-        formula, code = label.format("the derived formula"), label.format("the array code")
-        checks.append(_difference(f"derived-{name}", formula, derived[base], stepped[base], _derived))
-        checks.append(_difference(f"code-{name}", code, coded[base], stepped[base], _coded))
-    times = (derivation.lemmas[-1].end / attention_gradients.OF_QUERIES).subs(attention_gradients.t, FACTOR)
-    most, band = prediction(derivation.lemmas[4].end / attention_gradients.g**2), capped(1.0, tolerance)
-    few, some, many = (_to_values(f"d{one}", one, 1.0, most, band) for one in DIMENSIONS)
-    tightest = _to_values("tightest", DIMENSIONS[-1], SHARP, most, band)
-    checks += [
-        _grown("queries-times-t", matrices.DQ, times, (S.One / FACTOR, FACTOR)),
-        _grown("values-times-t", matrices.DV, S.One, (S.One / FACTOR, FACTOR)),
-        _shared(derivation, "values-of-one-query", weights),
-        *(few, some, many, tightest),
-        replace(few, id="values-little-when-spread", prediction=threshold(S.Half)),
-        replace(many, id="values-most-when-sharp", prediction=threshold(Rational(3, 4)), relation="≥"),
-    ]
-    less = "what reaches the values stays five per cent below what comes from above"
-    return Experiment(tuple(checks), (
-        *_wrong_code(derivation, derived, stepped),
-        wrong(many, "value-gradient-unbounded",
-              "the gradient of the values grows with the scores without bound: in the mean square it is what "
-              "comes from above times the scores' variance, here {value}", S(DIMENSIONS[-1]), relation="≥"),
-        wrong(tightest, "five-per-cent-less", less, Rational(95, 100) * S(most.value)),
-    ))  # fmt: skip
-
-
-def _wrong_code(
-    derivation: Derivation, derived: dict[Expr, Array], stepped: dict[Expr, Array]
-) -> tuple[Control, ...]:
-    query, key, _, _ = loops.drawn()
-    logistic = derived[matrices.P] * (1 - derived[matrices.P]) * derived[matrices.DP]
-    scores = SCALE * query @ key.T
-    single = in_single_precision(softmax)(scores)
-    unscaled = _coded(probabilities(query, key, SCALE), 1.0)[matrices.DQ]
-    arrays = (
-        ("own-probability-only", matrices.DS, logistic, _derived,
-         "each score changes its own probability only, as a logistic function would"),
-        ("scale-forwards-only", matrices.DQ, unscaled, _coded,
-         "the scale acts forwards only, and the gradient of the queries is without it"),
-        ("over-queries", matrices.DK, _coded(loops.over_queries(scores))[matrices.DK], _coded,
-         "the softmax may run over the queries instead of the keys"),
-        ("single-precision", matrices.DQ, _coded(single)[matrices.DQ], _coded,
-         "weights of single precision give the same gradients"),
-    )  # fmt: skip
-    label = "largest difference of an entry of ${}$"
-    of_one = _shared(derivation, "any-weights", single)
-    queries = _grown("queries-by-keys-alone", matrices.DQ, S(FACTOR), (S.One, FACTOR))
-    values = _grown("values-by-keys-alone", matrices.DV, S.One, (S.One, FACTOR))
-    return (
-        *(
-            Control(words, _difference(name, label.format(plain(base)), one, stepped[base], code))
-            for name, base, one, code, words in arrays
-        ),
-        Control("one query's values get the sum of squares of any weights", of_one),
-        Control("the gradient of the queries grows with the keys, whatever becomes of the scores", queries),
-        Control("the gradient of the values is the same whatever becomes of the scores", values),
+    given, formulas = of_loops()[0], derived_entries(derived)
+    weights = probabilities(given["q"], given["k"], SCALE)
+    code, where = coded(weights), {"scale": SCALE}
+    sizes = {**dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)), **where}
+    exactly = partial(Computed, equals=0, settings=sizes, allowance=ROUNDING)
+    for name, letter in NAMES.items():
+        what = f"largest difference of an entry of $d{letter}$: {{}} against complex steps of loops"
+        by_formula, by_code = (name, formulas[name]), (name, code[name])
+        yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula)
+        yield exactly(f"code-{name}", what.format("the array code"), distance, by_code)
+    grown = derived["unbounded"].end / derived["unbounded"].end.subs(t, 1)
+    for name, times in (("queries", grown.subs(t, FACTOR)), ("values", S.One)):
+        factors = rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$"
+        what = rf"$\|d{NAMES[name]}\|$ with {factors}, over what it was"
+        by, rounding = (name, 1 / FACTOR, FACTOR), Allowance(FACTOR * ROUNDING.size)
+        yield Computed(f"{name}-times-t", what, growth, by, equals=times, settings=where, allowance=rounding)
+    shares = entries(derived["bound"].lines[0].expression / LENGTH, (a,), given, {c: SCALE})
+    what, settings = (
+        r"$\|dV\|^2$ of one query of the array code over $|u|^2$",
+        {"keys": loops.SHAPE[1], **where},
+    )
+    first = float(shares[0])
+    yield Computed(
+        "values-of-one-query",
+        what,
+        share_of_one,
+        (weights,),
+        equals=first,
+        settings=settings,
+        allowance=ROUNDING,
     )
 
+    bounded = partial(Check, shape={m: ROWS}, tolerance=Within(fixed=True))
+    share = derived["share"]
+    at = {size: {d: size, d_v: VALUES, n: KEYS, c: 1} for size in DIMENSIONS}
+    for size in DIMENSIONS:
+        yield bounded(f"values-d{size}", share.start, at[size], at_most=share.end)
+    few, many = (at[DIMENSIONS[place]] for place in (0, -1))
+    yield bounded("values-tightest", share.start, {**many, c: SHARP}, at_most=share.end)
+    yield bounded("values-little-when-spread", share.start, few, at_most=Threshold(S.Half))
+    yield bounded("values-most-when-sharp", share.start, many, at_least=Threshold(Rational(3, 4)))
+    yield from wrong_versions(given, formulas)
 
-def figures(derivation: Derivation, findings: Findings) -> Figure:
+
+def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items:
+    """Yield gradients that are wrong, and bounds that do not hold."""
+    weights = given["P"]
+    single = in_single_precision(softmax)(given["s"])
+    logistic = weights * (1 - weights) * formulas["probabilities"]
+    unscaled, over_queries = coded(weights, 1.0)["queries"], coded(loops.over_queries(given["s"]))["keys"]
+    says = "each score changes its own probability only, as a logistic function would"
+    yield Wrong("own-probability-only", of="derived-scores", computed=distance("scores", logistic), says=says)
+    says = "the scale acts forwards only, and the gradient of the queries is without it"
+    yield Wrong("scale-forwards-only", of="code-queries", computed=distance("queries", unscaled), says=says)
+    says = "the softmax may run over the queries instead of the keys"
+    yield Wrong("over-queries", of="code-keys", computed=distance("keys", over_queries), says=says)
+    says, rounded = "weights of single precision give the same gradients", coded(single)["queries"]
+    yield Wrong("single-precision", of="code-queries", computed=distance("queries", rounded), says=says)
+    says = "one query's values get the sum of squares of any weights"
+    yield Wrong("any-weights", of="values-of-one-query", computed=share_of_one(single), says=says)
+    for name, says in (
+        ("queries", "the gradient of the queries grows with the keys, whatever becomes of the scores"),
+        ("values", "the gradient of the values is the same whatever becomes of the scores"),
+    ):
+        alone = growth(name, 1.0, FACTOR)
+        yield Wrong(f"{name}-by-keys-alone", of=f"{name}-times-t", computed=alone, says=says)
+    says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
+    says += "comes from above times the scores' variance, here {value}"
+    yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
+    says = "what reaches the values stays five per cent below what comes from above"
+    yield Wrong("five-per-cent-less", of="values-tightest", at_most=Rational(95, 100), says=says)
+
+
+def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw what reaches the values, against the dimension, below its bound."""
-    return figure(
+    span = (DIMENSIONS[0], DIMENSIONS[-1])
+    return draw.figure(
         "values",
         "From one query, values receive at most the gradient of its output",
         "Mean squared gradient of the values over that of the output, unscaled, against the dimension: it "
         "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
         "to {values-d64:d_k}.",
-        "squared gradient of the values over that of the output",
-        line(
-            "bound: {values-tightest:prediction}", float(derivation.lemmas[4].end / attention_gradients.g**2)
-        ),
-        line("variance of the scores", lambda n: n, "control"),
-        measured(findings.matching("values-d*")),
+        draw.curve("bound: {values-tightest:prediction}", derived["share"].end, span, many=2),
+        draw.curve("variance of the scores", d, span, "control"),
+        draw.measured(findings.matching("values-d*"), d),
+        x=d,
+        y="squared gradient of the values over that of the output",
     )
 
 
 CLAIM = Claim(
     title="The gradients of attention",
-    statement="For attention with queries Q, keys K, values V and the scale {c} on its scores S, "
-    "probabilities P and the gradient {G} of a loss at its output: {values}, {probabilities}, {scores}, "
-    "{theorem} and {keys}. What one query with a gradient of length {g} sends to all values together "
-    "satisfies {bound}; for {dQ} and {dK} there is no such bound.",
+    statement="For attention with queries, keys, values, the scale {c} on its scores {score}, weights {P} "
+    "and a loss {loss} whose gradients at the outputs are {u}: {values}, {probabilities}, {scores}, {main} "
+    "and {keys}, where {dS} is the gradient at a score. What one query sends to all values together "
+    "satisfies {bound}; for the gradients of queries and keys there is no such bound.",
     meaning="Scores reach the gradients in two ways. Values receive the upstream gradient in shares given "
     "by the probabilities: more of it to one key when attention is sharp, but never more in all. Queries "
     "and keys receive it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
@@ -216,20 +271,13 @@ CLAIM = Claim(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",
     ),
-    symbols={
-        "G": matrices.G,
-        "c": matrices.c,
-        "g": attention_gradients.g,
-        "dQ": matrices.DQ,
-        "dK": matrices.DK,
-    },
-    references=(
-        *VASWANI,
-        *cite(
-            "dao2022",
-            "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
-            "NeurIPS 2022.",
-            "https://arxiv.org/abs/2205.14135",
-        ),
+    symbols={"c": c, "u": u[a, e], "dS": OF_SCORE, "P": weight(c * score)}
+    | {"loss": loss(weight(c * score))},
+    references=VASWANI
+    + cite(
+        "dao2022",
+        "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
+        "NeurIPS 2022.",
+        "https://arxiv.org/abs/2205.14135",
     ),
 )
