@@ -23,7 +23,7 @@ from verify.montecarlo.devices import find_device, moved
 from verify.montecarlo.distributions import (
     CAUCHY, LAPLACE, NORMAL, RADEMACHER, STANDARD_DISTRIBUTIONS, UNIFORM, UNIT_INTERVAL, Array,
 )  # fmt: skip
-from verify.montecarlo.estimands import Estimand, Goal, Measured, complex_step
+from verify.montecarlo.estimands import Bounded, Estimand, Goal, Measured, complex_step
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
@@ -350,6 +350,16 @@ def test_a_program_s_columns_are_estimated_like_any_mean() -> None:
     quantity = E(first**2) / E(second**2)
     estimate = measured(quantity, {q: NORMAL, k: UNIFORM}, {d: 2}, shape={m: 8, n: 8})
     assert estimate.interval[0] < 1 < estimate.interval[1]
+
+
+def test_events_of_a_program_take_few_blocks() -> None:
+    """A block in which a program says whether something happens is one event: any number of them will do."""
+    quantity = E(Indicator(Column(halves, "q") + 1))
+    laws, shape = {q: NORMAL, k: NORMAL}, {m: 1, n: 1}
+    _, estimands = measurement("cell", {"it": quantity}, laws, {d: 2}, tolerance=0.01, shape=shape)
+    assert estimands["it"].kind == Bounded.kind
+    share = measured(quantity, laws, {d: 2}, shape=shape)
+    assert share.interval[0] < stats.norm.cdf(1) < share.interval[1]
 
 
 def test_estimands_know_how_many_blocks_they_need() -> None:

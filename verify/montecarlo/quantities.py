@@ -420,7 +420,9 @@ def measurement(
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
         share = str(means[quantity]) if is_share else ""
-        estimands[key] = Expressed(function, positive, of_block, share)
+        # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
+        is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
+        estimands[key] = Bounded(share) if is_event else Expressed(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
     programs = {column.program: None for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(map(_sentence_of, programs))

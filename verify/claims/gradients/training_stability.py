@@ -1,309 +1,331 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from itertools import product
 
 import numpy as np
-from sympy import Derivative, Dummy, Expr, Idx, IndexedBase, Rational, S, Sum, Symbol, sqrt
+from numpy.lib.stride_tricks import sliding_window_view
+from sympy import Derivative, Expr, Float, Rational, S, Sum, Symbol, sqrt, symbols
 
-from verify.claims.gradients.shared import (
-    PlotLayer, Lookup, Relation, TrainingRuns, against_loops, losses, output_name, softmax_over_queries,
-    student_quantile,
-)  # fmt: skip
-from verify.former import (
-    NORMAL, Allowance, Array, Bounded, Claim, Comparison, Control, Derivation, Exact, Experiment, Figure,
-    Findings, Ordered, Quantity, Route, Step, Tolerance, assume, cell_of, computed, d, estimates, figure,
-    largest_difference, latex, line, n, stream, threshold,
-)  # fmt: skip
-from verify.former.rules import Families, SumIdentity
+from verify.spec import NORMAL, ROUNDING, STANDARD, Allowance, Chain, Check, Claim, Column, Computed
+from verify.spec import Derivation, E, Family, Figure, Index, Indicator, Items, Line, Named, Threshold, Within
+from verify.spec import Wrong, a, algebra, assume, d, derivative, e, figures as draw, j, l, m, moments
+from verify.spec import n, q
+from verify.spec.arrays import Array, gradients, largest_difference, loops, probabilities, stream
 
-c, eta = Ordered("c", "b", positive=True), Ordered("eta", "c", positive=True)
-m = Symbol("D", integer=True, positive=True)
-e, f, a = Symbol("e", integer=True), Idx("f"), Symbol("a", integer=True)
-w, v, u, x = (IndexedBase(name) for name in ("w", "v", "u", "x"))
-"""Weights of queries and of keys at scale c, and the same times √c: u of queries, x of keys."""
+c, eta, nu = symbols("c eta nu", positive=True)
+T, D = symbols("T D", integer=True, positive=True)
+f, h, t = Index("f"), Index("h"), Index("t")
+w, x = Family("w", D, d), Family("x", D, d)
+"""Weights of queries and of keys; for what is drawn, times √D."""
+y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, m, D), Family("L", T, m, n)
+"""Of every step: tokens, what queries are made of, noise, and the loss's derivatives by the scores."""
+SMALLER = [
+    Named(Symbol(name), sqrt(c) * weight[row, h]) for name, weight, row in (("w'", w, e), ("x'", x, f))
+]
+"""Weights times the root of the scale."""
+OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
 
-slope = IndexedBase(r"\ell'")
-"""ℓ'[e, a]: the loss's derivative with respect to the weight w[e, a]."""
-
-A = IndexedBase("A")
-"""A[e, f]: Σ over queries and keys of z_e·(∂ℓ/∂S)·y_f, for tokens z and y; it depends on the scores only."""
-
-
-_TOKENS, _SLOPES = (IndexedBase("z"), IndexedBase("y")), IndexedBase("L")
-"""Tokens of queries and of keys; the loss's derivative by the score of each pair."""
-
-_QUERY, _KEY, _ONE, _TWO, _AT = (Idx(f"{name}'") for name in "rkefa")
-_ENTRY, _COLUMN = (Dummy(name, integer=True) for name in "ea")
-_SIZES = dict.fromkeys((w, v, u, x, A, slope), (m, m)) | dict.fromkeys(_TOKENS, (n, m)) | {_SLOPES: (n, n)}
-
-
-def _by_chain_rule(entry: Any, column: Any) -> Any:
-    """Return Σ over all scores of the loss's derivative by it, times its derivative by a weight."""
-    queries, keys = _TOKENS
-    in_weights = queries[_QUERY, _ONE] * w[_ONE, _AT] * v[_TWO, _AT] * keys[_KEY, _TWO]
-    score = c * Sum(in_weights, (_ONE, 1, m), (_TWO, 1, m), (_AT, 1, m))
-    return Sum(_SLOPES[_QUERY, _KEY] * Derivative(score, w[entry, column]), (_QUERY, 1, n), (_KEY, 1, n))
-
-
-def _outer(entry: Any, other: Any) -> Any:
-    queries, keys = _TOKENS
-    return Sum(
-        queries[_QUERY, entry] * _SLOPES[_QUERY, _KEY] * keys[_KEY, other], (_QUERY, 1, n), (_KEY, 1, n)
-    )
-
-
-_CHAINED = SumIdentity(
-    Families(
-        _SIZES,
-        indices={e: m, a: m},
-        made_of={
-            slope: ((_ENTRY, _COLUMN), _by_chain_rule(_ENTRY, _COLUMN)),
-            A: ((_ENTRY, _COLUMN), _outer(_ENTRY, _COLUMN)),
-        },
-    ),
-    "tokens and dimensions, and any loss",
-)
-_RENAMED = SumIdentity(
-    Families(
-        _SIZES,
-        made_of={
-            u: ((_ENTRY, _COLUMN), sqrt(c) * w[_ENTRY, _COLUMN]),
-            x: ((_ENTRY, _COLUMN), sqrt(c) * v[_ENTRY, _COLUMN]),
-        },
-    ),
-    "dimensions",
-)
-"""Checks that put derivatives in, or the new weights."""
-
-
-def _one_step() -> Route:
-    """Return the route from a step at scale c to the unscaled step of smaller weights and rate."""
-    start = sqrt(c) * (w[e, a] - eta * slope[e, a])
-    chained = sqrt(c) * (w[e, a] - eta * c * Sum(A[e, f] * v[f, a], (f, 1, m)))
-    renamed = u[e, a] - (c * eta) * Sum(A[e, f] * x[f, a], (f, 1, m))
-    return Route.of(
-        r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
-        start,
-        Step(
-            chained,
-            "Chain rule: the score is the scale times a product that is linear in each weight",
-            _CHAINED,
-        ),
-        Step(
-            renamed,
-            r"With $u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: the unscaled step at the rate $c\eta$",
-            _RENAMED,
-        ),
-    )
-
-
-def _same_scores() -> Route:
-    """Return the route that shows the scores unchanged."""
-    scores = c * Sum(w[e, a] * v[f, a], (a, 1, m))
-    words = r"$u = \sqrt{c}\,w$ and $x = \sqrt{c}\,v$: each weight takes a root of the scale"
-    return Route.of(
-        "The scores, and with them the loss, are the same",
-        scores,
-        Step(Sum(u[e, a] * x[f, a], (a, 1, m)), words, _RENAMED),
-        defines="what one pair of entries adds to a score",
-    )
-
-
-UNSCALED, ROOT, WHOLE = "unscaled", r"over $\sqrt{d_k}$", "over $d_k$"
-SCALES = {UNSCALED: S.One, ROOT: 1 / sqrt(d), WHOLE: 1 / d}
-"""The scales by name, in the order in which the sampler numbers them."""
-
+UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
+POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
+"""The scales, as powers of the dimension."""
 MORE = "succeeds at more rates"
 FEWER = "takes fewer steps to the goal, averaged over the rates,"
 TUNED = "takes fewer steps to the goal, each at its best rate,"
 MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
-"""In what scales are compared, with the checks' names, in the order in which the sampler numbers them."""
-
+"""In what scales are compared, with the names of checks."""
 RATES, STEPS, GOAL = tuple(4.0**power for power in range(-2, 5)), 120, 0.2
-MARKS = (0, 1, 2, 3, 5, 7, 10, 14, 19, 26, 36, 49, 67, 91, STEPS - 1)
-D, HIGH, SMALL = 64, 512, 24
+LAST, WINDOW = 20, 5
+"""Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
+KEYS, COPIES, WIDTH, NOISE, DIMENSION, HIGH, SMALL = 4, 2, 8, 0.3, 64, 512, 24
+QUERIES = KEYS * COPIES
 HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, fixed before the draws."""
+DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 
 
-def derive() -> Derivation:
-    """Derive that a scale is a choice of initial weights and learning rate, one step at a time."""
-    beyond = ("what training comes to, which scale succeeds at more rates and takes fewer steps, is "
-              "measured, on one task.")  # fmt: skip
-    return Derivation.of(_one_step(), lemmas=(_same_scores(),), beyond=beyond)
+def derive() -> tuple[Chain, ...]:
+    """Derive that a scale is a choice of initial weights and rate, and how far scores spread at first."""
+    smaller, of_keys = SMALLER
+    same = Chain(
+        c * Sum(w[e, h] * x[f, h], (h, 1, d)),
+        Line(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra),
+        name="scores",
+        title="The scores, and with them the loss, are the same",
+        defines="what one pair of entries adds to a score",
+    )
+    query = y[t, l, e] + nu * noise[t, a, e]
+    spread = Chain(
+        E((c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)) ** 2),
+        Line(
+            c**2 * d * (1 + nu**2),
+            "mean products of independent entries, each of mean 0, are 0 unless all are squares",
+            moments(dict.fromkeys(DRAWN, STANDARD[q])),
+        ),
+        name="start",
+        title="Before training: the mean squared score of a key that the query is no copy of",
+    )
+    return one_step(), same, spread
 
 
-def _rescaled_gap(of_rates: float) -> float:
+def one_step() -> Chain:
+    """Derive that a step at a scale is an unscaled one of smaller weights and rate."""
+
+    def over_pairs(term: Expr) -> Expr:
+        return Sum(slope[t, a, j] * term, (a, 1, m), (j, 1, n))
+
+    smaller, of_keys = SMALLER
+    score = c * Sum(z[t, a, e] * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
+    by_weight = Derivative(score.xreplace({e: Index("o"), h: Index("u")}), w[e, h])
+    sent = over_pairs(Sum(z[t, a, e] * x[f, h] * y[t, j, f], (f, 1, D)))
+    return Chain(
+        sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)),
+        Line(
+            sqrt(c) * (w[e, h] - eta * c * sent),
+            "chain rule: the score is the scale times a product that is linear in each weight",
+            derivative(),
+        ),
+        Line(
+            smaller - c * eta * over_pairs(Sum(z[t, a, e] * of_keys * y[t, j, f], (f, 1, D))),
+            r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$",
+            algebra,
+        ),
+        title=r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
+        defines="the weight after the step, times the root of the scale",
+    )
+
+
+def losses(weights: tuple[Array, Array], tokens: Array, asked: Array, scales: Array, rates: Array) -> Array:
+    """Return the loss at every step of gradient descent, shape (seeds, runs, steps).
+
+    A seed's initial ``weights`` of queries and keys have shape (seeds, runs, width, d); ``tokens`` and what
+    queries are made of, ``asked``, shape (seeds, steps, …). Run r has scale ``scales[r]`` and rate
+    ``rates[r]``; all runs of a seed see the same data. The value of key j is the j-th unit vector, so that
+    the output is the attention itself; the loss is half its mean squared distance from the right value.
+    """
+    (seeds, runs, width, size), steps = weights[0].shape, tokens.shape[1]
+    # All runs of a seed side by side: one product takes its data to them all.
+    of_query, of_key = (part.swapaxes(1, 2).reshape(seeds, width, runs * size) for part in weights)
+    values, scale, rate = np.eye(tokens.shape[2], dtype=tokens.dtype), scales[:, None, None], rates[:, None]
+    wanted = np.repeat(values, asked.shape[2] // len(values), axis=0)
+    lost = np.empty((seeds, runs, steps))
+    for step in range(steps):
+        seen, shown = tokens[:, step], asked[:, step]
+        queries = (shown @ of_query).reshape(seeds, -1, runs, size).swapaxes(1, 2)
+        keys = (seen @ of_key).reshape(seeds, -1, runs, size).swapaxes(1, 2)
+        weight = probabilities(queries, keys, scale)
+        error = (weight - wanted) / len(wanted)
+        lost[:, :, step] = len(wanted) / 2 * np.einsum("srmn,srmn->sr", error, error)
+        sent = gradients(queries, keys, values, weight, error, scale)
+        for of_part, data, moved in ((of_query, shown, sent.queries), (of_key, seen, sent.keys)):
+            rated = (rate * moved.swapaxes(1, 2)).reshape(seeds, -1, runs * size)
+            np.subtract(of_part, data.swapaxes(1, 2) @ rated, out=of_part)
+    return lost
+
+
+def steps_to(lost: Array, goal: float) -> Array:
+    """Return the steps after which the mean loss of the last few is below ``goal``, or all of them."""
+    reached = sliding_window_view(lost, WINDOW, axis=-1).mean(axis=-1) < goal
+    first = reached.argmax(axis=-1) + WINDOW
+    return np.where(reached.any(axis=-1), first, lost.shape[-1]).astype(float)
+
+
+def in_own_axes(weights: Array) -> Array:
+    """Return vectors, shape (…, vectors, d), in axes that they span; descent knows their products alone."""
+    if weights.shape[-1] <= weights.shape[-2]:
+        return weights
+    upper = np.linalg.qr(weights.swapaxes(-1, -2))[1]
+    return upper.swapaxes(-1, -2)
+
+
+def trained(draws: Mapping[str, Array]) -> Array:
+    """Return the losses of all seeds, a block each, shape (seeds, scales, rates, steps)."""
+    size, tokens = draws["w"].shape[-1], draws["y"]
+    asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * draws["g"]
+    both = in_own_axes(np.concatenate([draws["w"], draws["x"]], axis=1)) / WIDTH**0.5
+    runs = np.repeat(both[:, None], len(POWERS) * len(RATES), axis=1).astype(tokens.dtype)
+    scales = np.repeat([size**power for power in POWERS.values()], len(RATES)).astype(tokens.dtype)
+    rates = np.tile(RATES, len(POWERS)).astype(tokens.dtype)
+    lost = losses((runs[:, :, :WIDTH], runs[:, :, WIDTH:]), tokens, asked, scales, rates)
+    return lost.reshape(len(lost), len(POWERS), len(RATES), STEPS)
+
+
+def compared(lost: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """Return whether runs succeed, and how scales compare in each seed; a coin decides between equals."""
+    succeeds = lost[..., -LAST:].mean(axis=-1) < GOAL
+    steps = steps_to(lost, GOAL) / STEPS
+    measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
+    columns = {f"{scale} succeeds": succeeds[:, place].any(axis=1) for place, scale in enumerate(POWERS)}
+    for (place, scale), (at, rate) in product(enumerate(POWERS), enumerate(RATES)):
+        columns[f"{scale} succeeds at {rate:g}"] = succeeds[:, place, at]
+    names = list(POWERS)
+    for (measure, values), other in product(measures.items(), (UNSCALED, WHOLE)):
+        # Means of equal numbers in another order may differ in the last digit.
+        ahead = np.round(values[:, names.index(ROOT)] - values[:, names.index(other)], 9)
+        columns[f"lead: {measure} than {other}"] = ahead
+        coin = rng.choice([-1.0, 1.0], len(ahead))
+        columns[f"{measure} than {other}"] = np.where(ahead == 0, coin, ahead)
+    return {name: column.astype(float) for name, column in columns.items()}
+
+
+def training(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """Gradient descent by the derived steps, at three scales and seven rates from one start on one task."""
+    return compared(trained(draws), rng)
+
+
+def rescaled_gap(of_rates: float) -> float:
     """Return the largest difference of loss between training at 1/√d and unscaled from smaller weights.
 
     Whose rates are the first's times ``of_rates``. A few steps of five seeds at moderate rates, before
     rounding could be amplified.
     """
-    task, seeds, steps, rates = Lookup(), 5, 30, np.array([0.25, 1.0, 4.0])
-    rng = stream(0, "training-stability", "rescaled", 0)
-    shape, many = (seeds, 1, task.width, SMALL), (seeds, 3, task.width, SMALL)
-    start = [np.broadcast_to(NORMAL.draw(rng, shape) / task.width**0.5, many) for _ in range(2)]
-    tokens, queries = task.draw(rng, (seeds, steps))
-    scale = SMALL**-0.5
+    seeds, steps, rates = 5, 30, np.array([0.25, 1.0, 4.0])
+    rng, scale = stream(0, "training-stability", "rescaled", 0), SMALL**-0.5
+    shape, many = (seeds, 1, WIDTH, SMALL), (seeds, len(rates), WIDTH, SMALL)
+    start = [np.broadcast_to(NORMAL.draw(rng, shape) / WIDTH**0.5, many) for _ in range(2)]
+    tokens = NORMAL.draw(rng, (seeds, steps, KEYS, WIDTH))
+    asked = np.repeat(tokens, COPIES, axis=-2)
+    asked += NOISE * NORMAL.draw(rng, asked.shape)
 
-    def run(weights: list[Array], scale: float, rates: Array) -> Array:
-        scales = np.full(len(rates), scale)
-        return losses(task, (weights[0], weights[1]), tokens, queries, scales, rates)
+    def run(root: float, scale: float, rates: Array) -> Array:
+        weights = (root * start[0], root * start[1])
+        return losses(weights, tokens, asked, np.full(len(rates), scale), rates)
 
-    smaller = [scale**0.5 * one for one in start]
-    return largest_difference(run(start, scale, rates), run(smaller, 1.0, of_rates * rates))
-
-
-def _rescaled(name: str, of_rates: Expr) -> Exact:
-    factor, times, near = latex(of_rates), float(of_rates.subs(d, SMALL)), Allowance(1e-9)
-    label = f"largest difference of loss from the unscaled run of smaller weights, rates times ${factor}$"
-    settings: dict[str, int | str] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
-    return computed(name, label, settings, S.Zero, _rescaled_gap, times, allowance=near)
+    return largest_difference(run(1.0, scale, rates), run(scale**0.5, 1.0, of_rates * rates))
 
 
-def _runs(dimension: int) -> TrainingRuns:
-    # Division by the dimension is of interest in one dimension alone; it is the last scale.
-    compared = [*SCALES.values()][: len(SCALES) if dimension == D else -1]
-    scales = tuple(float(scale.subs(d, dimension)) for scale in compared)
-    return TrainingRuns(dimension, scales, RATES, STEPS, GOAL, MARKS)
+def share(column: str) -> Expr:
+    """Return the share of seeds in which a column is above 0."""
+    return E(Indicator(Column(training, column)))
 
 
-def _number(scale: str) -> int:
-    """Return the number that the sampler knows a scale by."""
-    return list(SCALES).index(scale)
+def at_own_rate(scale: str, of: str) -> Expr:
+    """Return the share of seeds that succeed with a scale at a rate that is good for one of them."""
+    return share(f"{scale} succeeds at {OWN_RATE[of]:g}")
 
 
-def _share(name: str, dimension: int, output: str, label: str, bound: Expr, relation: Relation) -> Quantity:
-    """Return the check of a share of seeds, one of what the training runs in a dimension put out."""
-    cell, words = cell_of(f"d{dimension}", _runs(dimension)), f"share of seeds {label}"
-    return Quantity(name, words, cell, Bounded(output), threshold(bound), relation=relation)
-
-
-def _duel(dimension: int, name: str, measure: str, least: Expr, other: str = UNSCALED) -> Quantity:
-    """Return the check that the root's scale fares better than another in at least that share of seeds."""
-    label = f"in which the scale {ROOT} {measure} than {other}, ties counted as half"
-    better = output_name("better", _number(ROOT), _number(other), list(MEASURES).index(measure))
-    return _share(name, dimension, better, label, least, "≥")
-
-
-def _gap(name: str, measure: str, what: str) -> Quantity:
-    """Return the check that the root's scale is better than none on average over the seeds."""
-    difference = output_name("difference", _number(ROOT), _number(UNSCALED), list(MEASURES).index(measure))
-    cell, estimand = cell_of(f"d{D}", _runs(D)), Bounded(difference, signed=True)
-    return Quantity(name, what, cell, estimand, threshold(0), Tolerance(1.0, 1.0, "the whole range"), "≥")
-
-
-def _never(name: str, scale: str) -> Quantity:
-    """Return the check that most seeds succeed at no rate."""
-    succeeds, label = output_name("any-success", _number(scale)), f"that succeed at some rate, {scale}"
-    return _share(f"{name}-never-succeeds", D, succeeds, label, HALF, "≤")
-
-
-def _at_rate(name: str, scale: str, rate: float, relation: Relation) -> Quantity:
-    """Return the check that nearly all seeds succeed at a rate, or that hardly any does."""
-    succeeds, label = output_name("success", _number(scale), RATES.index(rate)), f"the rate {rate:g}, {scale}"
-    bound = NEARLY_ALL if relation == "≥" else 1 - NEARLY_ALL
-    return _share(name, D, succeeds, f"that succeed at {label}", bound, relation)
-
-
-def experiment(tolerance: float) -> Experiment:
+def experiment(derived: Derivation, tolerance: float) -> Items:
     """Train at all scales, rates and seeds; compare the scales within each seed."""
-    checks: list[Comparison] = [
-        *(_duel(D, name, measure, MOST) for measure, name in MEASURES.items()),
-        _at_rate("unscaled-succeeds-when-tuned", UNSCALED, OWN_RATE[UNSCALED], "≥"),
-        _at_rate("unscaled-fails-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≤"),
-        _at_rate("root-succeeds", ROOT, OWN_RATE[ROOT], "≥"),
-        _at_rate("over-scaled-succeeds-when-tuned", WHOLE, OWN_RATE[WHOLE], "≥"),
-        _at_rate("over-scaled-fails-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≤"),
-        _rescaled("same-as-rescaled-start", SCALES[ROOT]),
-        against_loops(),
-    ]
+    rows = {T: STEPS, D: WIDTH, n: KEYS, m: QUERIES}
+    at_most, at_least = Threshold(1 - NEARLY_ALL), Threshold(NEARLY_ALL)
+    trains, seeds = partial(Check, laws=DRAWN, shape=rows), {d: DIMENSION}
+
+    def duel(
+        name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, other: str = UNSCALED
+    ) -> Check:
+        return trains(name, share(f"{measure} than {other}"), {d: size}, at_least=Threshold(least))
+
+    for measure, name in MEASURES.items():
+        yield duel(name, measure)
+    yield trains("unscaled-succeeds-when-tuned", at_own_rate(UNSCALED, UNSCALED), seeds, at_least=at_least)
+    yield trains("unscaled-fails-at-others-rate", at_own_rate(UNSCALED, WHOLE), seeds, at_most=at_most)
+    yield trains("root-succeeds", at_own_rate(ROOT, ROOT), seeds, at_least=at_least)
+    yield trains("over-scaled-succeeds-when-tuned", at_own_rate(WHOLE, WHOLE), seeds, at_least=at_least)
+    yield trains("over-scaled-fails-at-others-rate", at_own_rate(WHOLE, UNSCALED), seeds, at_most=at_most)
     if tolerance < 0.02:
-        checks += [
-            _duel(D, "success-rate-over-scaled", MORE, MOST, WHOLE),
-            _duel(D, "steps-to-loss-over-scaled", FEWER, MOST, WHOLE),
-            *(_duel(HIGH, f"{name}-d{HIGH}", measure, MOST) for measure, name in MEASURES.items()),
-            *(_duel(16, f"{name}-d16", measure, HALF) for measure, name in MEASURES.items()),
-            replace(_duel(4, "success-rate-reversed-d4", MORE, HALF), relation="≤"),
-            _duel(4, "steps-to-loss-d4", FEWER, HALF),
-        ]
+        yield duel("success-rate-over-scaled", MORE, other=WHOLE)
+        yield duel("steps-to-loss-over-scaled", FEWER, other=WHOLE)
+        for measure, name in MEASURES.items():
+            yield duel(f"{name}-d{HIGH}", measure, size=HIGH)
+            yield duel(f"{name}-d16", measure, HALF, 16)
+        fewest = share(f"{MORE} than {UNSCALED}")
+        yield trains("success-rate-reversed-d4", fewest, {d: 4}, at_most=Threshold(HALF))
+        yield duel("steps-to-loss-d4", FEWER, HALF, 4)
     if tolerance < 0.005:
-        more = r"share of rates that succeed, mean over seeds: $1/\sqrt{d_k}$ minus unscaled"
-        fewer = r"share of the steps to the goal, mean over rates and seeds: unscaled minus $1/\sqrt{d_k}$"
-        checks += [_gap("mean-success-rate", MORE, more), _gap("mean-steps", FEWER, fewer)]
-    return Experiment(tuple(checks), _controls())
+        whole = Within(1.0, 1.0, "the whole range")
+        for measure, name in ((MORE, "mean-success-rate"), (FEWER, "mean-steps")):
+            mean = E(Column(training, f"lead: {measure} than {UNSCALED}"))
+            yield trains(name, mean, seeds, at_least=Threshold(0), tolerance=whole)
+    spread, first = derived["start"], {d: DIMENSION, D: WIDTH, n: KEYS, m: QUERIES, T: 2}
+    at = first | {c: DIMENSION**-0.5, nu: NOISE}
+    yield Check("first-scores", spread.start, at, equals=spread.end, laws=DRAWN, tolerance=Within(2))
+    yield from computed()
+    yield from wrong(partial(Wrong, laws=DRAWN, shape=rows))
 
 
-def _controls() -> tuple[Control, ...]:
-    low, same_rate = _duel(4, "helps-in-every-dimension", MORE, HALF), _rescaled("same-rate", S.One)
-    return (
-        Control("without scaling, training fails at every rate", _never("unscaled", UNSCALED)),
-        Control("division by {d_k} makes training impossible", _never("over-scaled", WHOLE)),
-        Control("training succeeds at more rates with scaling in every dimension, such as {cell:d_k}", low),
-        Control("one rate serves all scales: unscaled training succeeds at that of division by {d_k}",
-                _at_rate("unscaled-at-others-rate", UNSCALED, OWN_RATE[WHOLE], "≥")),
-        Control("one rate serves all scales: division by {d_k} succeeds at that of unscaled training",
-                _at_rate("over-scaled-at-others-rate", WHOLE, OWN_RATE[UNSCALED], "≥")),
-        Control("a scale is a choice of initial weights alone, at the same rate", same_rate),
-        softmax_over_queries(),
-    )  # fmt: skip
+def computed() -> Items:
+    """Compare training at a scale with unscaled training, and the array code's gradients with plain loops."""
+    what = "largest difference of loss from the unscaled run of smaller weights, at another rate"
+    run: dict[str, int | float | str] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
+    given, near = (SMALL**-0.5,), Allowance(1e-9)
+    yield Computed(
+        "same-as-rescaled-start", what, rescaled_gap, given, equals=0, settings=run, allowance=near
+    )
+    says = "a scale is a choice of initial weights alone, at the same rate"
+    yield Wrong("same-rate", of="same-as-rescaled-start", computed=rescaled_gap(1.0), says=says)
+    what, scale = "largest distance of an entry of the array code's gradients from those of plain loops", 0.25
+    of_loops, at = loops.distance_from_loops, {"scale": scale}
+    yield Computed("array-code", what, of_loops, (scale,), equals=0, settings=at, allowance=ROUNDING)
+    says = "the softmax may run over the queries instead of the keys"
+    yield Wrong("over-queries", of="array-code", computed=of_loops(scale, loops.over_queries), says=says)
 
 
-def _success_by_rate(findings: Findings, scale: str) -> PlotLayer:
-    """Return the share of seeds that succeed at each rate, with intervals at the level of the checks."""
-    outputs = (output_name("success", _number(scale), rate) for rate in range(len(RATES)))
-    found = findings.estimated(f"d{D}", map(Bounded, outputs), like="success-rate")
-    return estimates(scale, RATES, found, "measured" if scale == ROOT else "other")
-
-
-def _loss_at_best_rate(findings: Findings, scale: str) -> PlotLayer:
-    """Return the mean loss over the seeds, at the rate of fewest steps, in a band of its standard errors."""
-    sample, alpha = findings.samples[f"d{D}"], 1 - findings.checks["success-rate"].level
-    mean, number = sample.outputs, _number(scale)
-    best = min(range(len(RATES)), key=lambda rate: float(mean[output_name("steps", number, rate)]))
-    marks = range(len(MARKS))
-    losses_ = np.array([mean[output_name("loss", number, best, mark)] for mark in marks])
-    squares = np.array([mean[output_name("squared-loss", number, best, mark)] for mark in marks])
-    half = student_quantile(alpha, sample.blocks) * np.sqrt((squares - losses_**2) / sample.blocks)
-    found = zip(losses_, zip(losses_ - half, losses_ + half, strict=True), strict=True)
-    steps, label = [mark + 1 for mark in MARKS], f"{scale}, rate {RATES[best]:g}"
-    return estimates(label, steps, found, "measured" if scale == ROOT else "other", kind="band")
-
-
-def figures(findings: Findings) -> tuple[Figure, ...]:
-    """Draw success against the learning rate, and the loss of each scale at its best rate."""
-    keys = Lookup().keys
-    even = ((1 - 1 / keys) ** 2 + (keys - 1) / keys**2) / 2
-    scales = (ROOT, UNSCALED, WHOLE)
-    return (
-        figure(
-            "success-by-rate",
-            "Each scale has its own range of learning rates, and the root’s is the widest",
-            "Share of seeds that succeed, over the learning rate, in {success-rate:d_k} dimensions; success "
-            "is a {success-rate:success}. All three scales reach every seed at some rate. Unscaled training "
-            "does so at low rates only, scaling by the root over a wider range, division by the dimension at "
-            "high rates only.",
-            "share of seeds with a {success-rate:success}",
-            line("every seed", 1.0, at=(RATES[0], RATES[-1])),
-            line("wrong: unscaled, none at any rate", 0.0, "control", at=(RATES[0], RATES[-1])),
-            *(_success_by_rate(findings, scale) for scale in scales),
-            x="learning rate (at one rate, side by side)",
-            y_scale="linear",
+def wrong(version: partial[Wrong]) -> Items:
+    """Yield what is said of scaling too strongly."""
+    seeds, half, nearly_all = {d: DIMENSION}, Threshold(HALF), Threshold(NEARLY_ALL)
+    fails, other = share(f"{UNSCALED} succeeds"), share(f"{WHOLE} succeeds")
+    says = "without scaling, training fails at every rate"
+    yield version("unscaled-never-succeeds", fails, seeds, at_most=half, says=says)
+    says = "division by {d_k} makes training impossible"
+    yield version("over-scaled-never-succeeds", other, seeds, at_most=half, says=says)
+    says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
+    more = share(f"{MORE} than {UNSCALED}")
+    yield version("helps-in-every-dimension", more, {d: 4}, at_least=half, says=says)
+    for name, scale, rate, words in (
+        (
+            "unscaled-at-others-rate",
+            UNSCALED,
+            WHOLE,
+            "unscaled training succeeds at that of division by {d_k}",
         ),
-        figure(
-            "training-curves",
-            "At its best learning rate unscaled training reaches the goal, but later",
-            "Mean loss over the training steps, each scale at its best learning rate, in "
-            "{success-rate:d_k} dimensions. Unscaled training starts higher than uniform attention and falls "
-            "later than the two scaled ones, which are nearly alike.",
-            "mean loss over the seeds",
-            line("attention spread evenly", even, at=(1.0, STEPS)),
-            *(_loss_at_best_rate(findings, scale) for scale in scales),
-            x="training step",
-            y_scale="linear",
-        ),
+        ("over-scaled-at-others-rate", WHOLE, UNSCALED, "division by {d_k} succeeds at that of no scale"),
+    ):
+        at_rate, says = at_own_rate(scale, rate), f"one rate serves all scales: {words}"
+        yield version(name, at_rate, seeds, at_least=nearly_all, says=says)
+
+
+def figures() -> tuple[Figure, Figure]:
+    """Draw success against the learning rate, and the loss of each scale at its best rate, of 64 seeds."""
+    rng, size, seeds = stream(0, "training-stability", "figures", 0), {d: DIMENSION, D: WIDTH, T: STEPS}, 64
+    sizes = size | {n: KEYS, m: QUERIES}
+    shapes = {str(family): [sizes[extent] for extent in family.ranges] for family in DRAWN}
+    lost = trained({name: NORMAL.draw(rng, (seeds, *shape), single=True) for name, shape in shapes.items()})
+    even, steps = Float(((1 - 1 / KEYS) ** 2 + (KEYS - 1) / KEYS**2) / 2), np.arange(1, STEPS + 1)
+    succeeds, best = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), steps_to(lost, GOAL).mean(axis=0)
+    success, curves = [], []
+    for place, scale in enumerate(POWERS):
+        role: draw.Role = "measured" if scale == ROOT else "other"
+        rate = best[place].argmin()
+        of_best, label = lost[:, place, rate], f"{scale}, rate {RATES[rate]:g}"
+        mean, error = of_best.mean(axis=0), 3 * of_best.std(axis=0) / seeds**0.5
+        estimates = zip(mean, zip(mean - error, mean + error, strict=True), strict=True)
+        success.append(draw.dots(scale, RATES, succeeds[place], role))
+        curves.append(draw.points(label, steps, estimates, role, kind="band"))
+    return draw.figure(
+        "success-by-rate",
+        "Each scale has its own range of learning rates, and the root’s is the widest",
+        f"Share of {seeds} seeds that succeed, over the learning rate, in {{success-rate:d_k}} dimensions. "
+        "All three scales reach every seed at some rate. Unscaled training does so at low rates only, "
+        "scaling by the root over a wider range, division by the dimension at high rates only.",
+        draw.joined("every seed", (RATES[0], RATES[-1]), (1, 1)),
+        draw.joined("wrong: unscaled, none at any rate", (RATES[0], RATES[-1]), (0, 0), "control"),
+        *success,
+        x="learning rate",
+        y=f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps",
+        y_scale="linear",
+    ), draw.figure(
+        "training-curves",
+        "At its best learning rate unscaled training reaches the goal, but later",
+        f"Mean loss of {seeds} seeds over the training steps, each scale at its best learning rate, in "
+        "{success-rate:d_k} dimensions. Unscaled training starts higher than uniform attention and falls "
+        "later than the two scaled ones, which are nearly alike.",
+        draw.curve("attention spread evenly", even, (1, STEPS)),
+        *curves,
+        x="training step",
+        y="mean loss over the seeds, with three standard errors",
+        y_scale="linear",
     )
 
 
@@ -320,13 +342,16 @@ CLAIM = Claim(
     "and more so in {success-rate:d_k} and in eight times as many; in four it succeeded at more. It does not "
     "fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, "
     "at a high rate nearly as fast as the root. A scale is a choice of initial weights and learning rate; "
-    "that is all it does to plain gradient descent. One small task; how many rates succeed depends on which "
+    "that is all it does to plain gradient descent. Before training, the mean squared score of a wrong key "
+    "is {start:end}, with noise of deviation {nu}. One small task; how many rates succeed depends on which "
     "were tried: at the lowest here unscaled training still succeeds, at the highest division by {d_k}.",
-    symbols={"c": c, "eta": eta, "root": sqrt(c), "rate": c * eta},
+    symbols={"c": c, "eta": eta, "root": sqrt(c), "rate": c * eta, "nu": nu},
     assumptions=assume(
         descent="Plain gradient descent, without momentum or adaptive rates.",
         task="Fresh normal tokens in every step; each query is a copy of one token with noise, and the "
         "values are fixed unit vectors, so that only the weights of queries and keys are trained.",
         paired="All scales and rates of one seed share its initial weights and its data.",
+        goal=f"A run succeeds if its mean loss in the last {LAST} of {STEPS} steps is below {GOAL}. It has "
+        f"reached the goal after {WINDOW} steps of such a mean. A fair coin decides between equal scales.",
     ),
 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from verify.claims.gradients.shared.samplers import LayerStack, Normalisation, SingleQueries
-from verify.claims.gradients.shared.training import Lookup, TrainingRuns, losses
 from verify.evidence import PlotLayer
 from verify.montecarlo.attention import gradients
 from verify.montecarlo.blocks import Outputs, output_name

@@ -1,0 +1,127 @@
+"""Training as training-stability simulates it: descent along numerical gradients, and what is said of it."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from verify.claims.gradients import training_stability as claim
+from verify.montecarlo.distributions import Array
+
+KEYS, COPIES, WIDTH = 3, 2, 2
+
+
+def data(rng: np.random.Generator, seeds: int, steps: int) -> tuple[Array, Array]:
+    """Return tokens, and queries that are noisy copies of them."""
+    tokens = rng.standard_normal((seeds, steps, KEYS, WIDTH))
+    queries = np.repeat(tokens, COPIES, axis=-2)
+    return tokens, queries + 0.5 * rng.standard_normal(queries.shape)
+
+
+def loss(of_query: Array, of_key: Array, tokens: Array, queries: Array, scale: float) -> float:
+    """Return the loss of one step, query by query; queries come in the order of the tokens they copy."""
+    total = 0.0
+    for place, query in enumerate(queries):
+        weights = [math.exp(scale * float((query @ of_query) @ (token @ of_key))) for token in tokens]
+        for key, weight in enumerate(weights):
+            wanted = float(key == place // COPIES)
+            total += (weight / math.fsum(weights) - wanted) ** 2
+    return total / (2 * len(queries))
+
+
+def slope(which: int, weights: list[Array], tokens: Array, queries: Array, scale: float) -> Array:
+    """Return the loss's gradient with respect to one of the weights, by central differences."""
+    slopes = np.zeros_like(weights[which])
+    for place in np.ndindex(slopes.shape):
+        ends = []
+        for step in (1e-6, -1e-6):
+            moved = [part.copy() for part in weights]
+            moved[which][place] += step
+            ends.append(loss(moved[0], moved[1], tokens, queries, scale))
+        slopes[place] = (ends[0] - ends[1]) / 2e-6
+    return slopes
+
+
+def test_descent_by_differences() -> None:
+    """Losses of several runs over several steps equal those of descent along the numerical gradient."""
+    rng = np.random.default_rng(1)
+    seeds, size, steps = 2, 3, 4
+    scales, rates = np.array([1.0, 0.5, 0.5]), np.array([0.5, 0.5, 2.0])
+    start = [rng.standard_normal((seeds, 1, WIDTH, size)) for _ in range(2)]
+    tokens, queries = data(rng, seeds, steps)
+    first, second = (np.repeat(part, 3, axis=1) for part in start)
+    lost = claim.losses((first, second), tokens, queries, scales, rates)
+    assert lost.shape == (seeds, 3, steps)
+    assert np.array_equal(first, np.repeat(start[0], 3, axis=1)), "the initial weights are not changed"
+    for seed in range(seeds):
+        for run in range(3):
+            weights = [part[seed, 0] for part in start]
+            for step in range(steps):
+                seen = tokens[seed, step], queries[seed, step]
+                expected = loss(weights[0], weights[1], *seen, scales[run])
+                assert math.isclose(lost[seed, run, step], expected, rel_tol=1e-6)
+                slopes = [slope(which, weights, *seen, scales[run]) for which in (0, 1)]
+                weights = [part - rates[run] * by for part, by in zip(weights, slopes, strict=True)]
+
+
+def test_training_in_own_axes_is_the_same() -> None:
+    """Weights of 50 dimensions, written in the axes of what they span, lose as much at every step."""
+    rng = np.random.default_rng(3)
+    full = rng.standard_normal((2, 2 * WIDTH, 50))
+    tokens, queries = data(rng, 2, 6)
+    own = claim.in_own_axes(full)
+    assert own.shape == (2, 2 * WIDTH, 2 * WIDTH)
+    lost = [
+        claim.losses((both[:, None, :WIDTH], both[:, None, WIDTH:]), tokens, queries, *np.ones((2, 1)))
+        for both in (full, own)
+    ]
+    np.testing.assert_allclose(lost[1], lost[0], rtol=1e-9)
+
+
+def test_runs_of_a_seed_share_its_start_and_data() -> None:
+    """In one dimension all scales are 1, and so equal rates give equal runs."""
+    rng = np.random.default_rng(5)
+    sizes = {"w": (8, 1), "x": (8, 1), "y": (claim.STEPS, 4, 8), "g": (claim.STEPS, 8, 8)}
+    lost = claim.trained({name: rng.standard_normal((3, *shape)) for name, shape in sizes.items()})
+    assert lost.shape == (3, 3, len(claim.RATES), claim.STEPS)
+    assert np.array_equal(lost[:, 0], lost[:, 1])
+    assert not np.array_equal(lost[:, 0, 0], lost[:, 0, 1])
+    columns = claim.compared(lost, rng)
+    leads = {name: lead for name, lead in columns.items() if name.startswith("lead")}
+    assert leads
+    assert not np.any([*leads.values()])
+    assert set(np.unique([columns[name.removeprefix("lead: ")] for name in leads])) == {-1, 1}
+
+
+def steps_of(losses: Array) -> float:
+    """Return the steps to the goal, one window after another."""
+    ends = range(claim.WINDOW, len(losses) + 1)
+    below = (end for end in ends if np.mean(losses[end - claim.WINDOW : end]) < claim.GOAL)
+    return float(next(below, len(losses)))
+
+
+def test_comparisons_by_loops() -> None:
+    """Every column from losses made up at random, run by run."""
+    rng = np.random.default_rng(4)
+    shape = (6, 3, len(claim.RATES), claim.STEPS)
+    lost = rng.random(shape) * np.linspace(1.0, 0.2, claim.STEPS) * rng.uniform(0.5, 2, (*shape[:3], 1))
+    columns, scales = claim.compared(lost, rng), list(claim.POWERS)
+    for seed, runs in enumerate(lost):
+        steps = np.array([[steps_of(run) / claim.STEPS for run in of_scale] for of_scale in runs])
+        good = np.array([[np.mean(run[-claim.LAST :]) < claim.GOAL for run in of_scale] for of_scale in runs])
+        measures = {
+            claim.MORE: good.mean(axis=1),
+            claim.FEWER: -steps.mean(axis=1),
+            claim.TUNED: -steps.min(axis=1),
+        }
+        for place, scale in enumerate(scales):
+            assert columns[f"{scale} succeeds"][seed] == max(good[place])
+            for rate, value in zip(claim.RATES, good[place], strict=True):
+                assert columns[f"{scale} succeeds at {rate:g}"][seed] == value
+        for measure, values in measures.items():
+            for other in (claim.UNSCALED, claim.WHOLE):
+                lead = values[scales.index(claim.ROOT)] - values[scales.index(other)]
+                near = partial(math.isclose, abs_tol=1e-8)
+                assert near(columns[f"lead: {measure} than {other}"][seed], lead)
+                ahead = columns[f"{measure} than {other}"][seed]
+                assert abs(ahead) == 1 if near(lead, 0) else near(ahead, lead)
