@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as drawn, settings, strategies as st
 from sympy import KroneckerDelta
 from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Max, Min, Ne, S, Symbol, cos, exp, gamma
-from sympy import log, oo
+from sympy import Sum, log, oo
 from sympy import pi, sqrt, symbols, tanh
 
 from verify.symbolic.vocabulary import StepError
@@ -57,6 +57,8 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (p - p**2, ()),
     (1 - p * p_l, ()),
     (1 - p - p_l, ()),
+    (Sum(1 - p - p_l, (l, 1, j - 1), (j, 1, n)), ()),
+    (Sum(1 - Softmax(s[a, 1], 1) - p, (j, 2, n)), ()),
     (1 - squares(row), ()),
     (1 - KroneckerDelta(l, j), ()),
     (E(squares(row)) * sigma**2 / 2, ()),
@@ -103,6 +105,9 @@ HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (p - 1, ()),
     (1 - 2 * p, ()),
     (1 - p - p, ()),
+    (over_keys(1 - p - p_l), ()),
+    (over_keys(1 - Softmax(s[a, 1], 1) - p), ()),
+    (Sum(1 - p - p_l, (l, 1, j), (j, 1, n)), ()),
     (1 - Softmax(row, j) - Softmax(2 * s[a, l], l), ()),
     (row - Largest(s[a, l], l), ()),
     (LogSumExp(sigma * s[a, j], j) - 2 * sigma * Largest(s[a, l], l), ()),

@@ -385,3 +385,14 @@ def test_the_range_of_an_index_is_not_that_of_a_bound_one() -> None:
     """Of components of values under a sum it says nothing how many components a query has."""
     assert range_of(q[a, i] * Dot(u, a, v, j).definition, i) == d
     assert range_of(Dot(u, a, v, j).definition, i) == d_v
+
+
+def test_families_without_a_law_are_no_numbers_in_means() -> None:
+    """A square of a mean is no mean of squares, though another family has the law."""
+    signs = {Family("r", n): Law("signs", (S.One, S.Zero, S.One))}
+    sign_of = Family("r", n)[j]
+    moments(signs).decide(E(squares(x) * sign_of**2), E(squares(x)), "=")
+    with pytest.raises(StepError):
+        moments(signs).decide(E(squares(x) * sign_of**2) ** 2, E(squares(x) ** 2), "=")
+    with pytest.raises(StepError):
+        moments(signs).decide(E(Abs(sign_of) * x) ** 2, E(Abs(sign_of) * x**2) * E(Abs(sign_of)), "=")

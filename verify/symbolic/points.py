@@ -169,10 +169,10 @@ def _indexed(point: Point, x: Any, modulus: int, places: Places) -> int:
     outcome = places.get(_OUTCOME)
     if isinstance(outcome, tuple) and x.base in point.laws:
         number: int
-        number, _ = point.supports[x.base][modulus][dict(outcome)[entry]]
+        number, _ = point.supports[x.base][modulus][dict(outcome[1])[entry]]
         return number
-    is_one = isinstance(outcome, tuple) or isinstance(x.base, Given)
-    return point.draw((entry, None if is_one else outcome), modulus)
+    world = outcome[0] if isinstance(outcome, tuple) else outcome
+    return point.draw((entry, None if isinstance(x.base, Given) else world), modulus)
 
 
 def _pow(point: Point, x: Any, modulus: int, places: Places) -> int:
@@ -270,14 +270,15 @@ def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def _mean(point: Point, x: Any, modulus: int, places: Places) -> int:
+    """Over all outcomes of families with laws, and over a few of what else is drawn, with random weights."""
     (of,) = x.args
+    if not (point.laws or families_of(of) or of.free_symbols):
+        return point.value(of, modulus, places)
+    others = {family for family in families_of(of) if not isinstance(family, Given)} - set(point.laws)
     if not point.laws:
-        if not families_of(of) and not of.free_symbols:
-            return point.value(of, modulus, places)
-        weights = [point.draw(("weight", outcome), modulus) for outcome in range(1, OUTCOMES)]
-        weights.append((1 - sum(weights)) % modulus)
+        worlds = _worlds(point, modulus)
         values = [point.value(of, modulus, {**places, _OUTCOME: outcome}) for outcome in range(OUTCOMES)]
-        return sum(map(int.__mul__, weights, values)) % modulus
+        return sum(map(int.__mul__, worlds, values)) % modulus
     entries = sorted(_entries(point, of, places), key=str)
     supports = [_support(point, entry[0]) for entry in entries]
     most = MOST_OUTCOMES if any(len(support[P]) > 2 for support in supports) else 4 * MOST_OUTCOMES
@@ -288,10 +289,16 @@ def _mean(point: Point, x: Any, modulus: int, places: Places) -> int:
         weight = 1
         for support, at in zip(supports, chosen, strict=True):
             weight = weight * support[modulus][at][1] % modulus
-        total += weight * point.value(
-            of, modulus, {**places, _OUTCOME: tuple(zip(entries, chosen, strict=True))}
-        )
+        drawn = tuple(zip(entries, chosen, strict=True))
+        for world, part in enumerate(_worlds(point, modulus)) if others else ((None, 1),):
+            total += weight * part * point.value(of, modulus, {**places, _OUTCOME: (world, drawn)})
     return total % modulus
+
+
+def _worlds(point: Point, modulus: int) -> list[int]:
+    """Return the weights of a few outcomes, the same in every mean."""
+    weights = [point.draw(("weight", outcome), modulus) for outcome in range(1, OUTCOMES)]
+    return [*weights, (1 - sum(weights)) % modulus]
 
 
 def _entries(point: Point, x: Any, places: Places) -> set[tuple[Any, ...]]:

@@ -6,7 +6,7 @@ SymPy's own assumptions decide products and powers of what has a sign; the rest 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta, Le, Limit
@@ -46,6 +46,7 @@ class Signs:
     def __init__(self, given: tuple[Any, ...] = ()) -> None:
         self.given, self.facts = given, list[tuple[Any, bool]]()
         self.ends, self.names, self.seen = dict[Any, list[Any]](), dict[Any, Any](), dict[Any, bool]()
+        self.bound: set[Any] = set()
         for relation in given:
             if not isinstance(relation, INEQUALITIES):
                 raise StepError(f"given {relation}, which is no inequality; write one such as n > 2")
@@ -66,7 +67,21 @@ class Signs:
             for end, kind in zip(both, (Ge, Le), strict=False)
         )
         bounds = (kind(variable, end) for variable, end, kind in ends if end not in {oo, -oo})
-        return Signs((*self.given, *(bound for bound in bounds if isinstance(bound, Ge | Le))))
+        inside = Signs((*self.given, *(bound for bound in bounds if isinstance(bound, Ge | Le))))
+        inside.bound = self.bound | {limit[0] for limit in limits}
+        return inside
+
+    def apart(self, first: Any, second: Any) -> bool:
+        """Return whether two indices mean different places: free ones do, one that runs comes to any."""
+        if first == second or not self.bound & {first, second}:
+            return bool(first != second)
+        return self._before(first, second) or self._before(second, first)
+
+    def _before(self, less: Any, more: Any) -> bool:
+        """Return whether an index visibly comes before another, by the ends of what they run over."""
+        last, least = self.ends.get(less, (-oo, oo))[1], self.ends.get(more, (-oo, oo))[0]
+        pairs = ((less, more), (last, more), (less, least), (last, least))
+        return any(self.positive(high - low) for low, high in pairs if {low, high}.isdisjoint({oo, -oo}))
 
     def positive(self, x: Any) -> bool:
         """Return whether an expression is visibly positive."""
@@ -184,11 +199,13 @@ def _product_below(signs: Signs, x: Any, strict: bool) -> bool:
     return between and (not strict or any(signs.at_most_one(part, strict=True) for part in x.args))
 
 
-def _several_weights(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as all rules
+def _several_weights(signs: Signs, x: Any, strict: bool) -> bool:
     """Weights of different keys of one row."""
     weights = [part for part in x.args if isinstance(part, Softmax)]
     rows = {part.args[0].xreplace({part.args[1]: _KEY}) for part in weights}
-    return not strict and len(rows) == 1 and len({part.args[1] for part in weights}) == len(x.args)
+    keys = [part.args[1] for part in weights]
+    are_apart = all(signs.apart(*pair) for pair in combinations(keys, 2))
+    return not strict and len(rows) == 1 and len(keys) == len(x.args) and are_apart
 
 
 def _all_weights(signs: Signs, x: Any, strict: bool) -> bool:
