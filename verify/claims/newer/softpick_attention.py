@@ -32,7 +32,7 @@ def derive() -> tuple[Chain, ...]:
     above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
     zero = Chain(
         ZERO,
-        Line(1 - over_scores(Indicator(y)), "the density of a score", DRAWN),
+        Line(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", DRAWN),
         Line(S.Half, "half of all scores are positive", integral()),
         name="half",
         title="Weights that are 0",
