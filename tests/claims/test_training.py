@@ -87,10 +87,10 @@ def test_runs_of_a_seed_share_its_start_and_data() -> None:
     assert np.array_equal(lost[:, 0], lost[:, 1])
     assert not np.array_equal(lost[:, 0, 0], lost[:, 0, 1])
     columns = claim.compared(lost, rng)
-    leads = {name: lead for name, lead in columns.items() if name.startswith("lead")}
-    assert leads
-    assert not np.any([*leads.values()])
-    assert set(np.unique([columns[name.removeprefix("lead: ")] for name in leads])) == {-1, 1}
+    gains = {name: gain for name, gain in columns.items() if name.startswith("gain")}
+    assert gains
+    assert not np.any([*gains.values()])
+    assert set(np.unique([columns[name.replace("gain", "lead")] for name in gains])) == {-1, 1}
 
 
 def steps_of(losses: Array) -> float:
@@ -115,13 +115,13 @@ def test_comparisons_by_loops() -> None:
             claim.TUNED: -steps.min(axis=1),
         }
         for place, scale in enumerate(scales):
-            assert columns[f"{scale} succeeds"][seed] == max(good[place])
+            assert columns[f"{scale}, any rate: success"][seed] == max(good[place])
             for rate, value in zip(claim.RATES, good[place], strict=True):
-                assert columns[f"{scale} succeeds at {rate:g}"][seed] == value
+                assert columns[f"{scale}, rate {rate:g}: success"][seed] == value
         for measure, values in measures.items():
             for other in (claim.UNSCALED, claim.WHOLE):
-                lead = values[scales.index(claim.ROOT)] - values[scales.index(other)]
+                gain = values[scales.index(claim.ROOT)] - values[scales.index(other)]
                 near = partial(math.isclose, abs_tol=1e-8)
-                assert near(columns[f"lead: {measure} than {other}"][seed], lead)
-                ahead = columns[f"{measure} than {other}"][seed]
-                assert abs(ahead) == 1 if near(lead, 0) else near(ahead, lead)
+                assert near(columns[f"gain over {other} in {measure}"][seed], gain)
+                ahead = columns[f"lead over {other} in {measure}"][seed]
+                assert abs(ahead) == 1 if near(gain, 0) else near(ahead, gain)

@@ -21,18 +21,16 @@ w, x = Family("w", D, d), Family("x", D, d)
 """Weights of queries and of keys; for what is drawn, times √D."""
 y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, m, D), Family("L", T, m, n)
 """Of every step: tokens, what queries are made of, noise, and the loss's derivatives by the scores."""
-SMALLER = [
-    Named(Symbol(name), sqrt(c) * weight[row, h]) for name, weight, row in (("w'", w, e), ("x'", x, f))
-]
+SMALLER = [Named(Symbol(f"{of}'_{row}h"), sqrt(c) * of[row, h]) for of, row in ((w, e), (x, f))]
 """Weights times the root of the scale."""
 OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
 
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 """The scales, as powers of the dimension."""
-MORE = "succeeds at more rates"
-FEWER = "takes fewer steps to the goal, averaged over the rates,"
-TUNED = "takes fewer steps to the goal, each at its best rate,"
+MORE = "rates of success"
+FEWER = "mean steps to the goal"
+TUNED = "steps to the goal at the best rate"
 MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
 """In what scales are compared, with the names of checks."""
 RATES, STEPS, GOAL = tuple(4.0**power for power in range(-2, 5)), 120, 0.2
@@ -157,16 +155,18 @@ def compared(lost: Array, rng: np.random.Generator) -> dict[str, Array]:
     succeeds = lost[..., -LAST:].mean(axis=-1) < GOAL
     steps = steps_to(lost, GOAL) / STEPS
     measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
-    columns = {f"{scale} succeeds": succeeds[:, place].any(axis=1) for place, scale in enumerate(POWERS)}
+    columns = {
+        f"{scale}, any rate: success": succeeds[:, place].any(axis=1) for place, scale in enumerate(POWERS)
+    }
     for (place, scale), (at, rate) in product(enumerate(POWERS), enumerate(RATES)):
-        columns[f"{scale} succeeds at {rate:g}"] = succeeds[:, place, at]
+        columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, at]
     names = list(POWERS)
     for (measure, values), other in product(measures.items(), (UNSCALED, WHOLE)):
         # Means of equal numbers in another order may differ in the last digit.
         ahead = np.round(values[:, names.index(ROOT)] - values[:, names.index(other)], 9)
-        columns[f"lead: {measure} than {other}"] = ahead
+        columns[f"gain over {other} in {measure}"] = ahead
         coin = rng.choice([-1.0, 1.0], len(ahead))
-        columns[f"{measure} than {other}"] = np.where(ahead == 0, coin, ahead)
+        columns[f"lead over {other} in {measure}"] = np.where(ahead == 0, coin, ahead)
     return {name: column.astype(float) for name, column in columns.items()}
 
 
@@ -203,7 +203,7 @@ def share(column: str) -> Expr:
 
 def at_own_rate(scale: str, of: str) -> Expr:
     """Return the share of seeds that succeed with a scale at a rate that is good for one of them."""
-    return share(f"{scale} succeeds at {OWN_RATE[of]:g}")
+    return share(f"{scale}, rate {OWN_RATE[of]:g}: success")
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
@@ -215,7 +215,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     def duel(
         name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, other: str = UNSCALED
     ) -> Check:
-        return trains(name, share(f"{measure} than {other}"), {d: size}, at_least=Threshold(least))
+        return trains(name, share(f"lead over {other} in {measure}"), {d: size}, at_least=Threshold(least))
 
     for measure, name in MEASURES.items():
         yield duel(name, measure)
@@ -230,14 +230,16 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         for measure, name in MEASURES.items():
             yield duel(f"{name}-d{HIGH}", measure, size=HIGH)
             yield duel(f"{name}-d16", measure, HALF, 16)
-        fewest = share(f"{MORE} than {UNSCALED}")
+        fewest = share(f"lead over {UNSCALED} in {MORE}")
         yield trains("success-rate-reversed-d4", fewest, {d: 4}, at_most=Threshold(HALF))
         yield duel("steps-to-loss-d4", FEWER, HALF, 4)
     if tolerance < 0.005:
         whole = Within(1.0, 1.0, "the whole range")
         for measure, name in ((MORE, "mean-success-rate"), (FEWER, "mean-steps")):
-            mean = E(Column(training, f"lead: {measure} than {UNSCALED}"))
+            mean = E(Column(training, f"gain over {UNSCALED} in {measure}"))
             yield trains(name, mean, seeds, at_least=Threshold(0), tolerance=whole)
+        says = "half of all rates succeed with scaling and fail without it"
+        yield Wrong("half-of-all-rates", of="mean-success-rate", at_least=Threshold(HALF), says=says)
     spread, first = derived["start"], {d: DIMENSION, D: WIDTH, n: KEYS, m: QUERIES, T: 2}
     at = first | {c: DIMENSION**-0.5, nu: NOISE}
     yield Check("first-scores", spread.start, at, equals=spread.end, laws=DRAWN, tolerance=Within(2))
@@ -247,7 +249,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
 
 def computed() -> Items:
     """Compare training at a scale with unscaled training, and the array code's gradients with plain loops."""
-    what = "largest difference of loss from the unscaled run of smaller weights, at another rate"
+    what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
     run: dict[str, int | float | str] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     given, near = (SMALL**-0.5,), Allowance(1e-9)
     yield Computed(
@@ -265,22 +267,19 @@ def computed() -> Items:
 def wrong(version: partial[Wrong]) -> Items:
     """Yield what is said of scaling too strongly."""
     seeds, half, nearly_all = {d: DIMENSION}, Threshold(HALF), Threshold(NEARLY_ALL)
-    fails, other = share(f"{UNSCALED} succeeds"), share(f"{WHOLE} succeeds")
+    fails, other = (share(f"{scale}, any rate: success") for scale in (UNSCALED, WHOLE))
     says = "without scaling, training fails at every rate"
     yield version("unscaled-never-succeeds", fails, seeds, at_most=half, says=says)
     says = "division by {d_k} makes training impossible"
     yield version("over-scaled-never-succeeds", other, seeds, at_most=half, says=says)
     says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
-    more = share(f"{MORE} than {UNSCALED}")
+    more = share(f"lead over {UNSCALED} in {MORE}")
     yield version("helps-in-every-dimension", more, {d: 4}, at_least=half, says=says)
+    by_dimension = "unscaled training succeeds at that of division by {d_k}"
+    by_none = "division by {d_k} succeeds at that of unscaled training"
     for name, scale, rate, words in (
-        (
-            "unscaled-at-others-rate",
-            UNSCALED,
-            WHOLE,
-            "unscaled training succeeds at that of division by {d_k}",
-        ),
-        ("over-scaled-at-others-rate", WHOLE, UNSCALED, "division by {d_k} succeeds at that of no scale"),
+        ("unscaled-at-others-rate", UNSCALED, WHOLE, by_dimension),
+        ("over-scaled-at-others-rate", WHOLE, UNSCALED, by_none),
     ):
         at_rate, says = at_own_rate(scale, rate), f"one rate serves all scales: {words}"
         yield version(name, at_rate, seeds, at_least=nearly_all, says=says)
