@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from tests.catalogue import EACH_BY_HAND, experiment
-from verify.claims.gradients.shared import samplers
-from verify.montecarlo import inputs
 from verify.montecarlo.blocks import Cell, Outputs
 from verify.montecarlo.distributions import Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, Estimand, Smooth
@@ -74,13 +72,9 @@ def test_rounding_moves_no_mean(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def _in_double(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the same numbers given in double precision from now on."""
-    draw, axes = Distribution.draw, inputs.bartlett_vectors
+    draw = Distribution.draw
 
     def drawn(*arguments: Any, **named: Any) -> Array:
         return draw(*arguments, **named).astype(np.float64)
 
-    def vectors(*arguments: Any) -> Array:
-        return axes(*arguments).astype(np.float64)
-
     monkeypatch.setattr(Distribution, "draw", drawn)
-    monkeypatch.setattr(samplers, "bartlett_vectors", vectors)

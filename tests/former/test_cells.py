@@ -10,7 +10,6 @@ from scipy import stats
 from sympy import Rational, S, sqrt
 
 from tests.strategies import FALSE_ALARM
-from verify.claims.gradients.shared.samplers import LayerStack
 from tests.former.biased import BiasedRows
 from verify.errors import ClaimError
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, UNIT_INTERVAL, Distribution, student_t
@@ -148,13 +147,6 @@ def test_a_scale_is_said_once() -> None:
         cell_of("c", drawn, BiasedRows(0.5, 0.5), scale=1 / sqrt(d))
     twice, once = (cell_of("c", drawn, BiasedRows(0.5, *one), scale=1 / sqrt(d)) for one in ((0.25,), ()))
     assert twice == once
-
-
-def test_several_scales_are_recorded_together() -> None:
-    """A sampler of several scales has all their expressions in the place of the numbers."""
-    drawn = LayerStack(3, 4, 16, 2, (1.0, 0.25))
-    cell = cell_of("both", drawn, scale=(S.One, 1 / sqrt(d)))
-    assert dict(cell.settings)["scale"] == r"$1$, $\frac{1}{\sqrt{d_{k}}}$"
 
 
 def test_means_of_rows_are_those_of_the_integrals() -> None:

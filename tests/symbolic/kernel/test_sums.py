@@ -24,7 +24,6 @@ from sympy import (
 
 from tests.faults.spoiling import spoiled
 from tests.symbolic.kernel.proving import proved, refused
-from verify.claims.gradients.shared.jacobian import ENTRY, LENGTH
 from verify.symbolic.kernel.algebra import is_zero
 from verify.symbolic.kernel.core import prove
 from verify.symbolic.kernel.hypotheses import Population, Refused
@@ -38,6 +37,7 @@ a = Symbol("a", real=True)
 m = Symbol("m", integer=True, positive=True)
 u, v, w = (IndexedBase(name) for name in "uvw")
 TOTAL = Sum(exp(s[k]), (k, 1, n))
+ENTRY, LENGTH = p[i] * (KroneckerDelta(i, j) - p[j]), Sum(x[i] ** 2, (i, 1, n))
 SUM = Sum(u[k], (k, 1, n))
 IDENTITIES: dict[str, tuple[Any, Any]] = {
     "probabilities sum to 1": (Sum(p[i], (i, 1, n)), S.One),
