@@ -130,7 +130,7 @@ DERIVATIONS = st.builds(
             steps=st.lists(_STEPS, min_size=1, max_size=2).map(tuple),
         )
     ),
-    **_texts("result", "agreement", "reason"),
+    **_texts("result", "reason"),
 )
 
 CLAIM_RECORDS = st.builds(

@@ -15,16 +15,19 @@ from verify.executors.machine import thread_map
 from tests.montecarlo.samples import draw
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.estimands import Goal
-from verify.former.cells import score_cell
+from verify.montecarlo.quantities import measurement
+from verify.symbolic import vocabulary
+from verify.symbolic.vocabulary import Var, k, q, score
 
 
 def certificate(d: int, tolerance: float, alpha: float = 6e-7, workers: int = 1) -> float:
     """Return the seconds that the planned sample of one check of the variance takes."""
-    cell = score_cell(d, NORMAL, NORMAL, tolerance)
-    blocks = cell.variance.blocks_needed(Goal(alpha, 0.05, d, tolerance * d), None) or 0
+    laws, at = {q: NORMAL, k: NORMAL}, {vocabulary.d: d}
+    cell, estimands = measurement("growth", {"variance": Var(score)}, laws, at, tolerance=tolerance)
+    blocks = estimands["variance"].blocks_needed(Goal(alpha, 0.05, d, tolerance * d), None) or 0
     with thread_map(workers) as mapper:
         begun = time.perf_counter()
-        draw(cell.cell, "growth", 1, blocks, None, mapper)
+        draw(cell, "growth", 1, blocks, None, mapper)
         return time.perf_counter() - begun
 
 
@@ -37,12 +40,9 @@ def peak_megabytes(scores: int) -> float:
     """Return the peak memory of a process that draws this number of scores at d = 64."""
     code = (
         "import resource\n"
-        "from tests.montecarlo.samples import draw\n"
-        "from verify.montecarlo.blocks import Cell\n"
+        "from tests.montecarlo.samples import draw, score_variance\n"
         "from verify.montecarlo.distributions import NORMAL\n"
-        "from verify.montecarlo.inputs import Simulated\n"
-        "from verify.montecarlo.statistics import Reduced, ScoreMoments\n"
-        "cell = Cell('peak', (), Reduced(Simulated(NORMAL, NORMAL, 256, 256, 64), ScoreMoments()))\n"
+        "cell, _ = score_variance(64, 256, NORMAL)\n"
         f"draw(cell, 'peak', 1, {scores} // 256**2, None, map)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

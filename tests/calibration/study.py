@@ -8,6 +8,7 @@ import argparse
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -17,22 +18,27 @@ import numpy as np
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from tests.montecarlo.samples import CellSampler, drawn_by, groups_of, score_matrices
+from tests.montecarlo.samples import CellSampler, drawn_by, groups_of, score_variance
 from verify.engine.measure import measure
 from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import (
-    EXPONENTIAL, NORMAL, STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution, stream,
-)  # fmt: skip
-from verify.montecarlo.estimands import MIN_BLOCKS, Measured, Smooth, variance
+    EXPONENTIAL,
+    NORMAL,
+    STANDARD_DISTRIBUTIONS,
+    UNIT_INTERVAL,
+    Distribution,
+    stream,
+)
+from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, Smooth
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
-from verify.former.cells import score_cell
-from verify.former.checks import prediction
-from verify.symbolic.blocks import mean_variance, square_variance
+from verify.montecarlo.quantities import measurement
+from verify.symbolic import vocabulary
+from verify.symbolic.vocabulary import Var, k, q, score
 from verify.version import __version__
 
 SEED = 20170612
@@ -129,22 +135,27 @@ def repetitions(cell: Cell, count: int, blocks: int) -> Iterator[Sample]:
             yield _sample(cell, one)
 
 
-def _small_cell(distribution: Distribution, d: int, side: int) -> tuple[Cell, Smooth, int]:
+def _truth(distribution: Distribution, dimension: int) -> float:
+    """Return the variance of a score whose components all have this law."""
+    second = distribution.variance + distribution.mean**2
+    return float(dimension * (second**2 - distribution.mean**4))
+
+
+def _small_cell(distribution: Distribution, dimension: int, side: int) -> tuple[Cell, Smooth, int]:
     """Return a cell of small blocks, its estimand, and the few blocks that a coarse plan gives it."""
-    central = distribution.central_moments(4)[2:]
-    moments = ((distribution.mean, *central),) * 2
-    true_variance = mean_variance(d, 1, *moments)
-    relative = square_variance(d, side, *moments) / true_variance**2
-    cell = Cell(f"{distribution.name}-d{d}-m{side}", (), score_matrices(d, side, distribution, distribution))
-    blocks = max(MIN_BLOCKS, math.ceil(relative * (7 / COARSE) ** 2))
-    return cell, variance(block_variance=relative), blocks
+    name = f"{distribution.name}-d{dimension}-m{side}"
+    cell, estimand = score_variance(dimension, side, distribution, name=name)
+    assert isinstance(estimand, Smooth)
+    assert estimand.block_variance is not None
+    blocks = max(MIN_BLOCKS, math.ceil(estimand.block_variance * (7 / COARSE) ** 2))
+    return cell, estimand, blocks
 
 
 def coverage(job: tuple[Distribution, int, int, int]) -> list[Counted]:
     """Return how often the variance's interval misses at each level, for one distribution and dimension."""
     distribution, d, side, count = job
     cell, estimand, blocks = _small_cell(distribution, d, side)
-    truth = mean_variance(d, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
+    truth = _truth(distribution, d)
     missed = dict.fromkeys(LEVELS, 0)
     for sample in repetitions(cell, count, blocks):
         for level in LEVELS:
@@ -164,14 +175,14 @@ def corrected(job: tuple[Distribution, int]) -> Counted:
     """
     distribution, count = job
     level = 1e-3
-    cell, _, _ = _small_cell(distribution, 16, 8)
-    estimand = variance()
+    cell, derived, _ = _small_cell(distribution, 16, 8)
+    estimand = replace(derived, block_variance=None)
     (pilot,) = repetitions(cell, 1, 1 << 16)
     slope = estimand.gradient(pilot.outputs)
     spread = float(slope @ pilot.covariance @ slope) ** 1.5
     skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
     blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
-    truth = mean_variance(16, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
+    truth = _truth(distribution, 16)
     judged = [estimand.measure(sample, level) for sample in repetitions(cell, count, blocks)]
     reliable = [m.interval for m in judged if m.reliable]
     missed = sum(not low <= truth <= high for low, high in reliable)
@@ -190,7 +201,7 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
     blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.outputs)), level)
-    truth = mean_variance(1, 1, *((distribution.mean, *distribution.central_moments(4)[2:]),) * 2)
+    truth = _truth(distribution, 1)
     held = missed = 0
     for sample in repetitions(cell, count, blocks):
         found = groups.interval(Linearised(sample, estimand.gradient(sample.outputs)), level)
@@ -268,13 +279,20 @@ def _coefficient(fit: WeightedFit, target: str, points: list[Measured], level: f
     return fit.coefficient(target, points, level)  # type: ignore[arg-type]  # one of the targets
 
 
+def _planned_cell(law: Distribution, dimension: int, tolerance: float, name: str) -> tuple[Cell, Estimand]:
+    """Return a cell as a check of the variance of scores has it, and its estimand."""
+    laws, at = {q: law, k: law}, {vocabulary.d: dimension}
+    cell, estimands = measurement(name, {"variance": Var(score)}, laws, at, tolerance=tolerance)
+    return cell, estimands["variance"]
+
+
 def _experiment(tolerance: float, predicted: float = 1.0) -> Experiment:
     """Return true checks (or, for ``predicted`` ≠ 1, wrong ones) in three dimensions."""
     checks = []
     for d in (1, 4, 16):
-        cell = score_cell(d, NORMAL, NORMAL, tolerance)
-        expected = prediction(np.float64(predicted * d).item())
-        checks.append(Quantity(f"variance-d{d}", "Var", cell.cell, cell.variance, expected, Tolerance()))
+        cell, estimand = _planned_cell(NORMAL, d, tolerance, f"d{d}")
+        expected = Prediction(predicted * d, "v")
+        checks.append(Quantity(f"variance-d{d}", "Var", cell, estimand, expected, Tolerance()))
     return Experiment(tuple(checks), ())
 
 
@@ -306,9 +324,9 @@ def whole_runs(job: tuple[int, int]) -> int:
     checks = []
     for place in range(RUN_CHECKS):
         distribution, d = DISTRIBUTIONS[place % len(DISTRIBUTIONS)], place // len(DISTRIBUTIONS) % 4 + 1
-        cell = score_cell(d, distribution, distribution, COARSE, prefix=f"place-{place}-")
-        truth = d * float(distribution.variance * (distribution.variance + 2 * distribution.mean**2))
-        checks.append(Quantity(f"place-{place}", "Var", cell.cell, cell.variance, Prediction(truth, "v")))
+        cell, estimand = _planned_cell(distribution, d, COARSE, f"place-{place}-d{d}")
+        truth = Prediction(_truth(distribution, d), "v")
+        checks.append(Quantity(f"place-{place}", "Var", cell, estimand, truth))
     events = 0
     for seed in range(*job):
         chosen = Settings.model_validate(settings | {"seed": seed})

@@ -123,7 +123,7 @@ def test_computed_values_are_compared_to_ten_digits() -> None:
         refuted(),
         altered(doubt="it is too skewed"),
         PAIRWISE.model_copy(
-            update={"derivation": PAIRWISE.derivation.model_copy(update={"status": Proof.AT_EXAMPLES})}
+            update={"derivation": PAIRWISE.derivation.model_copy(update={"status": Proof.DERIVED})}
         ),
         PAIRWISE.model_copy(update={"controls": (turned(PAIRWISE.controls[0], Verdict.CONFIRMED),)}),
     ],

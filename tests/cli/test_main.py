@@ -11,17 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
-from tests.following import with_step
 from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
-from verify.cli.explore import chains_page, listing, page, shown
+from verify.cli.explore import listing, page, shown
 from verify.cli.main import kept_list, main
-from verify.spec import STANDARD_COMPONENTS, Claim, assume
+from verify.spec import STANDARD_COMPONENTS, assume
 from verify.symbolic import notation
-from verify.symbolic.chains import Derivation as Chains
-from verify.symbolic.derivation import Derivation, ExaminedDerivation
-from verify.symbolic.kernel.core import Reach
-from verify.symbolic.routes import Followed, Step, TakenStep
 from verify.text.latex import plain
 from verify.version import __version__
 
@@ -158,18 +153,11 @@ def test_the_list_is_made_once() -> None:
 def test_a_claim_is_shown_with_every_step(name: str) -> None:
     """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
     claim, derived = CATALOGUE[name], derivation(name)
-    text = chains_page(claim, derived) if isinstance(derived, Chains) else _former_page(claim, derived)
+    text = page(claim, derived)
     assert text.startswith(f"{name} — ")
     assert CHAPTERS[claim.chapter].title in text
     assert not set("\\$") & set(text)
     assert all(line == line.rstrip() for line in text.splitlines())
-    if not isinstance(derived, Chains):
-        for route in (*derived.lemmas, *derived.routes):
-            assert f"Derivation: {plain(route.title)}" in text
-            assert all(f"✓ {plain(step.rule.label)}" in text for step in route.steps)
-        assert "\nProved: every step holds" in text
-        assert ("Beyond the derivation: " in text) == bool(derived.beyond)
-        return
     for chain in derived.chains:
         assert f"Derivation: {plain(chain.title)}" in text or not chain.title
         for line in chain.lines:
@@ -183,27 +171,6 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
     assert "✗" not in text
 
 
-def _former_page(claim: Claim, derived: Derivation) -> str:
-    """Return the page of a claim in the former language as if all its steps held, which takes no time."""
-    routes = (*derived.lemmas, *derived.routes)
-    # The kernel takes the steps with the claim, and below.
-    held = tuple(Followed(route, tuple(map(_as_taken, route.steps)), None) for route in routes)
-    return page(claim, derived, ExaminedDerivation(held, "", "proved", "every step holds"))
-
-
-def _as_taken(step: Step) -> TakenStep:
-    return TakenStep(step, step.relation, Reach.ALL_VALUES)
-
-
-def test_each_line_says_how_it_compares_with_the_one_before() -> None:
-    """By its relation, in a column of its own beside the drawing."""
-    text, proved = shown(CATALOGUE["critical-scaling"], columns=80)
-    assert (proved, text.count("\nProved: ")) == (True, 1)
-    assert re.findall(r"^  ([=≤≥⇒⇔])   (?=\S)", text, re.MULTILINE) == ["≥", "⇒", "≤", "⇒", "=", "=", "⇒"]
-    assert "            1\n      ─────────────\n          u⋅(n - 1)\n      1 + ─────────\n" in text
-    assert "        1\n  ≥   ─────\n      u + 1\n" in text
-
-
 def test_what_is_assumed_is_said_once() -> None:
     """What authors say in words of components a derivation says by itself; the rest stands beside it."""
     text, _ = shown(CATALOGUE["score-variance"])
@@ -214,8 +181,6 @@ def test_what_is_assumed_is_said_once() -> None:
         usual, _ = shown(CATALOGUE[name])
         text, _ = shown(replace(CATALOGUE[name], assumptions=more))
         assert _assumptions(text) == [*_assumptions(usual), "  - They are drawn once."]
-    text, _ = shown(CATALOGUE["softmax-jacobian"])
-    assert "  - The scores are finite; a masked key counts as no key.\n" in text
 
 
 def _assumptions(text: str) -> list[str]:
@@ -228,17 +193,3 @@ def test_a_wrong_line_is_marked(tool: Callable[..., Ended], claim_file: Callable
     assert ended.status == 1
     assert "\n  = 5 d_k\n      every component has mean 0 and variance 1 (✗ under mean 0 and" in ended.out
     assert "\nFAILED: the chain, line 2: under mean 0 and variance 1 they differ by -d_k\n" in ended.out
-
-
-def test_a_former_wrong_step_is_marked() -> None:
-    """In the kernel's words."""
-
-    def derive() -> Derivation:
-        right: Derivation = CATALOGUE["self-score"].derive()
-        (route,) = right.routes
-        return replace(right, routes=(with_step(route, 0, expression=route.start + 1),))
-
-    text, stands = shown(replace(CATALOGUE["self-score"], derive=derive))
-    assert not stands
-    assert re.search("^FAILED: “.*”, step 1: does not follow \\(", text, re.MULTILINE)
-    assert "✗ " in text

@@ -1,26 +1,25 @@
 """What is put on record of a claim, and experiments that are refused before anything is measured."""
 
 import math
-from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from sympy import S
 
 from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, Bell, line, quantity
-from tests.following import with_step
+from tests.montecarlo.samples import score_variance
 from tests.report.builders import check
-from verify.engine import derivations, evaluate
+from verify.engine import evaluate
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
+from verify.engine.derivations import derivation_record
 from verify.engine.evaluate import (
     NeedsDraws,
     Settled,
     Work,
     begin,
-    derivation_record,
     draw_chunks,
     forget,
     resume,
@@ -31,7 +30,7 @@ from verify.errors import ClaimError, WorkerError
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Cell, Drawn, Sums
 from verify.montecarlo.distributions import NORMAL
-from verify.montecarlo.estimands import variance
+from verify.montecarlo.estimands import Bounded
 from verify.montecarlo.experiment import (
     Allowance,
     Comparison,
@@ -39,30 +38,23 @@ from verify.montecarlo.experiment import (
     Exact,
     Experiment,
     Prediction,
+    Target,
     Tolerance,
+    WeightedFit,
 )
-from verify.montecarlo.inputs import Simulated
-from verify.montecarlo.statistics import ScoreMoments
-from verify.former.cells import cell_of, score_cell
-from verify.former.checks import computed, variances, wrong
 from verify.spec.claim import Findings
-from verify.former.fitting import Coefficient, fits, linear_fits
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Derivation
-from verify.symbolic.derivation import relation_of
-from verify.symbolic.printing import latex, plain
-from verify.symbolic.scores import d
+from verify.symbolic.vocabulary import d
 
 NAME = "sqrt-scaling-unique"
 CLAIM = CATALOGUE[NAME]
-FORMER = "self-score"
-"""A claim in the former language, which the kernel's rules prove."""
 
 
 def test_a_derivation_is_on_record_line_by_line() -> None:
     """As it was checked: expressions, reasons, checks, what the second net tried, whether they hold."""
     derived = derivation(NAME)
-    record = derivations.derivation_record(derived, ("minus-d4",))
+    record = derivation_record(derived, ("minus-d4",))
     assert (record.status, record.bound) == (Proof.DERIVED, ("minus-d4",))
     assert (record.subject, record.result) == (notation.latex(derived.start), notation.plain(derived.end))
     assert record.latex == notation.proposition_latex(derived.main.statement)
@@ -70,9 +62,8 @@ def test_a_derivation_is_on_record_line_by_line() -> None:
     assert {shown.title for shown in record.routes} == {"The variance of a multiple", "Line by line"}
     for shown, chain in zip(record.routes, derived.chains, strict=True):
         assert shown.start_plain == notation.plain(chain.start)
-        assert [(one.rule, one.latex, one.relation, one.reach) for one in shown.steps] == [
-            (line.because, notation.latex(line.expression), line.relation, "all-values")
-            for line in chain.lines
+        assert [(one.rule, one.latex, one.relation, one.cites) for one in shown.steps] == [
+            (line.because, notation.latex(line.expression), line.relation, ()) for line in chain.lines
         ]
         assert [one.checked_by.partition("; tried: ")[::2] for one in shown.steps] == [
             (one.line.check.words, one.tried) for one in chain.checked
@@ -88,7 +79,7 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     wrong = Chain(
         multiple.start, first, replace(second, expression=second.expression + 1), title=multiple.title
     )
-    record = derivations.derivation_record(Derivation((wrong, solved), "only tried"))
+    record = derivation_record(Derivation((wrong, solved), "only tried"))
     assert record.status is Proof.FAILED
     assert record.reason.startswith(f"{multiple.title}, line 2: ")
     shown, other = record.routes
@@ -97,58 +88,28 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     assert all(one.holds for one in other.steps)
 
 
-def test_a_former_derivation_is_on_record_step_by_step() -> None:
-    """As it was examined: expressions printed, rules, checks and whether they hold."""
-    derived = derivation(FORMER)
-    proof = derivation_record(CATALOGUE[FORMER], derived, derived.examine())
-    assert (proof.status, proof.result, proof.subject) == (
-        Proof.PROVED,
-        plain(derived.result),
-        latex(derived.subject),
-    )
-    routes = (*derived.lemmas, *derived.routes)
-    assert [route.title for route in proof.routes] == [route.title for route in routes]
-    for shown, route in zip(proof.routes, routes, strict=True):
-        assert shown.start_plain == plain(route.start)
-        assert [(one.rule, one.latex, one.checked_by, one.reach) for one in shown.steps] == [
-            (one.words, latex(one.expression), one.rule.label, "all-values") for one in route.steps
-        ]
-        assert (shown.subject, shown.result) == (latex(route.start), latex(route.end))
-        assert latex(relation_of(route.proved())) == shown.theorem
-        assert all(one.holds for one in shown.steps)
-
-
-def test_a_former_step_that_does_not_hold_is_on_record_as_such() -> None:
-    """With the state of the whole."""
-    derived = derivation(FORMER)
-    (route,) = derived.routes
-    first, second, *rest = route.steps
-    wrong = replace(route, steps=(first, replace(second, expression=second.expression + 1), *rest))
-    spoiled = replace(derived, routes=(wrong,))
-    record = derivation_record(CATALOGUE[FORMER], spoiled, spoiled.examine())
-    assert record.status is Proof.FAILED
-    assert record.reason
-    (shown,) = (one for one in record.routes if one.title == route.title)
-    assert [one.holds for one in shown.steps][:2] == [True, False]
-
-
 def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
     """NumPy's through the measured estimates; of power laws there is none."""
-    members = variances([score_cell(n, NORMAL, NORMAL, 0.05) for n in (1, 2, 8, 64)], "Var", 3 * d)
-    of_power = Coefficient("power-misfit", "misfit", "power", "misfit", S.Zero, Tolerance())
-    lines = linear_fits(members, 3 * d)
-    made = Experiment((*members, *lines, *fits(members[1:], of_power), *linear_fits(members[:3], 3 * d)), ())
+    of_power = replace(
+        line("power", "slope", 1.0, POINTS, Tolerance()), fit=WeightedFit("power", X, (1.0,) * 4)
+    )
+    members = (POINTS, POINTS[:3])
+    lines = [line(f"{target}-{len(m)}", target, 1.0, m, Tolerance()) for m in members for target in TARGETS]
     rng = np.random.default_rng(1)
-    found = {one.id: check(one.id, float(rng.uniform(1, 9)), 5.0, error=9.0) for one in members}
+    found = {point.id: check(point.id, float(rng.uniform(1, 9)), 5.0, error=9.0) for point in POINTS}
+    made = Experiment((*POINTS, of_power, *lines), ())
     drawn = list(evaluate._ordinary_fits(made, Findings(found, {}, {})))
-    assert len(lines) > 1
     assert len(drawn) == 2
-    for fitted, through in zip(drawn, (members, members[:3]), strict=True):
-        x, y = [1.0, 2.0, 8.0, 64.0][: len(through)], [found[one.id].estimate for one in through]
+    for fitted, through in zip(drawn, members, strict=True):
+        x, y = X[: len(through)], [found[point.id].estimate for point in through]
         slope, intercept = np.polyfit(x, y, 1)
         assert (fitted.slope, fitted.intercept) == pytest.approx((slope, intercept), rel=1e-6)
         assert fitted.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, rel=1e-6)
-        assert (fitted.id, fitted.quantity) == (f"ordinary-{lines[0].id}", "Var")
+        assert (fitted.id, fitted.quantity) == (f"ordinary-slope-{len(through)}", "a mean")
+
+
+X = (1.0, 2.0, 3.0, 4.0)
+TARGETS: tuple[Target, ...] = ("slope", "constant")
 
 
 WORK = Work(BuiltIn(CLAIM.chapter, NAME), settings(profile="quick"), (), "test")
@@ -202,16 +163,9 @@ def _with_a_wrong_line() -> Chain:
     return Chain(multiple.start, *first, replace(last, expression=d))
 
 
-def _with_a_wrong_step() -> object:
-    """Return the former derivation, whose last step is wrong."""
-    right = CATALOGUE[FORMER].derive()
-    return replace(right, routes=tuple(with_step(one, -1, expression=d) for one in right.routes))
-
-
-@pytest.mark.parametrize(("name", "derive"), [(NAME, _with_a_wrong_line), (FORMER, _with_a_wrong_step)])
-def test_a_failed_derivation_is_all_that_is_on_record(name: str, derive: Callable[[], object]) -> None:
-    """Nothing is drawn for it, in either language."""
-    work = replace(WORK, claim=InMemoryClaim(replace(CATALOGUE[name], derive=derive)))
+def test_a_failed_derivation_is_all_that_is_on_record() -> None:
+    """Nothing is drawn for it."""
+    work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=_with_a_wrong_line)))
     end = begin(work, "")
     assert isinstance(end, Settled)
     record = ClaimRecord.model_validate_json(end.record)
@@ -280,7 +234,7 @@ def test_a_wide_tolerance_that_nothing_is_said_of(predicted: float, tolerance: T
     assert said in str(caught.value)
 
 
-ELSEWHERE = quantity("other", 1.0, 1.0, variance("mean", "mean"))
+ELSEWHERE = quantity("other", 1.0, 1.0, Bounded("mean"))
 BELOW = replace(RIGHT, id="below", relation="≤")
 SLOPE = line("slope", "slope", 1.0, POINTS, Tolerance())
 SUM = Exact("sum", "a sum", (), Prediction(4.0, "4"), 4.0, code=math.fsum)
@@ -289,8 +243,8 @@ SUM = Exact("sum", "a sum", (), Prediction(4.0, "4"), 4.0, code=math.fsum)
 @pytest.mark.parametrize(
     ("check", "code"),
     [
-        (ELSEWHERE, "the same kinds of input, statistic and estimand, and the same relation"),
-        (BELOW, "the same kinds of input, statistic and estimand, and the same relation"),
+        (ELSEWHERE, "the same kind of estimand, and the same relation"),
+        (BELOW, "the same kind of estimand, and the same relation"),
         (SLOPE, "the same model and coefficient"),
         (SUM, "the same function"),
     ],
@@ -327,18 +281,18 @@ def test_two_cells_of_one_name() -> None:
 
 def test_a_cell_says_what_its_sampler_draws() -> None:
     """And not that another law is drawn."""
-    cell = cell_of("d4", Simulated(NORMAL, NORMAL, 4, 4, 4), ScoreMoments(), query="laplace")
+    cell, estimand = score_variance(4, 4, NORMAL)
+    said = replace(cell, settings=tuple((dict(cell.settings) | {"query": "laplace"}).items()))
     with pytest.raises(ClaimError, match="its setting 'query' is 'laplace', and its sampler has 'normal'"):
-        validate(Experiment((replace(RIGHT, cell=cell),), (WRONG,)), "mine")
+        validate(Experiment((replace(RIGHT, cell=said, estimand=estimand),), (WRONG,)), "mine")
 
 
-def test_rounding_is_small() -> None:
+@pytest.mark.parametrize("allowance", [Allowance(2.0), Allowance(2.0, "the distance from a limit")])
+def test_rounding_is_small(allowance: Allowance) -> None:
     """What an exact check allows for beyond that has a name."""
-    for allowance in (Allowance(2.0), Allowance(2.0, "the distance from a limit")):
-        one = computed("one", "a number", {}, S(65), lambda: 64.0, allowance=allowance)
-        tried = Experiment((one,), (wrong(one, "two", "it is seventy", S(70)),))
-        if allowance.of == Allowance.of:
-            with pytest.raises(ClaimError, match="its allowance is 2, which is more than rounding"):
-                validate(tried, "mine")
-        else:
-            validate(tried, "mine")
+    near = Exact("near", "a number", (), Prediction(65.0, "65"), 64.0, allowance, code=math.fsum)
+    far = Control("it is seventy", replace(near, id="far", prediction=Prediction(70.0, "70")))
+    unnamed = allowance.of == Allowance.of
+    refused = pytest.raises(ClaimError, match="its allowance is 2, which is more than rounding")
+    with refused if unnamed else nullcontext():
+        validate(Experiment((near,), (far,)), "mine")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.montecarlo.samples import CellSampler, drawn_by
+from tests.montecarlo.samples import CellSampler, component, drawn_by
 from tests.strategies import FALSE_ALARM
 from verify import evidence
 from verify.engine import measure as measuring
@@ -21,11 +21,9 @@ from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo.blocks import Cell, Chunk, Sums
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.estimands import OF_GROUPS, Measured, Smooth, component
-from verify.montecarlo.experiment import (
-    Allowance, Comparison, Control, Exact, Experiment, Fit, Prediction, Quantity, Relation, Target, Tolerance,
-    WeightedFit,
-)  # fmt: skip
+from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
+from verify.montecarlo.experiment import Allowance, Comparison, Control, Exact, Experiment, Fit, Prediction
+from verify.montecarlo.experiment import Quantity, Relation, Target, Tolerance, WeightedFit
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
 SETTINGS = Settings(seed=20170612, tolerance=0.01)
@@ -69,7 +67,7 @@ def quantity(
     name: str,
     truth: float,
     predicted: float,
-    estimand: Smooth | None = None,
+    estimand: Estimand | None = None,
     spread: float = 1.0,
     **others: Any,
 ) -> Quantity:

@@ -24,7 +24,7 @@ def claim(
     checks: Mapping[str, Verdict | tuple[Verdict, float]] | None = None,
     controls: Mapping[str, Verdict] | None = None,
     facts: Mapping[str, float] | None = None,
-    status: Proof = Proof.PROVED,
+    status: Proof = Proof.DERIVED,
 ) -> ClaimRecord:
     """Return the record of a claim with the given evidence and nothing else.
 
@@ -43,9 +43,7 @@ def claim(
         meaning="",
         assumptions=(),
         references=(),
-        derivation=DerivationRecord(
-            status=status, subject="", result="", latex="", routes=(), agreement="", reason=""
-        ),
+        derivation=DerivationRecord(status=status, subject="", result="", latex="", routes=(), reason=""),
         checks=evidence,
         controls=tuple(control_that_is(one, key) for key, one in (controls or {"never-so": REFUTED}).items()),
         facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),

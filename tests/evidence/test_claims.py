@@ -35,7 +35,7 @@ def test_a_claim_is_counted_and_shown_in_a_line() -> None:
     claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 1, 1), exact, check("b", 1, 1))})
     assert (claim.measured_checks, claim.exact_checks) == (2, 1)
     assert repr(claim) == (
-        "ClaimRecord(id='score-variance', verdict='confirmed', derivation='proved', checks=3, "
+        "ClaimRecord(id='score-variance', verdict='confirmed', derivation='derived', checks=3, "
         f"controls={len(claim.controls)})"
     )
 

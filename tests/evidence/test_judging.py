@@ -111,20 +111,20 @@ class TestOfClaim:
         fit, computed = (good.model_copy(update={"method": method}) for method in ("fit", "exact"))
         vague = check_that_is(UNDECIDED, "vague")
         cases = [
-            (Proof.PROVED, [good, check_that_is(REFUTED, "off")], [wrong], "by off"),
+            (Proof.DERIVED, [good, check_that_is(REFUTED, "off")], [wrong], "by off"),
             (Proof.FAILED, [], [], "the derivation failed, so nothing was drawn: step 2"),
-            (Proof.PROVED, [], [], "nothing was measured, or no negative control was judged"),
-            (Proof.PROVED, [good], [control_that_is(CONFIRMED, "w")], "negative control not rejected: w"),
-            (Proof.PROVED, [good, vague], [wrong], "undecided at the largest sample: vague (it is made up)"),
+            (Proof.DERIVED, [], [], "nothing was measured, or no negative control was judged"),
+            (Proof.DERIVED, [good], [control_that_is(CONFIRMED, "w")], "negative control not rejected: w"),
+            (Proof.DERIVED, [good, vague], [wrong], "undecided at the largest sample: vague (it is made up)"),
             (
-                Proof.PROVED,
+                Proof.DERIVED,
                 [good, check_that_is(APPROXIMATE, "near")],
                 [wrong],
                 "within tolerance, but the exact value is excluded: near",
             ),
-            (Proof.PROVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
+            (Proof.DERIVED, [good], [wrong], "derived; 1 measurement agrees, 1 wrong version rejected"),
             (
-                Proof.PROVED,
+                Proof.DERIVED,
                 [good, good, fit, computed],
                 [wrong, wrong],
                 "derived; 2 measurements, 1 fit and 1 computed value agree, 2 wrong versions rejected",
@@ -136,22 +136,10 @@ class TestOfClaim:
                 "1 measurement and 2 fits agree, 1 wrong version rejected",
             ),
             (
-                Proof.REVIEWED,
+                Proof.CITING,
                 [computed],
                 [wrong],
-                "derivation reviewed; 1 computed value agrees, 1 wrong version rejected",
-            ),
-            (
-                Proof.AT_EXAMPLES,
-                [good],
-                [wrong],
-                "derivation checked at examples; 1 measurement agrees, 1 wrong version rejected",
-            ),
-            (
-                Proof.IN_PART,
-                [good],
-                [wrong],
-                "derived in part; 1 measurement agrees, 1 wrong version rejected",
+                "derived, citing a theorem; 1 computed value agrees, 1 wrong version rejected",
             ),
         ]
         for proof, checks, controls, reason in cases:

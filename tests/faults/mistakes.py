@@ -1,6 +1,6 @@
 """The campaign of honest mistakes: what an author of a claim may get wrong, and which nets catch it.
 
-    python -m tests.faults.mistakes [--kind KIND] [-v]
+    python -m tests.faults.mistakes [--kind KIND] [-v] [--write data/false_claims.json]
 
 Beside each mistake of ``mistakes.toml`` stands its nearest true neighbour, which must pass. Four nets are
 tried, each without the others: the check of each line; the second net, with the checks switched off; the
@@ -25,14 +25,16 @@ import sympy
 import verify
 from verify import spec
 from verify.errors import ClaimError, VerifyError
-from verify.evidence import ClaimRecord, Proof, Verdict
+from verify.evidence import ClaimRecord, FalseClaims, FalseKind, Proof, Verdict
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Law, Line, Quantile, Var, d, moments
 from verify.spec import Within, n, score, sigma
 from verify.symbolic.chains import CheckedLine, Theorem
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import UNIT, Cov, StepError, families_of
+from verify.version import __version__
 
 FILE = Path(__file__).with_suffix(".toml")
+MODULE = "tests.faults.mistakes"
 NETS = ("check", "second net", "simulation", "refusal")
 """In the order in which an author meets them, but for the last, which comes at any time."""
 
@@ -274,6 +276,19 @@ def mistakes() -> list[Mistake]:
     return [Mistake(kind, name, *row) for kind, rows in kinds.items() for name, row in rows.items()]
 
 
+def table(kind: str, tried: Sequence[tuple[Mistake, dict[str, str], str]]) -> FalseKind:
+    """Return what becomes of the mistakes of a kind: each counts for the first net that catches it."""
+    firsts = Counter(next(iter(nets)) for _, nets, _ in tried if nets)
+    return FalseKind(
+        kind=kind,
+        of=len(tried),
+        caught=sum(bool(nets) for _, nets, _ in tried),
+        by={net: firsts[net] for net in NETS if firsts[net]},
+        neighbours=sum(not problem for *_, problem in tried),
+        uncaught={each.name: each.uncaught for each, nets, _ in tried if not nets},
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where something is caught otherwise than the table says."""
     parser = argparse.ArgumentParser(
@@ -281,13 +296,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--kind")
     parser.add_argument("-v", action="store_true", help="Print what every net says.")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="Store the counts for the report.")
     options = parser.parse_args(arguments)
-    by, caught, passed, wrong = Counter[str](), 0, 0, 0
-    chosen = [each for each in mistakes() if options.kind in {None, each.kind}]
-    for each in chosen:
+    by, wrong, kinds = Counter[str](), 0, dict[str, list[tuple[Mistake, dict[str, str], str]]]()
+    for each in mistakes():
+        if options.kind not in {None, each.kind}:
+            continue
         nets, problem = each.nets(), each.problem()
+        kinds.setdefault(each.kind, []).append((each, nets, problem))
         by.update(nets.keys())
-        caught, passed = caught + bool(nets), passed + (not problem)
         wrong += bool(nets) == bool(each.uncaught) or bool(problem)
         print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT'}")
         for net, text in list(nets.items())[: None if options.v else 1]:
@@ -296,8 +313,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"    {each.uncaught}")
         if problem:
             print(f"    THE TRUE NEIGHBOUR FAILS: {problem}")
-    print(f"{caught} of {len(chosen)} caught; {', '.join(f'{by[net]} by {net}' for net in NETS)}")
-    print(f"{passed} true neighbours pass")
+    rows = tuple(table(kind, tried) for kind, tried in kinds.items())
+    counts = FalseClaims(command=f"python -m {MODULE}", version=__version__, kinds=rows)
+    print(f"{counts.caught} of {counts.of} caught; {', '.join(f'{by[net]} by {net}' for net in NETS)}")
+    print(f"{counts.neighbours} true neighbours pass")
+    if options.write:
+        options.write.write_text(counts.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return int(bool(wrong))
 
 

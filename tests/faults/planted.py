@@ -7,7 +7,7 @@ prints which fault is the first to refute each check; a check that none refutes 
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from verify.montecarlo.blocks import Cell, Request
 from verify.montecarlo.distributions import Array, Distribution
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
 from verify.montecarlo.quantities import Simulation
-from verify.montecarlo.statistics import Reduced
 from verify.spec import rounding
 from verify.symbolic.vocabulary import d
 
@@ -79,81 +78,34 @@ def _spectral_norms(factor: float) -> Plant:
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
-def _samplers() -> list[type]:
-    """Return every class of the tool that draws blocks."""
-    classes = {
-        value
-        for name, module in sys.modules.items()
-        if name.startswith("verify.")
-        for value in vars(module).values()
-        if isinstance(value, type)
-        and is_dataclass(value)
-        and hasattr(value, "sample")
-        and hasattr(value, "held")
-    }
-    return sorted(classes, key=lambda sampler: sampler.__name__)
-
-
 def _statistics(change: Callable[[Array], Array]) -> Plant:
     """Plant samplers that return spoiled statistics."""
-
-    def plant(patch: pytest.MonkeyPatch) -> None:
-        for sampler in _samplers():
-            right = sampler.sample  # type: ignore[attr-defined]
-            patch.setattr(
-                sampler, "sample", lambda self, rng, count, right=right: change(right(self, rng, count))
-            )
-
-    return plant
+    right = Simulation.sample
+    return lambda patch: patch.setattr(
+        Simulation, "sample", lambda self, rng, count: change(right(self, rng, count))
+    )
 
 
-def _sampling(field: str, change: Callable[[Any, int], Any]) -> Plant:
-    """Plant samplers that draw with another value of ``field``, a function of it and the dimension."""
+def _drawing(change: Callable[[Simulation], dict[str, Any]]) -> Plant:
+    """Plant blocks that are drawn with other sizes or values than they say."""
+    right = Simulation.sample
 
-    def plant(patch: pytest.MonkeyPatch) -> None:
-        for sampler in _samplers():
-            right = sampler.sample  # type: ignore[attr-defined]
+    def wrong(self: Simulation, rng: np.random.Generator, count: int) -> Array:
+        return right(replace(self, **change(self)), rng, count)
 
-            def wrong(self: Any, rng: Any, count: int, right: Any = right) -> Array:
-                spoiled = changed(self, field, lambda value: change(value, _dimension(self)))
-                result: Array = right(spoiled, rng, count)
-                return result
-
-            patch.setattr(sampler, "sample", wrong)
-
-    return plant
+    return lambda patch: patch.setattr(Simulation, "sample", wrong)
 
 
-def _dimension(sampler: Any) -> int:
-    if isinstance(sampler, Simulation):
-        return int(dict(sampler.sizes).get(d, 1))
-    return int(sampler.input.shape.d if isinstance(sampler, Reduced) else sampler.d)
+def _with_more_components(blocks: Simulation) -> dict[str, Any]:
+    return {"sizes": tuple((size, length + (size == d)) for size, length in blocks.sizes)}
 
 
-def changed(part: Any, field: str, change: Callable[[Any], Any]) -> Any:
-    """Return a sampler with another value of ``field``, its own or that of its input or statistic.
-
-    Of blocks of families, the dimension is a field too.
-    """
-    if isinstance(part, Simulation) and field == "d":
-        sizes = ((size, change(length) if size == d else length) for size, length in part.sizes)
-        return replace(part, sizes=tuple(sizes))
-    if isinstance(part, Reduced):
-        return Reduced(changed(part.input, field, change), changed(part.statistic, field, change))
-    if field not in {one.name for one in fields(part)}:
-        return part
-    return replace(part, **{field: change(getattr(part, field))})
+def _with_larger_values(blocks: Simulation) -> dict[str, Any]:
+    return {"values": tuple((symbol, OFF * value) for symbol, value in blocks.values)}
 
 
-def _means_over_one_less(patch: pytest.MonkeyPatch) -> None:
-    """Plant samplers whose means over the rows of a block divide by one too few."""
-    right = Reduced.sample
-
-    def wrong(self: Reduced, rng: np.random.Generator, count: int) -> Array:
-        m = self.input.shape.m
-        return right(self, rng, count) * (m / (m - 1) if m > 1 else 1.0)
-
-    patch.setattr(Reduced, "sample", wrong)
+def _dimension(blocks: Simulation) -> int:
+    return int(dict(blocks.sizes).get(d, 1))
 
 
 def _bent(patch: pytest.MonkeyPatch) -> None:
@@ -227,11 +179,9 @@ FAULTS: dict[str, Plant] = {
     "statistics ten times as large": _statistics(lambda values: 10 * values),
     "statistics ten times as small": _statistics(lambda values: values / 10),
     "statistics in each other's place": _statistics(lambda values: np.roll(values, 1, axis=1)),
-    "means over rows divided by one less": _means_over_one_less,
     "statistics times a power of the dimension": _bent,
-    "one component more": _sampling("d", lambda d, _: d + 1),
-    "scale with another power of the dimension": _sampling("scale", lambda scale, d: scale * d**0.1),
-    "scales in reverse order": _sampling("scales", lambda scales, _: scales[::-1]),
+    "one component more": _drawing(_with_more_components),
+    "values of symbols 15% larger": _drawing(_with_larger_values),
     "softmax at temperature 1.3": _at_temperature(1.3),
     "softmax at temperature 1/1.3": _at_temperature(1 / 1.3),
     "softmax over the queries": _softmax(_over_queries),

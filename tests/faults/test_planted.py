@@ -11,7 +11,7 @@ import pytest
 from tests.catalogue import CATALOGUE
 from tests.faults.mutations import ROOT, chosen, mutants
 from tests.faults.planted import Bench, everywhere, first_faults
-from verify.montecarlo import attention, rows
+from verify.montecarlo import attention, compiling
 
 QUICKEST = {"attention-definition", "softmax-identities", "sqrt-scaling-unique"}
 """Claims that take a second or less."""
@@ -43,8 +43,8 @@ def test_a_fault_is_planted_under_every_name() -> None:
     right = attention.softmax
     with pytest.MonkeyPatch.context() as patch:
         everywhere(patch, right, np.zeros_like)
-        assert vars(rows)["softmax"] is attention.softmax is np.zeros_like
-    assert vars(rows)["softmax"] is attention.softmax is right
+        assert vars(compiling)["softmax"] is attention.softmax is np.zeros_like
+    assert vars(compiling)["softmax"] is attention.softmax is right
 
 
 def test_mutations_are_of_code_alone(tmp_path: Path) -> None:

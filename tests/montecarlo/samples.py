@@ -1,8 +1,7 @@
 """Samplers and samples that several tests share, and the bound that counts are held to."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy import stats
@@ -10,46 +9,16 @@ from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
-from verify.montecarlo.blocks import (
-    GROUPS, SHARE, Cell, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk, numbered,
-)  # fmt: skip
-from verify.montecarlo.distributions import NORMAL, Array, Distribution
-from verify.montecarlo.inputs import Simulated, bartlett_vectors
-from verify.montecarlo.statistics import PairShares, Reduced, ScoreMoments
+from verify.montecarlo.blocks import GROUPS, Cell, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk
+from verify.montecarlo.distributions import Array, Distribution
+from verify.montecarlo.estimands import Estimand, Smooth
+from verify.montecarlo.quantities import measurement
+from verify.symbolic.vocabulary import Var, d, k, m, n, q, score
 
 T = TypeVar("T")
 
-GRID = tuple(float(x) for x in np.geomspace(0.05, 20, 121))
-"""Points of a grid for quantiles."""
-
-
 NAMES = ("mean", "square", "fourth")
 """What the outputs of the samples made here are called, as many as they have."""
-
-
-SINGLE = 1e-5
-"""So far, relative to what is added up, single precision may be off in a statistic of few scores."""
-
-
-@dataclass
-class Spy:
-    """A distribution that keeps what it draws."""
-
-    distribution: Distribution = NORMAL
-    drawn: list[Array] = field(default_factory=list)
-
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...], *, single: bool = False) -> Array:
-        """Draw from the distribution and keep a copy in double precision."""
-        values = self.distribution.draw(rng, shape, single=single)
-        return self._kept(values)
-
-    def vectors(self, *arguments: Any) -> Array:
-        """Draw vectors in the axes that they span and keep a copy in double precision."""
-        return self._kept(bartlett_vectors(*arguments))
-
-    def _kept(self, values: Array) -> Array:
-        self.drawn.append(values.astype(np.float64))
-        return values
 
 
 def generator(seed: int = 0) -> np.random.Generator:
@@ -57,18 +26,35 @@ def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng([20170612, seed])
 
 
-def score_matrices(
-    d: int, side: int, query: Distribution, key: Distribution, scale: float = 1.0, correlation: float = 0.0
-) -> Reduced:
-    """Return the sampler of the moments of side×side scores."""
-    return Reduced(Simulated(query, key, side, side, d, correlation), ScoreMoments(scale))
+def score_variance(
+    dimension: int, side: int, query: Distribution, key: Distribution | None = None, name: str = "matrices"
+) -> tuple[Cell, Estimand]:
+    """Return a cell of side×side scores of independent components, and the estimand of their variance."""
+    laws, at = {q: query, k: key or query}, {d: dimension}
+    cell, estimands = measurement(
+        name, {"variance": Var(score)}, laws, at, tolerance=0.01, shape={m: side, n: side}
+    )
+    return cell, estimands["variance"]
 
 
-def score_pairs(
-    d: int, pairs: int, query: Distribution, key: Distribution, grid: tuple[float, ...]
-) -> Reduced:
-    """Return the sampler of the shares of independent scores at or below the points of a grid."""
-    return Reduced(Simulated(query, key, pairs, pairs, d), PairShares(grid))
+def component(name: str, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
+    """Return the estimand of one output's mean times ``factor``."""
+    return Smooth(lambda mean: factor * mean[name], positive=False, block_variance=block_variance)
+
+
+def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
+    """Return the estimand of a variance, from the means of a number and of its square."""
+    return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)
+
+
+def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
+    """Return the estimand of a positive quotient of two means, to some power."""
+    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)
+
+
+def covariance(product: str, first: str, second: str) -> Smooth:
+    """Return the estimand of a covariance, from the means of a product and of its factors."""
+    return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)
 
 
 def named(values: Array) -> Outputs:
@@ -96,20 +82,6 @@ def groups_of(values: Array) -> Array:
 def at_least(successes: int, trials: int, promised: float) -> bool:
     """Return whether this many successes agree with a rate of at least ``promised``, by the exact bound."""
     return bool(successes >= stats.binom.ppf(FALSE_ALARM, trials, promised))
-
-
-def shares_of(values: Array) -> Sample:
-    """Return the sample whose statistics are shares of each block's values at or below the grid's points."""
-    shares = (values[:, :, None] <= np.asarray(GRID)).mean(axis=1)
-    return Sample(
-        len(values),
-        values.size,
-        values.size,
-        shares.mean(axis=0),
-        np.cov(shares.T),
-        np.zeros((0, 0, 0)),
-        names=numbered(SHARE, len(GRID)),
-    )
 
 
 def draw(

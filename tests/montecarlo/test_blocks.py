@@ -3,14 +3,15 @@
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.montecarlo.samples import draw, groups_of, score_matrices, score_pairs
+from tests.montecarlo.samples import draw, groups_of, score_variance
 from tests.strategies import examples
 from verify.montecarlo.blocks import (
     Cell,
@@ -22,15 +23,18 @@ from verify.montecarlo.blocks import (
     sums_of,
 )
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
-from verify.montecarlo.inputs import SharedVectors
-from verify.montecarlo.statistics import AllPairs, Reduced
+from verify.montecarlo.quantities import measurement
+from verify.symbolic.vocabulary import Dot, E, Family, a, b, d, m
 
+x = Family("x", m, d)
+PAIRS, _ = measurement(
+    "pairs", {"square": E(Dot(x, a, x, b) ** 2)}, {x: EXPONENTIAL}, {m: 64, d: 64}, tolerance=0.1
+)
+SAMPLER: Any = PAIRS.sampler
 CELLS = [
-    pytest.param(Cell("matrices", (), score_matrices(40, 32, NORMAL, EXPONENTIAL)), id="matrices"),
-    pytest.param(
-        Cell("shared", (), Reduced(SharedVectors(EXPONENTIAL, 64, 64), AllPairs())), id="shared-pairs"
-    ),
-    pytest.param(Cell("pairs", (), score_pairs(16, 128, NORMAL, NORMAL, (-1.0, 0.0, 2.0))), id="pairs"),
+    pytest.param(score_variance(40, 32, NORMAL, EXPONENTIAL)[0], id="matrices"),
+    pytest.param(PAIRS, id="shared-pairs"),
+    pytest.param(replace(PAIRS, sampler=replace(SAMPLER, order=1)), id="means-alone"),
 ]
 
 
@@ -75,7 +79,7 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
         np.einsum("bi,bj,bk->ijk", moved, moved, moved),
         np.zeros((0, 0)),
     )
-    sample = sums.sample(Cell("any", (), score_matrices(1, 1, NORMAL, NORMAL)))
+    sample = sums.sample(score_variance(1, 1, NORMAL)[0])
     centred = values - values.mean(axis=0)
     third = np.einsum("bi,bj,bk->ijk", centred, centred, centred) / count
     # Sums of cubes about a shift lose the digits that (1 + |shift|)³ costs.
@@ -192,7 +196,7 @@ def test_workers_and_order_do_not_matter() -> None:
 
 def test_claim_cell_and_seed_change_the_sample() -> None:
     """Another claim, cell or seed draws other blocks; the same ones again draw the same."""
-    sampler = score_matrices(2, 2, NORMAL, NORMAL)
+    sampler = score_variance(2, 2, NORMAL)[0].sampler
     places = [("c", "a", 1), ("c", "a", 2), ("c", "b", 1), ("x", "a", 1)]
     found = [draw(Cell(cell, (), sampler), claim, seed, 10, None, map).total for claim, cell, seed in places]
     assert all(not same(a, b) for i, a in enumerate(found) for b in found[:i])

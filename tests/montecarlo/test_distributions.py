@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from tests.montecarlo.samples import score_matrices
+from tests.montecarlo.samples import score_variance
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
 from verify.engine.validation import validate
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     LAPLACE,
@@ -32,7 +31,6 @@ from verify.montecarlo.distributions import (
     stream,
     student_t,
 )
-from verify.montecarlo.estimands import variance
 from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 
 DRAWS = 200_000
@@ -206,8 +204,8 @@ def test_wrong_ends_are_reported(distribution: Distribution, ends: tuple[float, 
 def test_a_claim_with_a_misstated_law_is_refused() -> None:
     """One line says which claim, cell and distribution, and what to correct."""
     wrong = stating(UNIFORM, 4, Fraction(3))
-    cell = Cell("d4", (("d_k", 4),), score_matrices(4, 8, NORMAL, wrong))
-    check = Quantity("variance", "Var", cell, variance(), Prediction(4.0, "4"))
+    cell, estimand = score_variance(4, 8, NORMAL, wrong, name="d4")
+    check = Quantity("variance", "Var", cell, estimand, Prediction(4.0, "4"))
     control = Control("it is 5", replace(check, id="five", prediction=Prediction(5.0, "5")))
     with pytest.raises(
         ClaimError,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.montecarlo.samples import at_least, sample_of
+from tests.montecarlo.samples import at_least, component, sample_of, variance
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import GROUPS
 from verify.montecarlo.distributions import Array
-from verify.montecarlo.estimands import OF_GROUPS, component, variance
+from verify.montecarlo.estimands import OF_GROUPS
 from verify.montecarlo.groups import Linearised
 
 HEAVY: dict[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {

@@ -1,5 +1,6 @@
 """Attention, distributions and statistics in PyTorch: those of NumPy, but for single precision."""
 
+import importlib
 import math
 import pickle
 from dataclasses import replace
@@ -10,12 +11,11 @@ import pytest
 from scipy import stats
 
 from tests.strategies import FALSE_ALARM
-from verify.engine.binding import bound
 from verify.engine.catalogue import catalogue
 from verify.montecarlo import devices
 from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
-from verify.montecarlo.devices import Device, DeviceError, OnDevice, SimulationOnDevice, find_device, moved
+from verify.montecarlo.devices import Device, DeviceError, SimulationOnDevice, find_device, moved
 from verify.montecarlo.distributions import (
     CAUCHY,
     EXPONENTIAL,
@@ -28,25 +28,22 @@ from verify.montecarlo.distributions import (
     Distribution,
     student_t,
 )
-from verify.montecarlo.experiment import Comparison, Experiment, cells_of, every_comparison
-from verify.montecarlo.inputs import SharedVectors, Simulated
-from verify.montecarlo.rows import BothScales, CausalRows, RowVariance, SoftmaxRows
-from verify.montecarlo.statistics import EntryProducts, PairMoments, ScoreMoments, ScorePowers, Statistic
-from verify.symbolic.kernel.core import Theorem
+from verify.montecarlo.experiment import Experiment, Prediction, Quantity, cells_of, every_comparison
+from verify.montecarlo.quantities import Simulation, measurement
+from verify.symbolic.vocabulary import E, Entropy, Largest, Softmax, Var, d, j, k, m, n, q, score, squares
 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 
 DRAWN = [NORMAL, UNIFORM, UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL]
-REDUCED = [
-    ScoreMoments(),
-    ScoreMoments(0.25),
-    ScorePowers((1, 2, 4)),
-    RowVariance(),
-    SoftmaxRows(("largest", "squares", "entropy", "sharp", "jacobian", "product")),
-    SoftmaxRows(("entropy", "jacobian"), 1 / 4),
-    BothScales(),
-    CausalRows((2, 5, 12), 1 / 4),
-]
+AT = {d: 16, m: 6, n: 12}
+QUANTITIES = {
+    "square": E(score**2),
+    "fourth": E(score**4),
+    "size": E(abs(score)),
+    "largest": E(Largest(Softmax(score, j), j)),
+    "squares": E(squares(score / 4)),
+    "entropy": E(Entropy(score / 4, j)),
+}
 
 
 def numbers(seed: int = 3) -> devices.Numbers:
@@ -77,64 +74,47 @@ def test_tails_are_those_of_the_distribution(distribution: Distribution) -> None
     assert stats.ks_2samp(here, there).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("statistic", REDUCED, ids=repr)
-def test_statistics_are_those_of_the_array_code(statistic: Statistic) -> None:
+def test_means_are_those_of_the_array_code() -> None:
     """For the same queries and keys, to the rounding of single precision."""
-    source = Simulated(NORMAL, EXPONENTIAL, 6, 12, 16)
-    queries, keys = devices.queries_and_keys(numbers(), source, 50)
-    found = devices.reduce(torch, statistic, queries, keys)
+    here, _ = measurement(
+        "here", QUANTITIES, {q: NORMAL, k: EXPONENTIAL}, {d: 16, m: 6, n: 12}, tolerance=0.1
+    )
+    assert isinstance(here.sampler, Simulation)
+    draws = {
+        "q": devices.vectors_of(numbers(), NORMAL, 50, 6, 16),
+        "k": devices.vectors_of(numbers(4), EXPONENTIAL, 50, 12, 16),
+    }
+    library = importlib.import_module("array_api_compat.torch")
+    found = here.sampler.compiled_with((), library, "cpu").run(draws, np.random.default_rng(1))
+    doubled = {name: values.double().numpy() for name, values in draws.items()}
+    expected = here.sampler.compiled.run(doubled, np.random.default_rng(1))
     assert found.dtype == torch.float64
-    expected = statistic.reduce(queries.double().numpy(), keys.double().numpy())
-    assert found.shape == (50, len(statistic.names))
+    assert found.shape == (50, len(here.sampler.names))
     assert np.allclose(found.numpy(), expected, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("gap", [1.0, 6.0, 12.0, 20.0])
-def test_nothing_cancels_in_rows_that_are_nearly_one_hot(gap: float) -> None:
-    """Of two keys the Jacobian's squared norm is 4p²(1 - p)², which is 1e-16 where p is 5e-9."""
-    queries, keys = torch.ones(1, 1, 1), torch.tensor([[[0.0], [-gap]]])
-    ((norm, product),) = devices.reduce(torch, SoftmaxRows(("jacobian", "product")), queries, keys).tolist()
-    small = math.exp(-gap) / (1 + math.exp(-gap))
-    assert product == pytest.approx(small * (1 - small), rel=1e-6)
-    assert norm == pytest.approx(4 * (small * (1 - small)) ** 2, rel=1e-5, abs=1e-15)
-
-
-def test_correlated_components_share_a_part() -> None:
-    """As √(1 - ρ)·x + √ρ·x₀ has it: variance 1, and ρ between components of a vector, not of two."""
-    queries, _ = devices.queries_and_keys(numbers(), Simulated(NORMAL, NORMAL, 2, 2, 2, 0.3), 100_000)
-    found = np.corrcoef(queries.reshape(-1, 4).double().numpy().T)
-    expected = np.kron(np.eye(2), np.array([[1, 0.3], [0.3, 1]]))
-    assert np.abs(found - expected).max() < 6 / math.sqrt(100_000)
-
-
-def test_what_is_not_known_there_is_not_drawn_there() -> None:
-    """Distributions without a counterpart, other inputs, and other statistics."""
-    assert all(devices.can_draw(Simulated(one.moved(1, 2), NORMAL, 2, 2, 2)) for one in DRAWN)
-    for other in (CAUCHY, student_t(9)):
-        assert not devices.can_draw(Simulated(NORMAL, other, 2, 2, 2))
-    only_called_normal = Distribution("normal", NORMAL.base_moments, CAUCHY.fill)
-    assert not devices.can_draw(Simulated(only_called_normal, NORMAL, 2, 2, 2))
-    assert not devices.can_draw(SharedVectors(NORMAL, 2, 2))
-    assert all(devices.can_reduce(one) for one in REDUCED)
-    assert not devices.can_reduce(EntryProducts())
-    assert not devices.can_reduce(PairMoments())
-
-
-def derived_and_measured(name: str) -> tuple[list[Theorem], tuple[Comparison, ...]]:
-    """Return the theorems of a claim and its checks."""
-    claim = catalogue()[name]
-    derivation = claim.derived()
-    theorems = [one.theorem for one in derivation.examine().routes if one.theorem]
-    return theorems, claim.measured_by(derivation, 0.05).checks
+@pytest.mark.parametrize(
+    "law", [CAUCHY, student_t(9), replace(NORMAL, fill=CAUCHY.fill)], ids=lambda law: law.name
+)
+def test_a_law_that_is_not_known_there_is_not_drawn_there(law: Distribution) -> None:
+    """A cell of such a law stays where it is."""
+    here, estimands = measurement("here", {"size": E(abs(score))}, {q: NORMAL, k: law}, {d: 2}, tolerance=0.1)
+    check = Quantity("size", "E", here, estimands["size"], Prediction(1.0, "1"))
+    assert cells_of(moved(Experiment((check,), ()), find_device("cpu")).checks) == [here]
 
 
 CARD = Device("cuda", "Card", "PyTorch 2")
 
 
-def cell(d: int = 16, device: Device | None = None) -> Cell:
+def cell(size: int = 16, device: Device | None = None) -> Cell:
     """Return a cell that the processor, or another device, draws as one."""
-    sampler = OnDevice(Simulated(NORMAL, NORMAL, 8, 8, d), ScoreMoments(), device or find_device("cpu"))
-    return Cell("there", sampler.settings, sampler, sampler.batch_coordinates)
+    at = {d: size, m: 8, n: 8}
+    here, estimands = measurement(
+        "there", {"variance": Var(score)}, {q: NORMAL, k: NORMAL}, at, tolerance=0.1
+    )
+    check = Quantity("variance", "Var", here, estimands["variance"], Prediction(float(size), str(size)))
+    (there,) = cells_of(moved(Experiment((check,), ()), device or find_device("cpu")).checks)
+    return there
 
 
 def test_a_chunk_is_the_same_by_any_number_of_threads() -> None:
@@ -190,14 +170,6 @@ def test_a_cell_is_another_one_on_another_device() -> None:
     assert pickle.loads(pickle.dumps(there)) == there  # noqa: S301 - its own
     with pytest.raises(DeviceError, match="cuda: "):
         there.sampler.sample(np.random.default_rng(1), 1)
-
-
-@pytest.mark.parametrize("name", ["correlated-components"])
-def test_what_a_device_measures_is_bound_as_here(name: str) -> None:
-    """On draws of the device's own."""
-    theorems, checks = derived_and_measured(name)
-    there = moved(Experiment(checks, ()), find_device("cpu")).checks
-    assert bound(name, theorems, there) == bound(name, theorems, checks) != ()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no card")

@@ -61,8 +61,8 @@ found.searched = shown();
 found.count = $("#filters output").textContent;
 found.address = location.search;
 change(filters.q, "", "input");
-change(filters.derivation, "in part", "input");
-found.inPart = shown();
+change(filters.derivation, "derived, citing", "input");
+found.citing = shown();
 change(filters.derivation, "", "input");
 change(filters.source, filters.source.options[1].value, "input");
 found.ofSource = [filters.source.value, shown()];
@@ -273,8 +273,8 @@ def test_claims_are_found_by_words_derivation_and_source(found: dict[str, Any], 
     assert 0 < len(found["searched"]) < 10
     assert found["count"] == f"{len(found['searched'])} of {len(reference.claims)} claims shown"
     assert found["address"] == "?q=saturates+dimension"
-    in_part = [claim.id for claim in reference.claims if claim.derivation.status is Proof.IN_PART]
-    assert found["inPart"] == in_part
+    citing = [claim.id for claim in reference.claims if claim.derivation.status is Proof.CITING]
+    assert found["citing"] == citing
     source, shown = found["ofSource"]
     said = [one for one in reference.statements if f"source-{one.source}" == source]
     deciding = {name for one in said for name in (one.claim, *(part.claim for part in one.parts))}

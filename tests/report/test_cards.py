@@ -10,7 +10,7 @@ from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
-from verify.evidence import Check, ControlRecord, Fact, Proof, Reach, Reference
+from verify.evidence import Check, ControlRecord, Fact, Proof, Reference
 from verify.evidence.words import badge
 from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
@@ -22,13 +22,13 @@ from verify.report.typeset import render
 @pytest.mark.parametrize(
     ("proof", "tone", "word", "name"),
     [
-        (Proof.PROVED, "good", "proved", "derived 64"),
-        (Proof.AT_EXAMPLES, "fair", "checked at examples", "predicted 64"),
-        (Proof.IN_PART, "fair", "in part", "predicted 64"),
+        (Proof.DERIVED, "good", "derived", "derived 64"),
+        (Proof.CITING, "good", "derived, citing", "derived 64"),
+        (Proof.MEASURED, "idle", "measured", "predicted 64"),
     ],
 )
-def test_only_what_is_proved_is_called_derived(proof: Proof, tone: str, word: str, name: str) -> None:
-    """Word, colour and count of a derivation go together; green is for proofs, each has its own mark."""
+def test_only_what_is_derived_is_called_so(proof: Proof, tone: str, word: str, name: str) -> None:
+    """Word, colour and count of a derivation go together; each has its own mark."""
     derivation = SCORE_VARIANCE.derivation.model_copy(update={"status": proof})
     claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation, "checks": (check("at", 64, 64),)})
     seen = report_of(record(claim))
@@ -38,7 +38,7 @@ def test_only_what_is_proved_is_called_derived(proof: Proof, tone: str, word: st
     assert (made.proof.tone, made.proof.word) == (tone, word)
     assert made.headline is not None
     assert name in spaced(made.headline[1])
-    assert len({badge(one).mark for one in (Proof.PROVED, Proof.AT_EXAMPLES, Proof.IN_PART)}) == 3
+    assert len({badge(one).mark for one in (Proof.DERIVED, Proof.CITING, Proof.MEASURED)}) == 3
 
 
 def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
@@ -106,36 +106,12 @@ def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], 
         )
 
 
-def test_what_goes_beyond_the_derivation_is_said() -> None:
-    """Where a derivation stands; else the reason why there is none."""
-    derivation = SCORE_VARIANCE.derivation
-    beyond = derivation.model_copy(update={"beyond": "the rest is known"})
-    assert of(derivation=beyond).beyond == "Beyond the derivation: the rest is known."
-    assert of(derivation=derivation).beyond == ""
-    none = beyond.model_copy(update={"status": Proof.MEASURED, "reason": "it is not known"})
-    assert of(derivation=none).beyond == "it is not known."
-
-
-@pytest.mark.parametrize(
-    ("reaches", "said"),
-    [
-        (("all-values", "all-values"), ""),
-        (("these-values",), "Of its one step, 1 at these values."),
-        (("all-values", "all-values", "reviewed"), "Of its 3 steps, 2 proved for all values and 1 reviewed."),
-        (
-            ("all-values", "reviewed", "numerically"),
-            ("Of its 3 steps, 1 proved for all values, 1 reviewed and 1 numerically at a few points."),
-        ),
-    ],
-)
-def test_steps_are_counted_by_how_far_they_are_checked(reaches: tuple[Reach, ...], said: str) -> None:
-    """Unless all are checked for all values."""
-    derivation = SCORE_VARIANCE.derivation
-    first = derivation.routes[0].steps[0]
-    steps = tuple(first.model_copy(update={"reach": one}) for one in reaches)
-    route = derivation.routes[0].model_copy(update={"steps": steps})
-    made = derivation.model_copy(update={"routes": (route,), "agreement": ""})
-    assert of(derivation=made).agreement == said
+def test_why_nothing_is_derived_is_said() -> None:
+    """Where there is no derivation, and nowhere else."""
+    assert of(derivation=SCORE_VARIANCE.derivation).underived == ""
+    changes = {"status": Proof.MEASURED, "reason": "it is not known"}
+    none = SCORE_VARIANCE.derivation.model_copy(update=changes)
+    assert of(derivation=none).underived == "it is not known."
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:

@@ -339,8 +339,8 @@ def test_templates_are_filled_strictly(paper: PdfMedium) -> None:
     """Text is escaped, prose set, a name that is none an error, as is LaTeX that is none."""
     text = "{{ report.record.tool.version }}{{ more }}"
     assert filled(text, paper, more="<10⁻¹>") == "0.1.0&lt;10<sup>−1</sup>&gt;"
-    badges = "{{ verdicts.refuted.word }} {{ outcomes.wrong.word }} {{ proofs.proved.word }}"
-    assert filled(badges, paper) == "refuted wrong proved"
+    badges = "{{ verdicts.refuted.word }} {{ outcomes.wrong.word }} {{ proofs.derived.word }}"
+    assert filled(badges, paper) == "refuted wrong derived"
     title = '<a title="{{ more|attribute }}">'
     assert filled(title, paper, more='"10⁻¹"') == '<a title="&#34;10⁻¹&#34;">'
     with pytest.raises(UndefinedError, match="nothing"):
@@ -356,13 +356,8 @@ def test_every_badge_has_a_mark_and_every_mark_a_badge() -> None:
 
 
 def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:
-    """No two have one drawing; nothing in a drawing has a colour of its own.
-
-    Chains and the routes of the former language have each their grades, and no derivation has both.
-    """
-    of_chains = (Proof.DERIVED, Proof.CITING, Proof.MEASURED, Proof.FAILED)
-    of_routes = [one for one in Proof if one not in {Proof.DERIVED, Proof.CITING}]
-    for kind in (Verdict, of_chains, of_routes, Outcome, Judgement):
+    """No two have one drawing; nothing in a drawing has a colour of its own."""
+    for kind in (Verdict, Proof, Outcome, Judgement):
         drawings = [MARKS[badge(one).mark] for one in kind]
         assert len(set(drawings)) == len(drawings)
     assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', "".join(MARKS.values()))) <= {"currentColor"}

@@ -48,7 +48,7 @@ def test_counts_add_up() -> None:
     seen = report_of(record())
     assert sum(tally.count for tally in seen.verdicts) == len(CLAIMS)
     assert {tally.badge.word: tally.count for tally in seen.proofs} == {
-        "proved": 2,
+        "derived": 2,
         "derivation failed": 1,
         "measured": 2,
     }

@@ -7,8 +7,8 @@ import pytest
 
 from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
+from tests.montecarlo.samples import component
 from verify.errors import ClaimError
-from verify.montecarlo.estimands import component
 from verify.spec import (
     STANDARD,
     Chain,

@@ -106,6 +106,7 @@ def test_slots_are_filled(text: str, filled: str) -> None:
 
 def test_assumptions_are_those_of_the_main_chain() -> None:
     """In sentences."""
+    assert DERIVED.main is not None
     assert WORDS.fill("meaning", "{assumptions}") == " ".join(DERIVED.main.assumptions)
 
 

@@ -9,22 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
-from sympy import exp
 
 from tests.strategies import examples
 from verify.montecarlo.attention import softmax
-from verify.symbolic import effective_keys
-from verify.symbolic.derivation import Derivation
-from verify.symbolic.extremes import LARGEST, TIES, number
 from verify.symbolic.gauss import integrals, of_lengths
-from verify.symbolic.kernel.words import n, sigma
 from verify.symbolic.row_integrals import (
     Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
     mean_lost, mean_product, mean_squares, over_lengths,
 
 )  # fmt: skip
-
-pytestmark = pytest.mark.slow  # of the former core, which is no longer worked on
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)
@@ -123,29 +116,3 @@ def test_what_does_not_converge_is_an_error() -> None:
     """The integral of 1/x from 0 is infinite."""
     with pytest.raises(ArithmeticError, match="no integral within 1e-14 near 0"):
         integrals(lambda x: 1 / x, (0.0, 1.0), 1e-14)
-
-
-@pytest.mark.parametrize("keys", [2, 5, 16])
-def test_the_largest_score_and_the_ties_are_the_same_number(keys: int) -> None:
-    """M_n by simulation, by its integral, and by the density of a tie of the two largest."""
-    drawn = np.random.default_rng(keys).normal(size=(200_000, keys))
-    assert number(LARGEST, keys) == pytest.approx(drawn.max(axis=1).mean(), abs=0.01)
-    assert number(TIES, keys) == pytest.approx(number(LARGEST, keys), rel=1e-9)
-    assert number(LARGEST, 2) == pytest.approx(1 / math.sqrt(math.pi), rel=1e-9)
-
-
-def test_the_limit_is_proved() -> None:
-    """By rules of the kernel alone."""
-    derivation = Derivation.of(effective_keys.for_many(), lemmas=effective_keys.lemmas())
-    assert derivation.examine().status == "proved"
-    assert derivation.result == exp(sigma**2)
-
-
-@pytest.mark.parametrize(("keys", "deviation"), [(8, 0.5), (64, 1.0), (1024, 1.5)])
-def test_the_integral_lies_between_the_bounds(keys: int, deviation: float) -> None:
-    """Closely, for many keys; a per cent more of the limit would be passed."""
-    at = {n: keys, sigma: deviation}
-    (*_, at_most, _), at_least = effective_keys.for_many().steps, effective_keys.lemmas()[-1].end
-    low, high = (float(one.subs(at)) for one in (at_least, at_most.expression))
-    assert low < keys * mean_squares(keys, deviation).value < high
-    assert high / low < 1 + 4 * float(exp(2 * deviation**2)) / keys

@@ -15,7 +15,7 @@ from typing import Any
 from sympy import Float, Integer, Pow, Rational, Symbol, exp, log, nan, oo, sqrt, zoo
 
 from verify.errors import SettingsError
-from verify.symbolic.printing import latex, plain
+from verify.symbolic.notation import latex, plain
 
 DEFAULT = "1/sqrt(d)"
 """The intended scale where none is stated: 1/√d_k."""

@@ -169,10 +169,6 @@ def _in_order(claim: ClaimRecord) -> bool:
 _PROOFS = {
     Proof.DERIVED: "derived, ",
     Proof.CITING: "derived, ",
-    Proof.PROVED: "proved, ",
-    Proof.REVIEWED: "reviewed, ",
-    Proof.AT_EXAMPLES: "checked at examples, ",
-    Proof.IN_PART: "derived in part, ",
 }
 _COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
 _ADVANCE, _SPACE, _HEIGHT = 6.6, 12, 20

@@ -70,9 +70,9 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
 
     alone = None if claim_files else shipped(claim)
     (chosen,) = [alone] if alone else choose(catalogue_with(claim_files), [claim]).values()
-    text, proved = shown(chosen, columns(sys.stdout) or 80)
+    text, derived = shown(chosen, columns(sys.stdout) or 80)
     say(text)
-    end(0 if proved else 1)
+    end(0 if derived else 1)
 
 
 for command in (

@@ -22,7 +22,6 @@ def derivation_record(derivation: Derivation, bound: tuple[str, ...] = ()) -> De
         status=status(derivation),
         **stated,
         routes=tuple(map(_chain_record, derivation.chains)),
-        agreement="",
         reason=reason(derivation),
         assumptions=main.assumptions if main and not derivation.problem else (),
         bound=bound,
@@ -84,6 +83,6 @@ def _line_record(checked: CheckedLine) -> StepRecord:
         relation=line.relation,
         rule=line.because,
         checked_by=f"{line.check.words}{tried if checked.holds else ''}",
-        reach="reviewed" if line.check.cites else "all-values",
+        cites=tuple(theorem.name for theorem in line.check.cites),
         holds=checked.holds,
     )

@@ -9,12 +9,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine import derivations
-from verify.engine.binding import bound
 from verify.engine.catalogue import ClaimFile, ClaimReference, resolve
+from verify.engine.derivations import derivation_record
 from verify.engine.measure import Sampling, measure
 from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
@@ -28,13 +27,10 @@ from verify.evidence import (
     Fact,
     OrdinaryFit,
     Proof,
-    RouteRecord,
     Settings,
-    StepRecord,
 )
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import no_garbage_collection, one_blas_thread
-from verify.former.words import assumed
 from verify.montecarlo.blocks import Cell, Chunk, Request, Sums, draw_chunk
 from verify.montecarlo.blocks import Settings as CellSettings
 from verify.montecarlo.devices import Device, DeviceError, moved
@@ -42,12 +38,7 @@ from verify.montecarlo.experiment import Exact, Experiment, Fit, every_compariso
 from verify.spec.claim import Claim, Findings
 from verify.spec.experiment import bound_to
 from verify.spec.words import Words
-from verify.symbolic.chains import Derivation as Chains
-from verify.symbolic.derivation import Derivation, ExaminedDerivation, relation_of, tried
-from verify.symbolic.falsifier import FULL, GLANCE
-from verify.symbolic.kernel.core import Reach
-from verify.symbolic.printing import latex, plain
-from verify.symbolic.routes import Followed
+from verify.symbolic.chains import Derivation
 
 
 @dataclass(frozen=True)
@@ -185,25 +176,14 @@ class ClaimEvaluation:
             self._derived_at = time.perf_counter()
         return claim_record(words, proof, **evidence).model_dump_json(by_alias=True)
 
-    def _prove(self, claim: Claim, derivation: Any) -> tuple[Experiment, tuple[Fact, ...]] | None:
+    def _prove(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]] | None:
         """Check the derivation and put it on record; return what is planned, unless it failed."""
-        if isinstance(derivation, Chains):
-            planned = None if derivation.problem else self._planned(claim, derivation)
-            checks = bound_to(planned[0]) if planned else ()
-            self.proof = derivations.derivation_record(derivation, checks).model_dump_json(by_alias=True)
-            return planned
-        examined, checks, planned = derivation.examine(), tuple[str, ...](), None
-        if examined.status != "failed":
-            planned = self._planned(claim, derivation)  # refused in less time than the falsifier takes
-            whole = isinstance(self.work.claim, ClaimFile)
-            examined = tried(examined, FULL if whole else GLANCE, whole=whole)
-        if planned and examined.status != "failed":
-            theorems = (one.theorem for one in examined.routes if one.theorem)
-            checks = bound(claim.id, theorems, planned[0].checks)
-        self.proof = derivation_record(claim, derivation, examined, checks).model_dump_json(by_alias=True)
+        planned = None if derivation.problem else self._planned(claim, derivation)
+        checks = bound_to(planned[0]) if planned else ()
+        self.proof = derivation_record(derivation, checks).model_dump_json(by_alias=True)
         return planned
 
-    def _planned(self, claim: Claim, derivation: Any) -> tuple[Experiment, tuple[Fact, ...]]:
+    def _planned(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]]:
         """Return the claim's experiment and facts; what could only fail after drawing is refused here."""
         work = self.work
         experiment = claim.measured_by(derivation, work.settings.tolerance)
@@ -312,14 +292,6 @@ def _cell(work: Work, cell: CellToDraw) -> Cell:
     return _EVALUATIONS[work.key].cells[cell.id]
 
 
-_REACHES: dict[Reach, Literal["all-values", "these-values", "reviewed", "numerically"]] = {
-    Reach.ALL_VALUES: "all-values",
-    Reach.THESE_VALUES: "these-values",
-    Reach.REVIEWED: "reviewed",
-    Reach.NUMERICALLY: "numerically",
-}
-
-
 def claim_record(
     words: Words,
     proof: DerivationRecord,
@@ -351,72 +323,10 @@ def claim_record(
 
 
 def _with_origin(check: Check, proof: DerivationRecord) -> Check:
-    """Return a check whose prediction is called a threshold unless a theorem is bound to what it measures."""
+    """Return a check whose prediction is called a threshold unless a chain derives what it measures."""
     if check.origin == "set" or check.method == "exact" or check.id in proof.bound:
         return check
     return check.model_copy(update={"origin": "computed"})
-
-
-def derivation_record(
-    claim: Claim, derivation: Derivation, examined: ExaminedDerivation, bound: tuple[str, ...] = ()
-) -> DerivationRecord:
-    """Return the record of a claim's examined derivation; ``bound`` are the checks that it is bound to."""
-    return DerivationRecord(
-        status=Proof(examined.status),
-        **_stated(derivation, examined),
-        routes=tuple(_route(claim, derivation, one) for one in examined.routes),
-        agreement=examined.agreement,
-        reason=examined.reason,
-        beyond=derivation.beyond,
-        assumptions=assumed(claim, examined.theorem) if examined.theorem else (),
-        bound=bound,
-    )
-
-
-def _route(claim: Claim, derivation: Derivation, followed: Followed) -> RouteRecord:
-    route, theorem = followed.route, followed.theorem
-    sides = (
-        {
-            "theorem": latex(relation_of(theorem)),
-            "subject": latex(theorem.lhs),
-            "result": latex(theorem.rhs),
-            "assumptions": assumed(claim, theorem),
-        }
-        if theorem
-        else {}
-    )
-    steps = tuple(
-        StepRecord(
-            latex=latex(one.step.expression),
-            plain=plain(one.step.expression),
-            relation=one.relation,
-            rule=one.step.words,
-            checked_by=one.step.rule.label,
-            reach=_REACHES[one.reach],
-            holds=one.holds,
-        )
-        for one in followed.steps
-    )
-    return RouteRecord(
-        title=route.title,
-        start_latex=latex(route.start),
-        start_plain=plain(route.start),
-        definition=derivation.meaning_of(route.start),
-        steps=steps,
-        name=route.name,
-        **sides,
-    )
-
-
-def _stated(derivation: Derivation, examined: ExaminedDerivation) -> dict[str, str]:
-    if derivation.unclaimed:
-        return {"subject": "", "result": "", "latex": ""}
-    theorem = examined.theorem
-    return {
-        "subject": latex(theorem.lhs if theorem else derivation.subject),
-        "result": plain(derivation.result),
-        "latex": latex(relation_of(theorem)) if theorem else latex(derivation.result),
-    }
 
 
 def _ordinary_fits(experiment: Experiment, findings: Findings) -> Iterator[OrdinaryFit]:

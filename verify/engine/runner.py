@@ -25,7 +25,6 @@ from verify.evidence import (
     ClaimRecord,
     DeviceRecord,
     FalseClaims,
-    Falsified,
     Presentation,
     Run,
     RunRecord,
@@ -38,7 +37,7 @@ from verify.evidence.load import stored_table
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.devices import find_device
-from verify.montecarlo.statistics import FINEST
+from verify.montecarlo.experiment import FINEST
 from verify.spec.claim import USER, Claim
 from verify.version import __version__
 
@@ -204,7 +203,6 @@ def run(
         statements=decide(book, records),
         calibration=stored_table(Calibration),
         false_claims=stored_table(FalseClaims),
-        falsified=stored_table(Falsified),
     ).sealed()
 
 

@@ -24,7 +24,7 @@ from verify.montecarlo.experiment import (
 from verify.text.numbers import is_figure, rounds_to
 
 _SAME_CODE = {
-    "quantity": "the same kinds of input, statistic and estimand, and the same relation",
+    "quantity": "the same kind of estimand, and the same relation",
     "fit": "the same model and coefficient",
     "exact": "the same function",
 }
@@ -172,5 +172,8 @@ def _distributions(value: Any) -> Iterator[Distribution]:
     if isinstance(value, Distribution):
         yield value
     elif is_dataclass(value):
-        for one in fields(value):
-            yield from _distributions(getattr(value, one.name))
+        for field in fields(value):
+            yield from _distributions(getattr(value, field.name))
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _distributions(part)

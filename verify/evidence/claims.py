@@ -59,7 +59,7 @@ class Check(Record):
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
-    through the same code, if none does. The prediction is ``derived`` where a theorem says it of just what is
+    through the same code, if none does. The prediction is ``derived`` where a chain says it of just what is
     measured; any other is a threshold, ``computed`` from what is derived or ``set`` in advance. ``basis``
     names the interval where it is not the usual one, and ``doubt`` says why it cannot be relied on and what
     would help, if so.
@@ -115,7 +115,7 @@ class Check(Record):
 
     @property
     def is_threshold(self) -> bool:
-        """Whether no theorem says the prediction of what is measured."""
+        """Whether no chain says the prediction of what is measured."""
         return self.origin != "derived"
 
     @property
@@ -210,7 +210,6 @@ def _row(check: Check) -> tuple[str, ...]:
     return check.id, check.quantity, *shown, f"{low:.6g} to {high:.6g}", check.verdict
 
 
-Reach = Literal["all-values", "these-values", "reviewed", "numerically"]
 RESERVED = frozenset(["run", "source"])
 """What keys of citations start with that are no claim's."""
 
@@ -231,19 +230,18 @@ class Reference(Record):
 
 
 class StepRecord(Record):
-    """One step of a derivation: the expression reached, in words how it follows, the kernel's rule for that.
+    """One line of a derivation: the expression reached, in words how it follows, and how that is checked.
 
-    ``relation`` says how the expression stands to the one before it; "⇒" where a whole theorem was turned
-    into another, "⇔" where each follows from the other, "~" where these are its first terms.
-    ``reach`` says how far the step holds.
+    ``relation`` says how the expression stands to the one before it; "⇔" where each follows from the other,
+    "~" where these are its first terms. ``cites`` names the published theorems that the line rests on.
     """
 
-    relation: Literal["=", "⇒", "⇔", "≤", "≥", "<", ">", "~"] = "="
+    relation: Literal["=", "⇔", "≤", "≥", "<", ">", "~"] = "="
     latex: Formula
     plain: Code
     rule: Text
     checked_by: Text
-    reach: Reach = "all-values"
+    cites: Many[Text] = ()
     holds: bool
 
 
@@ -251,7 +249,7 @@ class RouteRecord(Record):
     """One chain of steps from its start; a claim derived two ways has two.
 
     ``definition`` says in words what the start is, where it is neither the subject nor derived before. Texts
-    speak of the chain by its ``name``. ``theorem`` is what it proves as a whole, ``subject`` and ``result``
+    speak of the chain by its ``name``. ``theorem`` is what it shows as a whole, ``subject`` and ``result``
     its sides, ``assumptions`` all that it assumes; they are empty where a step does not hold.
     """
 
@@ -270,9 +268,8 @@ class RouteRecord(Record):
 class DerivationRecord(Record):
     """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
 
-    ``assumptions`` are the hypotheses of the main theorem, all of them. ``beyond`` says what of the statement
-    is not derived, and what it rests on instead. ``bound`` are the checks whose predictions some theorem says
-    of just what they measure, as was seen on the draws of their own statistics.
+    ``assumptions`` are those of the main chain, all of them. ``bound`` are the checks of just what a chain
+    derives: its start, against its end.
     """
 
     status: Proof
@@ -280,9 +277,7 @@ class DerivationRecord(Record):
     result: Code
     latex: Formula
     routes: Many[RouteRecord]
-    agreement: Text
     reason: Text
-    beyond: Text = ""
     assumptions: Many[Text] = ()
     bound: Many[Slug] = ()
 

@@ -30,10 +30,6 @@ size; then a check is undecided.
 _DERIVED = {
     Proof.DERIVED: "derived; ",
     Proof.CITING: "derived, citing a theorem; ",
-    Proof.PROVED: "derived; ",
-    Proof.REVIEWED: "derivation reviewed; ",
-    Proof.AT_EXAMPLES: "derivation checked at examples; ",
-    Proof.IN_PART: "derived in part; ",
 }
 _KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
 _ENDLESS = 1e12  # the number of blocks that is never reached

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Falsified, Record, RunRecord
+from verify.evidence import Calibration, FalseClaims, Record, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.records import seal_of
@@ -78,11 +78,10 @@ LAST_RUN = Path("reports/results.json")
 """Where a run writes its results by default, under the present folder."""
 
 _Record = TypeVar("_Record", bound=Record)
-_Table = TypeVar("_Table", Calibration, FalseClaims, Falsified)
+_Table = TypeVar("_Table", Calibration, FalseClaims)
 _TABLES: dict[type[Record], str] = {
     Calibration: "calibration.json",
     FalseClaims: "false_claims.json",
-    Falsified: "falsified.json",
 }
 
 
@@ -145,8 +144,6 @@ def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
     """
     path = path or shipped_folder("data") / _TABLES[kind]
     content = _content(path, _RESULTS.kind, _RESULTS.again)
-    if kind is Falsified and isinstance(content, dict):
-        content = content.get("summary")  # beside it the file lists every theorem
     return _validated(kind, content, path, _RESULTS.again)
 
 

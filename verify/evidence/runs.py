@@ -92,7 +92,8 @@ class Calibration(Record):
 class FalseKind(Record):
     """The false claims of one kind: ``of`` how many, how many are ``caught``, and ``by`` what how many.
 
-    Beside each is the nearest true claim; ``neighbours`` counts those that are proved and confirmed.
+    Beside each is the nearest true claim; ``neighbours`` counts those that are derived and confirmed.
+    ``uncaught`` says of each that is not caught, by its name, why.
     """
 
     kind: Slug
@@ -100,6 +101,7 @@ class FalseKind(Record):
     caught: Count
     by: Named[Count]
     neighbours: Count
+    uncaught: Named[Text] = Field(default_factory=dict)
 
 
 class FalseClaims(Record):
@@ -123,28 +125,6 @@ class FalseClaims(Record):
     def neighbours(self) -> int:
         """How many of the true neighbours pass."""
         return sum(one.neighbours for one in self.kinds)
-
-
-class Falsified(Record):
-    """How the catalogue's theorems fared at points, added up over all ``statements``.
-
-    ``held``, ``undecided`` and ``refuted`` count points; ``stopped`` are the statements for which ``seconds``
-    did not do, ``untold`` those of which no point told anything. ``why`` are the reasons that most statements
-    have for a point undecided, with how many statements these are.
-    """
-
-    command: Line
-    version: Version
-    seed: Seed
-    points: Count
-    seconds: Positive
-    statements: Count
-    held: Count
-    undecided: Count
-    refuted: Count
-    stopped: Count
-    untold: Count
-    why: Named[Count]
 
 
 class Part(Record):
@@ -316,7 +296,7 @@ class RunRecord(Sealed):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[4] = Field(default=4, alias="schema")
+    schema_version: Literal[5] = Field(default=5, alias="schema")
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
@@ -324,7 +304,6 @@ class RunRecord(Sealed):
     statements: Many[Statement]
     calibration: Calibration | None = None
     false_claims: FalseClaims | None = None
-    falsified: Falsified | None = None
     seal: Digest = ""
 
     @computed_property

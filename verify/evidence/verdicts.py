@@ -18,18 +18,10 @@ class Proof(StrEnum):
     Derived: every line follows by a check, and no attempt refuted it. Citing: as derived, but a line rests on
     a published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: some
     line does not hold; then nothing was drawn, and the record has no checks.
-
-    Of claims that a kernel of rules checks: proved: the rules make a theorem of every chain. Reviewed: some
-    step stands on a rule of its author's, which a reader has checked. At examples: some step holds at given
-    values or numerically only. In part: the statement says more than was derived, and the record says what.
     """
 
     DERIVED = "derived"
     CITING = "derived-citing"
-    PROVED = "proved"
-    REVIEWED = "reviewed"
-    AT_EXAMPLES = "checked-at-examples"
-    IN_PART = "in-part"
     FAILED = "failed"
     MEASURED = "measured"
 

@@ -49,10 +49,6 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
     Proof: {
         Proof.DERIVED: Badge("check", "good", "derived"),
         Proof.CITING: Badge("eye", "good", "derived, citing"),
-        Proof.PROVED: Badge("check", "good", "proved"),
-        Proof.REVIEWED: Badge("eye", "fair", "reviewed"),
-        Proof.AT_EXAMPLES: Badge("points", "fair", "checked at examples"),
-        Proof.IN_PART: Badge("half", "fair", "in part"),
         Proof.FAILED: Badge("alarm", "bad", "derivation failed"),
         Proof.MEASURED: Badge("dash", "idle", "measured"),
     },

@@ -131,3 +131,14 @@ def gradients(
 ) -> Gradients:
     """Return the gradients that ``upstream`` sends back through the attention that gave the ``weights``."""
     return Gradients((queries, keys, values), weights, upstream, scale)
+
+
+def rows_of(queries: Array, keys: Array) -> Array:
+    """Return the scores QKᵀ, shape (blocks, m, n), with the keys furthest apart in memory.
+
+    What is taken over a row's keys is then taken over long rows of numbers, one for each key.
+    """
+    (blocks, m), n = queries.shape[:2], keys.shape[1]
+    by_key = np.empty((n, blocks, m), queries.dtype)
+    np.matmul(keys, queries.swapaxes(1, 2), out=by_key.swapaxes(0, 1))
+    return np.moveaxis(by_key, 0, -1)

@@ -24,8 +24,7 @@ import sympy as sp
 from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
-from verify.montecarlo.attention import largest, softmax
-from verify.montecarlo.rows import rows_of
+from verify.montecarlo.attention import largest, rows_of, softmax
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,

@@ -13,35 +13,29 @@ import importlib
 import math
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import sympy
 
-from verify.montecarlo.blocks import Cell, Settings
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.compiling import Column, Compiled
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
-    KEYS,
     LAPLACE,
     NORMAL,
-    QUERIES,
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
     Distribution,
-    VectorSource,
 )
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
-from verify.montecarlo.inputs import Input, Simulated
 from verify.montecarlo.quantities import Simulation
-from verify.montecarlo.rows import BothScales, CausalRows, RowSoftmax, RowVariance, SoftmaxRows
-from verify.montecarlo.statistics import Reduced, ScoreMoments, ScorePowers, Statistic
 
 GENERATOR = "generator"
 """The setting of a cell that a device has drawn: by what."""
@@ -143,62 +137,6 @@ _BATCH_NUMBERS = 1 << 28  # numbers that are in memory at once, at most: 1 GiB i
 _BITS = 63
 
 
-@dataclass(frozen=True)
-class OnDevice(Reduced):
-    """The blocks of an input and a statistic, drawn on a device by its own generator.
-
-    The seed of a batch there is the first number of its stream here. On ``cpu``, PyTorch takes 32 bits of it:
-    among 10,000 batches two are the same in one case of 86.
-    """
-
-    input: Simulated
-    device: Device
-
-    @property
-    def settings(self) -> Settings:
-        """What is drawn, what is made of it, and which generator draws."""
-        return (*super().settings, (GENERATOR, self.device.generator))
-
-    @property
-    def held(self) -> int:
-        return 3 * self.input.held + self.statistic.copies * self.input.shape.m * self.input.shape.n
-
-    @property
-    def batch_coordinates(self) -> int:
-        """Coordinates of a batch that the device has room for."""
-        blocks = min(_BATCH_COORDINATES[self.device.kind] // self.coordinates, _BATCH_NUMBERS // self.held)
-        return max(1, blocks) * self.coordinates
-
-    def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the block vectors of ``count`` independent blocks, shape (count, names).
-
-        Raises:
-            DeviceError: this machine has another device of that name, or PyTorch fails there.
-        """
-        with self._numbers(rng) as numbers:
-            drawn = queries_and_keys(numbers, self.input, count)
-            vectors: Array = reduce(numbers.torch, self.statistic, *drawn).cpu().numpy()
-        return vectors
-
-    def sources(self, rng: np.random.Generator, count: int) -> tuple[VectorSource, ...]:
-        """Return what the device draws from the same stream, on this machine.
-
-        Raises:
-            DeviceError: this machine has another device of that name, or PyTorch fails there.
-        """
-        with self._numbers(rng) as numbers:
-            return tuple(
-                VectorSource(part.cpu().numpy(), place, law)
-                for place, law, parts in parts_of(numbers, self.input, count)
-                for part in parts
-            )
-
-    @contextmanager
-    def _numbers(self, rng: np.random.Generator) -> Iterator[Numbers]:
-        with computing_on(self.device) as torch:
-            yield Numbers(torch, self.device.name, int(rng.integers(2**_BITS)))
-
-
 @dataclass(frozen=True, kw_only=True)
 class SimulationOnDevice(Simulation):
     """The blocks of a simulation, drawn on a device by its own generator."""
@@ -261,14 +199,7 @@ def _moved(cell: Cell, device: Device) -> Cell:
         return replace(
             cell, settings=settings, sampler=moved_there, batch_coordinates=moved_there.batch_coordinates
         )
-    if type(drawn) is not Reduced or not can_reduce(drawn.statistic):
-        return cell
-    source = drawn.input
-    if not can_draw(source):
-        return cell
-    there = OnDevice(source, drawn.statistic, device)
-    recorded = (*cell.settings, (GENERATOR, device.generator))
-    return replace(cell, settings=recorded, sampler=there, batch_coordinates=there.batch_coordinates)
+    return cell
 
 
 Tensor = Any
@@ -322,108 +253,9 @@ def vectors_of(numbers: Numbers, distribution: Distribution, *shape: int) -> Ten
     return _DRAWN[distribution.fill](numbers, *shape) * float(distribution.scale) + float(distribution.loc)
 
 
-def parts_of(
-    numbers: Numbers, source: Simulated, count: int
-) -> Iterator[tuple[int, Distribution, tuple[Tensor, ...]]]:
-    """Yield the place of the queries and of the keys of ``count`` blocks, their law and components.
-
-    With a correlation, those that all of a vector share come second.
-    """
-    for place, (law, many) in zip((QUERIES, KEYS), source.laws, strict=True):
-        sizes = (source.d, 1) if source.correlation else (source.d,)
-        yield place, law, tuple(vectors_of(numbers, law, count, many, size) for size in sizes)
-
-
-def queries_and_keys(numbers: Numbers, source: Simulated, count: int) -> tuple[Tensor, Tensor]:
-    """Return the queries of ``count`` blocks, shape (count, m, d), and their keys, shape (count, n, d)."""
-    own, shared = math.sqrt(1 - source.correlation), math.sqrt(source.correlation)
-    queries, keys = (
-        parts[0] if len(parts) == 1 else own * parts[0] + shared * parts[1]
-        for _, _, parts in parts_of(numbers, source, count)
-    )
-    return queries, keys
-
-
-def can_draw(source: Input) -> TypeGuard[Simulated]:
-    """Return whether the queries and keys of this input can be drawn on a device."""
-    return type(source) is Simulated and {source.query.fill, source.key.fill} <= _DRAWN.keys()
-
-
 def can_compute(simulation: Simulation) -> bool:
     """Return whether a device can draw all families; programs' columns and some functions are NumPy's."""
     laws = {law.fill for _, law in simulation.laws}
     parts = {part for _, x in simulation.outputs for part in sympy.preorder_traversal(x)}
     is_ours = any(isinstance(part, Column) or hasattr(part, "numpy") for part in parts)
     return laws <= _DRAWN.keys() and not is_ours
-
-
-def can_reduce(statistic: Statistic) -> bool:
-    """Return whether this statistic can be computed on a device."""
-    return type(statistic) in _REDUCED
-
-
-def reduce(torch: Any, statistic: Statistic, queries: Tensor, keys: Tensor) -> Tensor:
-    """Return the block vectors, shape (blocks, names), in double precision."""
-    columns = _REDUCED[type(statistic)](torch, statistic, queries, keys)
-    return torch.stack(list(columns), dim=1)
-
-
-def _scores(queries: Tensor, keys: Tensor) -> Tensor:
-    return queries @ keys.transpose(1, 2)
-
-
-def _mean(torch: Any, values: Tensor) -> Tensor:
-    """Return the mean of each block's ``values``, shape (blocks,)."""
-    return values.flatten(start_dim=1).mean(dim=1, dtype=torch.float64)
-
-
-def _moments(torch: Any, statistic: ScoreMoments, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    scores = _scores(queries, keys)
-    return statistic.scale * _mean(torch, scores), statistic.scale**2 * _mean(torch, scores**2)
-
-
-def _powers(torch: Any, statistic: ScorePowers, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    sizes = _scores(queries, keys).abs()
-    return [_mean(torch, sizes**power) for power in statistic.powers]
-
-
-def _row_variance(torch: Any, _: RowVariance, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    scores = _scores(queries, keys)
-    apart = scores - scores.mean(dim=2, keepdim=True)
-    n = scores.shape[2]
-    return [_mean(torch, apart**2) * n / (n - 1)]
-
-
-def _softmax_rows(torch: Any, statistic: SoftmaxRows, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    rows = _rows(torch, statistic.scale * _scores(queries, keys))
-    return [_mean(torch, getattr(rows, name)) for name in statistic.wanted]
-
-
-def _both_scales(torch: Any, _: BothScales, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    scores, d = _scores(queries, keys), queries.shape[2]
-    return [_mean(torch, _rows(torch, scale * scores).jacobian) for scale in (1.0, d**-0.5)]
-
-
-def _causal_rows(torch: Any, statistic: CausalRows, queries: Tensor, keys: Tensor) -> Sequence[Tensor]:
-    rows = [
-        _rows(torch, statistic.scale * _scores(queries[:, some], keys[:, before]))
-        for some, before in statistic.views
-    ]
-    return [_mean(torch, one) for one in (*(row.entropy for row in rows), *(row.sharp for row in rows))]
-
-
-def _rows(torch: Any, scores: Tensor) -> RowSoftmax:
-    """Return the softmax of rows: exponentials in single precision, sums over keys in double."""
-    below = scores - scores.amax(dim=2, keepdim=True)
-    sizes = below.exp().double()
-    return RowSoftmax(below.double(), sizes / sizes.sum(dim=2, keepdim=True), torch)
-
-
-_REDUCED: dict[type[Statistic], Callable[..., Sequence[Tensor]]] = {
-    ScoreMoments: _moments,
-    ScorePowers: _powers,
-    RowVariance: _row_variance,
-    SoftmaxRows: _softmax_rows,
-    BothScales: _both_scales,
-    CausalRows: _causal_rows,
-}

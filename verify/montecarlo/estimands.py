@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from verify.montecarlo import groups, intervals
-from verify.montecarlo.blocks import SHARE, Outputs, Sample, numbered
+from verify.montecarlo.blocks import Outputs, Sample
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.groups import Linearised
 from verify.montecarlo.intervals import Interval
@@ -203,104 +203,6 @@ def _blocks_for(variance: float, goal: Goal, width: float) -> int:
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """The quotient of two positive estimands of one sample; each has half of the false-exclusion rate."""
-
-    over: Estimand
-    under: Estimand
-
-    @property
-    def kind(self) -> str:
-        """The quotient of the two kinds."""
-        return f"{self.over.kind}/{self.under.kind}"
-
-    def measure(self, sample: Sample, alpha: float) -> Measured:
-        """Return the quotient; its interval holds whenever both estimands' intervals do."""
-        top, bottom = (one.measure(sample, alpha / 2) for one in (self.over, self.under))
-        value = top.value / bottom.value
-        interval = (top.interval[0] / bottom.interval[1], top.interval[1] / bottom.interval[0])
-        error = value * (top.error / top.value + bottom.error / bottom.value)
-        counted = (sample.blocks, sample.coordinates)
-        return Measured(
-            value,
-            error,
-            interval,
-            *counted,
-            doubt=top.doubt or bottom.doubt,
-            basis=top.basis or bottom.basis,
-        )
-
-    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        """Return the blocks at which both estimands are known to half the relative width of ``goal``."""
-        if pilot is None:
-            return None
-        needed = []
-        for one in (self.over, self.under):
-            size = one.measure(pilot, goal.alpha).value
-            width = goal.width / abs(goal.prediction) / 2 * size
-            part = Goal(goal.alpha / 2, goal.miss / 2, prediction=size, width=width)
-            needed.append(one.blocks_needed(part, pilot) or MIN_BLOCKS)
-        return max(needed)
-
-
-def times(estimand: Estimand, factor: float) -> Smooth:
-    """Return a fixed positive multiple of a positive smooth estimand, whose relative block variance stays.
-
-    Raises:
-        TypeError: ``estimand`` is of another kind, or of either sign, so that its block variance is absolute.
-    """
-    if not isinstance(estimand, Smooth) or not estimand.positive:
-        raise TypeError("only a positive smooth estimand keeps its relative variance in a multiple")
-    return replace(estimand, function=lambda mean: factor * estimand.function(mean))
-
-
-def ratio(over: str, under: str, power: float = 1.0, *, positive: bool = True) -> Smooth:
-    """Return (m_over / m_under)^power of two outputs, normally positive; ½ for root-mean-square values."""
-    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive)
-
-
-def component(
-    name: str, factor: float = 1.0, block_variance: float | None = None, *, positive: bool = False
-) -> Smooth:
-    """Return the mean of one output times ``factor``."""
-    return Smooth(lambda mean: factor * mean[name], positive, block_variance)
-
-
-def entropy_lost(keys: int) -> Smooth:
-    """Return the estimand of the entropy that rows of ``keys`` keys lose against equal weights."""
-    return Smooth(lambda mean: math.log(keys) - mean["entropy"], positive=True)
-
-
-def complement(name: str) -> Smooth:
-    """Return one minus the mean of an output that is below 1, such as a probability; positive."""
-    return Smooth(lambda mean: 1 - mean[name], positive=True)
-
-
-def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
-    """Return E S² - (E S)² from the names of mean S and mean S²; positive."""
-    return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)
-
-
-def kurtosis(second: str = "square", fourth: str = "fourth") -> Smooth:
-    """Return E S⁴/(E S²)² from the names of mean S² and mean S⁴; positive, for centred scores."""
-    return Smooth(lambda mean: mean[fourth] / mean[second] ** 2, positive=True)
-
-
-def covariance(product: str, first: str, second: str) -> Smooth:
-    """Return E XY - E X·E Y from the names of the means of XY, X and Y; of either sign."""
-    return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)
-
-
-def difference(minuend: str, subtrahend: str) -> Smooth:
-    """Return the mean of one output less that of another; of either sign."""
-    return Smooth(lambda mean: mean[minuend] - mean[subtrahend], positive=False)
-
-
-OFF_GRID = "the grid does not hold the interval of the quantile: widen the grid, or draw more blocks"
-"""Why a quantile is in doubt."""
-
-
-@dataclass(frozen=True)
 class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
 
@@ -380,72 +282,6 @@ class Bounded:
             centre, width = (centre + 1) / 2, width / 2
         rates = [intervals.divergence(centre, end) for end in (centre - width, centre + width) if 0 < end < 1]
         return max(MIN_BLOCKS, math.ceil(both**2 / min(rates))) if rates else MIN_BLOCKS
-
-
-@dataclass(frozen=True)
-class Quantile:
-    """The value below which the share ``level`` lies, found among the points of ``grid``.
-
-    The outputs ``of``-0, ``of``-1, … are shares of values at or below each grid point; a sampler that
-    keeps no covariances holds independent values, whose shares are binomial.
-    The interval ends at grid points whose own shares exclude the level, each end at half the rate, and is as
-    wide as the grid is coarse. It needs no density. For independent values it holds for every distribution
-    and every number of them; for blocks of dependent ones the shares' means are studentised.
-    """
-
-    grid: tuple[float, ...]
-    of: str = SHARE
-    level: float = 0.5
-    kind: ClassVar[str] = "quantile"
-
-    def measure(self, sample: Sample, alpha: float) -> Measured:
-        """Return the quantile with its interval; not reliable where the grid does not hold it."""
-        shares, errors = self._shares(sample)
-        if sample.covariance.size:
-            far = np.abs(shares - self.level) > intervals.student_quantile(alpha, sample.blocks) * errors
-        else:
-            far = intervals.excluded(shares, self.level, alpha, sample.scores)
-        below = np.flatnonzero(far & (shares < self.level))
-        above = np.flatnonzero(far & (shares > self.level))
-        held = bool(below.size and above.size)
-        low = self.grid[below[-1]] if held else self.grid[0]
-        high = self.grid[above[0]] if held else self.grid[-1]
-        value = min(max(float(np.interp(self.level, shares, self.grid)), low), high)
-        error = (high - low) / (2 * intervals.student_quantile(alpha, sample.blocks))
-        return Measured(
-            value, error, (low, high), sample.blocks, sample.coordinates, doubt="" if held else OFF_GRID
-        )
-
-    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        """Return the blocks that reach ``goal``; the pilot tells the density at the quantile."""
-        if pilot is None:
-            return None
-        shares, errors = self._shares(pilot)
-        at = int(np.clip(np.searchsorted(shares, self.level), 1, len(self.grid) - 1))
-        left, right = max(at - 2, 0), min(at + 1, len(self.grid) - 1)
-        # Closer points would tell the density from too few values.
-        left = min(left, int(np.searchsorted(self.grid, self.grid[at] - goal.width)))
-        right = max(right, int(np.searchsorted(self.grid, self.grid[at] + goal.width)) - 1)
-        density = (shares[right] - shares[left]) / (self.grid[right] - self.grid[left])
-        if not density > 0:
-            return None
-        spread = math.sqrt(pilot.blocks) * float(np.max(errors[at - 1 : at + 1])) / density
-        # An end moves outwards to the next grid point.
-        step = self.grid[at] - self.grid[at - 1]
-        width = max(goal.width - step, goal.width / 2)
-        deviations = goal.deviations()
-        if not pilot.covariance.size:
-            deviations = math.sqrt(2 * math.log(2 / goal.alpha)) + intervals.normal_quantile(goal.miss)
-        return max(MIN_BLOCKS, math.ceil(float(spread * deviations / width) ** 2))
-
-    def _shares(self, sample: Sample) -> tuple[Array, Array]:
-        first = sample.place(numbered(self.of, 1)[0])
-        part = slice(first, first + len(self.grid))
-        shares = sample.mean[part]
-        if not sample.covariance.size:
-            return shares, np.sqrt(shares * (1 - shares) / sample.scores)
-        variances = np.maximum(np.diagonal(sample.covariance)[part], 0)
-        return shares, np.sqrt(variances / sample.blocks)
 
 
 _STEP = 1e-30

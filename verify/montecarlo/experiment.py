@@ -10,10 +10,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from verify.montecarlo import intervals
-from verify.montecarlo.blocks import BlockSampler, Cell, Settings
+from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, too_skewed
-from verify.montecarlo.statistics import Reduced
+
+FINEST = 1e-4
+"""The smallest tolerance of a run: what single precision does to an estimate stays far below it."""
 
 Relation = Literal["=", "≤", "≥"]
 """What is said of a quantity: that it equals the prediction, or that the prediction bounds it."""
@@ -120,9 +122,8 @@ class Exact:
     """A comparison of two computed values; nothing is drawn.
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
-    may lie. ``code`` is the function that the computed value comes from, a name of the claim's module or of
-    ``verify.former.loops``; without it, the label stands for what is computed. ``uncontrolled`` is as in a
-    ``Quantity``.
+    may lie. ``code`` is the function that the computed value comes from; without it, the label stands for
+    what is computed. ``uncontrolled`` is as in a ``Quantity``.
     """
 
     id: str
@@ -193,17 +194,12 @@ def route_of(comparison: Comparison) -> Route:
     if isinstance(comparison, Quantity):
         return (
             "quantity",
-            *_drawn_by(comparison.cell.sampler),
+            type(comparison.cell.sampler).__name__,
             comparison.estimand.kind,
             comparison.relation,
         )
     code = comparison.code.__qualname__ if comparison.code else comparison.label
     return ("exact", code)
-
-
-def _drawn_by(sampler: BlockSampler) -> tuple[str, ...]:
-    parts = (sampler.input, sampler.statistic) if isinstance(sampler, Reduced) else (sampler,)
-    return tuple(type(one).__name__ for one in parts)
 
 
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:

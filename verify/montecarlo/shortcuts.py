@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from sympy import Expr, Indexed
 
+from verify.montecarlo.blocks import double
 from verify.montecarlo.compiling import BLOCK, COMPONENT, Column, Compiler, Node
-from verify.montecarlo.distributions import NORMAL, Distribution
-from verify.montecarlo.statistics import ScoreMoments
+from verify.montecarlo.distributions import NORMAL, Array, Distribution
 from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices, m, n, s
 
 Shortcut = Callable[[Compiler, Sequence[Expr]], Mapping[Expr, Node]]
@@ -33,11 +33,27 @@ def score_moments(compiler: Compiler, terms: Sequence[Expr]) -> dict[Expr, Node]
         x, y = compiler.entry(left, (first, COMPONENT)), compiler.entry(right, (second, COMPONENT))
         compiler.columns |= {str(left.label), str(right.label)}
         size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
-        both = compiler.emit("score moments", ScoreMoments().reduce, [x, y], (BLOCK, COMPONENT), (0, size))
+        both = compiler.emit("score moments", moments_of_scores, [x, y], (BLOCK, COMPONENT), (0, size))
         for place, term in enumerate((dot, dot**2)):
             column = partial(np.take, indices=place, axis=1)
             taken[term] = compiler.emit(("column", place), column, [both])
     return taken
+
+
+def moments_of_scores(queries: Array, keys: Array) -> Array:
+    """Return mean S and mean S² of the scores QKᵀ of each block, shape (blocks, 2)."""
+    m, d, n = *queries.shape[1:], keys.shape[1]
+    if d < min(m, n):
+        # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
+        grams = (double(vectors.swapaxes(1, 2) @ vectors) for vectors in (queries, keys))
+        squares = np.einsum("bij,bij->b", *grams)
+        totals = (double(np.einsum("bmd->bd", vectors)) for vectors in (queries, keys))
+        total = np.einsum("bd,bd->b", *totals)
+    else:
+        scores = double(queries @ keys.swapaxes(1, 2))
+        squares = np.einsum("bij,bij->b", scores, scores)
+        total = np.einsum("bij->b", scores)
+    return np.stack([total, squares], axis=1) / (m * n)
 
 
 SHORTCUTS: tuple[Shortcut, ...] = (score_moments,)

@@ -1,8 +1,6 @@
 """A claim as a card: its record, its tables, and the sentences that sum it up."""
 
-import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from string import ascii_lowercase
@@ -17,7 +15,6 @@ from verify.evidence import (
     Figure,
     PlotLayer,
     Proof,
-    Reach,
     RunRecord,
     Verdict,
 )
@@ -40,17 +37,8 @@ from verify.text import numbers
 from verify.text.latex import Prose, plain
 from verify.text.speech import prose_in_words
 
-_DERIVED = frozenset(
-    [Proof.DERIVED, Proof.CITING, Proof.PROVED, Proof.REVIEWED, Proof.AT_EXAMPLES, Proof.IN_PART]
-)
+_DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
 """What has a derivation that stands."""
-_REACHES: dict[Reach, str] = {
-    "all-values": "proved for all values",
-    "these-values": "at these values",
-    "reviewed": "reviewed",
-    "numerically": "numerically at a few points",
-}
-_COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
 _EXACT = 7  # digits of an exact value
 
 
@@ -85,6 +73,7 @@ class Card(NamedTuple):
     """What the report prints of a claim.
 
     ``assumptions`` are what the main theorem assumes, and what its author states besides.
+    ``underived`` says why there is no derivation, if there is none.
     ``contrast`` is the number that stands for it where there is room for one, None without a check.
     ``headline`` is a label and a sentence about the decisive check, None where nothing is measured.
     ``citation`` is in parts, of which the second is a key and the fourth what was measured: those of others
@@ -101,8 +90,7 @@ class Card(NamedTuple):
     outcome: str
     headline: tuple[str, Prose] | None
     contrast: Contrast | None
-    agreement: Prose
-    beyond: Prose
+    underived: Prose
     checks: CheckTable
     controls: ControlTable
     level: str
@@ -123,7 +111,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     decisive = decisive_check(claim.checks)
     derivation = claim.derivation
-    derived = derivation.status in {Proof.DERIVED, Proof.CITING, Proof.PROVED}
+    derived = derivation.status in _DERIVED
     controls = control_table(claim.id, claim.controls)
     alarms = _alarms(derivation, controls)
     return Card(
@@ -138,8 +126,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         if decisive
         else None,
         contrast=_contrast(claim),
-        agreement=Prose(_agreement(derivation, number)),
-        beyond=Prose(_beyond(derivation)),
+        underived=Prose("" if derived else closed(derivation.reason)),
         checks=check_table(claim.id, claim.checks),
         controls=controls,
         level=_level(claim),
@@ -221,36 +208,11 @@ def _outcome(claim: ClaimRecord, alarms: tuple[str, ...]) -> str:
     return f"The checks are {badge(worst).word}"
 
 
-def _beyond(derivation: DerivationRecord) -> str:
-    """Return why there is no derivation, or what of the claim goes beyond it."""
-    if derivation.status in _DERIVED:
-        return f"Beyond the derivation: {closed(derivation.beyond)}" if derivation.beyond else ""
-    return closed(derivation.reason)
-
-
 def _level(claim: ClaimRecord) -> str:
     """Return the level of a claim's intervals; looking again narrows a check's own share."""
     levels = {check.level for check in claim.checks if check.method != "exact"}
     text = numbers.level(min(levels)) if levels else ""
     return f"at least {text}" if len(levels) > 1 else text
-
-
-def _agreement(derivation: DerivationRecord, number: str) -> str:
-    """Return where the routes end, as a sentence that names the displayed result by its number.
-
-    Where a step holds for less than all values, it says how many do.
-    """
-    text = derivation.agreement
-    if derivation.latex:
-        text = re.sub(r"the (?:stated|same) (?:result|expression)", f"({number})", text)
-    text = re.sub(r"^[2-9](?= routes)", lambda count: _COUNTS[int(count[0]) - 2], text)
-    text = closed(text[:1].upper() + text[1:])
-    counts = Counter(step.reach for route in derivation.routes for step in route.steps)
-    if counts.total() == counts["all-values"]:
-        return text
-    total = f"its {counts.total()} steps" if counts.total() > 1 else "its one step"
-    parts = [f"{counts[reach]} {words}" for reach, words in _REACHES.items() if counts[reach]]
-    return f"{text} Of {total}, {' and '.join(', '.join(parts).rsplit(', ', 1))}.".lstrip()
 
 
 def _headline_label(claim: ClaimRecord, decisive: Check) -> str:

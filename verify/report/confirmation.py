@@ -92,9 +92,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
     opening = [cards[name] for name in _DERIVED if name in cards]
     derivations = [card.claim.derivation for card in opening]
-    derived = [
-        chain for chain in derivations if chain.status in {Proof.DERIVED, Proof.PROVED} and chain.routes
-    ]
+    derived = [chain for chain in derivations if chain.status is Proof.DERIVED and chain.routes]
     if len(derived) < len(_DERIVED):
         return None
     routes = [_shown(chain, whole=place == 0) for place, chain in enumerate(derived)]

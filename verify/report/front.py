@@ -121,8 +121,8 @@ def _failures(record: RunRecord) -> Iterator[Failure]:
             yield Failure(claim.id, Prose(f"The derivation of “{claim.title}” fails"), Prose(whole))
         if check is not None and claim.verdict is Verdict.REFUTED:
             found = f"{check.quantity}{at_settings(check)} is {_value(check)}, {_by_how_much(check)}"
-            proved = claim.derivation.status in {Proof.DERIVED, Proof.CITING, Proof.PROVED}
-            whole = "" if check.method == "exact" else sentence(check, derived=proved)
+            derived = claim.derivation.status in {Proof.DERIVED, Proof.CITING}
+            whole = "" if check.method == "exact" else sentence(check, derived=derived)
             more = f" {len(refuted)} checks of this claim are refuted." if len(refuted) > 1 else ""
             yield Failure(
                 f"{claim.id}.{check.id}", Prose(found), Prose(capitalised(f"{whole}{more}".strip()))

@@ -47,7 +47,6 @@ _WAVE = "c1.2-1.4 2.4-1.4 3.6-.5s2.4.9 3.6-.5"
 MARKS = {
     "check": _CIRCLE + '<path d="M4.7 8.4 7 10.7 11.3 5.7"/>',
     "about": _CIRCLE + f'<path d="M4.4 7{_WAVE}M4.4 10.2{_WAVE}"/>',
-    "points": _CIRCLE + '<path d="M4.4 8v.01M8 8v.01M11.6 8v.01" stroke-width="1.9"/>',
     "half": _CIRCLE + '<path d="M8 1.1a6.9 6.9 0 0 1 0 13.8z" fill="currentColor"/>',
     "eye": _CIRCLE + '<path d="M3.6 8s1.7-2.8 4.4-2.8S12.4 8 12.4 8s-1.7 2.8-4.4 2.8S3.6 8 3.6 8z"/>',
     "cross": _OCTAGON + '<path d="M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2"/>',

@@ -159,7 +159,7 @@ class Claim:
         except ClaimError as error:
             raise ClaimError(f"claim {self.id}: {error}") from None
 
-    def derived(self) -> Any:
+    def derived(self) -> Derivation:
         """Return what ``derive`` returns, as a derivation; its lines are not checked yet.
 
         Raises:
@@ -167,7 +167,7 @@ class Claim:
         """
         return self._derivation
 
-    def items(self, derivation: Any, tolerance: float) -> tuple[Item, ...]:
+    def items(self, derivation: Derivation, tolerance: float) -> tuple[Item, ...]:
         """Return what ``experiment`` yields at a relative tolerance.
 
         Raises:
@@ -183,7 +183,7 @@ class Claim:
                 )
         return items
 
-    def measured_by(self, derivation: Any, tolerance: float) -> Experiment:
+    def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
         """Return what is drawn and judged at a relative tolerance.
 
         Raises:
@@ -195,11 +195,13 @@ class Claim:
             text = str(error)
             raise ClaimError(text if text.startswith("claim ") else f"claim {self.id}: {text}") from None
 
-    def exact_values(self, derivation: Any, tolerance: float = 0.01) -> tuple[Fact, ...]:
+    def exact_values(self, derivation: Derivation, tolerance: float = 0.01) -> tuple[Fact, ...]:
         """Return the claim's facts, exact values that a document may print."""
         return tuple(item for item in self.items(derivation, tolerance) if isinstance(item, Fact))
 
-    def drawn(self, derivation: Any, findings: Findings, tolerance: float = 0.01) -> tuple[Figure, ...]:
+    def drawn(
+        self, derivation: Derivation, findings: Findings, tolerance: float = 0.01
+    ) -> tuple[Figure, ...]:
         """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
         items = self.items(derivation, tolerance)
         plots = [drawing.plot(item, findings) for item in items if isinstance(item, Plot)]
@@ -212,7 +214,7 @@ class Claim:
 
     def words(
         self,
-        derivation: Any,
+        derivation: Derivation,
         facts: tuple[Fact, ...] | None = None,
         experiment: Experiment | Callable[[], Experiment] | None = None,
         checks: Sequence[Check] = (),

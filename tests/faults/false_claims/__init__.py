@@ -1,1 +1,0 @@
-"""A campaign of false claims: what an honest author might write, and the nearest true claim beside each."""
