@@ -40,7 +40,7 @@ class Bell:
     coordinates = 1 << 10
     held = 1
     scores = 1
-    order, univariate = 3, 0
+    order = 3
     names = ("mean",)
     settings = ()
 

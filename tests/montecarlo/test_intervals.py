@@ -185,13 +185,3 @@ class TestNoncentrality:
         found = [intervals.noncentrality(float(x), 4, 0.1) for x in statistics]
         covered = sum(low <= truth <= high for low, high in found)
         assert covered >= stats.binom.ppf(FALSE_ALARM, 200, 0.9)
-
-
-def test_excluded_shares_lie_outside_the_interval_of_a_bounded_mean() -> None:
-    """Both invert the same inequality: a share excludes what its own interval leaves out."""
-    for trials in (1, 20, 400):
-        shares = np.linspace(0, 1, 41)
-        for probability in (0.05, 0.5, 0.95):
-            found = intervals.excluded(shares, probability, 0.01, trials)
-            bounds = [intervals.bounded_mean(float(share), 0.01, trials) for share in shares]
-            assert list(found) == [not low <= probability <= high for low, high in bounds]

@@ -42,22 +42,6 @@ class Outputs(dict[str, Any]):
         return np.array([*self.values()])
 
 
-SHARE = "share"
-"""Names the shares at the points of a grid, each with its number."""
-OUTLINE = "outline"
-"""Names the shares at the points between which a figure draws a histogram."""
-
-
-def numbered(name: str, many: int) -> tuple[str, ...]:
-    """Return the names of ``many`` outputs of one kind: ``name``-0, ``name``-1 and on."""
-    return tuple(f"{name}-{place}" for place in range(many))
-
-
-def output_name(what: str, *of: object) -> str:
-    """Return the name of an output by what it is and what it is of: loss-0-2 at a scale and a rate."""
-    return "-".join(map(str, (what, *of)))
-
-
 def double(numbers: Array) -> Array:
     """Return ``numbers`` in double precision, in which they are summed."""
     return numbers.astype(np.float64, copy=False)
@@ -69,8 +53,8 @@ _BATCH_COORDINATES = 1 << 18
 _CHUNK_BATCHES = 64  # batches of a chunk: of up to 7 ms each, so that a chunk takes less than half a second
 _FEW_OUTPUTS = 64  # a block that is reduced to more outputs than these takes longer, in proportion
 
-_HEAD = struct.Struct("<QIIB")
-"""Before the numbers of sums: blocks, outputs, how many of them are in third moments, order."""
+_HEAD = struct.Struct("<QIB")
+"""Before the numbers of sums: blocks, outputs, order."""
 
 GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
@@ -102,10 +86,6 @@ class BlockSampler(Protocol):
     @property
     def order(self) -> int:
         """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
-
-    @property
-    def univariate(self) -> int:
-        """How many of the last outputs enter no joint third moment, since estimands use each by itself."""
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
@@ -143,7 +123,7 @@ class Cell:
 class Sample:
     """What is kept of the blocks drawn: their number and their joint moments up to order three.
 
-    ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (j, j, j), of the first j outputs; the last two
+    ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two
     are central and are empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape
     (GROUPS, k), which differ in size by one block at most; empty where not every group has a block, and for
     order 1. ``names`` are those of the k outputs.
@@ -212,7 +192,7 @@ class Sums:
         arrays = (self.shift, self.first, self.second, self.third, self.groups)
         numbers = b"".join(np.ascontiguousarray(one, dtype="<f8").tobytes() for one in arrays)
         order = 3 if self.second.size else 1
-        return _HEAD.pack(self.count, self.shift.size, len(self.third), order) + numbers
+        return _HEAD.pack(self.count, self.shift.size, order) + numbers
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Sums:
@@ -223,9 +203,9 @@ class Sums:
         """
         if len(content) < _HEAD.size:
             raise ValueError("too short for sums")
-        count, outputs, together, order = _HEAD.unpack_from(content)
+        count, outputs, order = _HEAD.unpack_from(content)
         numbers = np.frombuffer(content, dtype="<f8", offset=_HEAD.size).astype(float)
-        shapes = [(outputs,), (outputs,), *_shapes(outputs, together, order)]
+        shapes = [(outputs,), (outputs,), *_shapes(outputs, order)]
         sizes = [math.prod(shape) for shape in shapes]
         if order not in {1, 3} or sum(sizes) != numbers.size:
             raise ValueError("of another size than sums")
@@ -247,8 +227,6 @@ class Sums:
             raw = second / n
             central = raw - np.outer(offset, offset)
             second = central * (n / (n - 1))
-            together = len(third)
-            raw, offset = raw[:together, :together], offset[:together]
             crossed = np.einsum("ij,k->ijk", raw, offset)
             third = (
                 third / n
@@ -265,25 +243,21 @@ class Sums:
         return self.shift + self.groups / sizes[:, None]
 
 
-def _shapes(k: int, together: int, order: int) -> tuple[tuple[int, ...], ...]:
+def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of second-order sums, third-order sums and groups of ``k`` outputs."""
-    return ((k, k), (together,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
+    return ((k, k), (k,) * 3, (GROUPS, k)) if order == 3 else ((0, 0), (0, 0, 0), (0, 0))
 
 
-def sums_of(values: Array, shift: Array, order: int, before: int, univariate: int = 0) -> Sums:
-    """Return the sums over ``values``, the blocks that follow on ``before`` others.
-
-    The last ``univariate`` outputs are in no sum of third order.
-    """
+def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
+    """Return the sums over ``values``, the blocks that follow on ``before`` others."""
     k = shift.size
     # A statistic of all blocks is one long row: there are many blocks and few statistics.
     moved = np.subtract(values.T, shift[:, None], order="C")
     first = moved.sum(axis=1)
     if order == 1:
-        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, 0, order)))
-    together = moved[: k - univariate]
-    products = (together[:, None] * together).reshape(-1, len(values))
-    third = (together @ products.T).reshape((len(together),) * 3)
+        return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, order)))
+    products = (moved[:, None] * moved).reshape(-1, len(values))
+    third = (moved @ products.T).reshape((k,) * 3)
     groups = _dealt(moved, before % GROUPS)
     return Sums(shift, len(values), first, moved @ moved.T, third, groups)
 
@@ -330,7 +304,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
         values = _batch(cell, chunk, batch)
         if shift is None:
             shift = _shift_of(cell, chunk.claim, values)
-        sums = sums_of(values, shift, sampler.order, batch * size, sampler.univariate)
+        sums = sums_of(values, shift, sampler.order, batch * size)
         total = sums if total is None else total.plus(sums)
     if total is None:
         raise ValueError(f"chunk from {chunk.first} to {chunk.stop}: holds no batch")

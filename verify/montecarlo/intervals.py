@@ -8,7 +8,6 @@ from functools import cache
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 Interval = tuple[float, float]
 
@@ -95,15 +94,6 @@ def hull(one: Interval, other: Interval) -> Interval:
 def divergence(mean: float, other: float) -> float:
     """Return the Kullback-Leibler divergence of 0-1 variables, from mean ``other`` to ``mean``."""
     return float(scipy.special.rel_entr(mean, other) + scipy.special.rel_entr(1 - mean, 1 - other))
-
-
-def excluded(shares: NDArray[np.float64], probability: float, alpha: float, trials: int) -> NDArray[np.bool_]:
-    """Return which shares of successes in independent trials exclude a probability, each side at alpha/2.
-
-    Source: W. Hoeffding, as for ``bounded_mean``; it holds for every number of trials.
-    """
-    far = scipy.special.rel_entr(shares, probability) + scipy.special.rel_entr(1 - shares, 1 - probability)
-    return far * trials > math.log(2 / alpha)
 
 
 def bounded_mean(value: float, alpha: float, blocks: int) -> Interval:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy
@@ -77,8 +77,6 @@ class Simulation:
     mirrored: bool = False
     double: bool = False
     order: int = 3
-
-    univariate: ClassVar[int] = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
