@@ -34,8 +34,7 @@ from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF, report_of
 from verify.montecarlo import reference_loops as loops
 from verify.spec import Chain, Claim, Var, arrays, d, score
-from verify.symbolic import notation, printing
-from verify.symbolic.chains import Derivation
+from verify.symbolic import notation
 from verify.text.escapes import pieces
 
 EACH_KIND = pytest.mark.parametrize("name", ["over-scaling", "scaling-exponent", "softmax-identities"])
@@ -72,14 +71,9 @@ def test_ids_are_the_names_of_files_and_of_nothing_else() -> None:
 @EACH_QUICKLY_MADE
 def test_no_step_repeats_the_one_before(name: str) -> None:
     """A step that changes nothing on the page says nothing to its reader, and its rule is not applied."""
-    derived = derivation(name)
-    if isinstance(derived, Derivation):
-        latex, chains = notation.latex, [(chain.start, chain.lines) for chain in derived.chains]
-    else:
-        routes = (*derived.lemmas, *derived.routes)
-        latex, chains = printing.latex, [(route.start, route.steps) for route in routes]
-    for start, lines in chains:
-        printed = [latex(start), *(latex(line.expression) for line in lines)]
+    for chain in derivation(name).chains:
+        expressions = [chain.start, *(line.expression for line in chain.lines)]
+        printed = [notation.latex(expression) for expression in expressions]
         assert [before for before, after in pairwise(printed) if before == after] == []
 
 
@@ -87,7 +81,7 @@ def test_no_step_repeats_the_one_before(name: str) -> None:
 
 
 def test_the_derivation_holds(records: dict[str, ClaimRecord]) -> None:
-    """Every step holds, says how it was checked, and the routes agree."""
+    """Every line holds, and says how it was checked."""
     for name, record in records.items():
         derivation = record.derivation
         steps = [step for route in derivation.routes for step in route.steps]
@@ -98,25 +92,16 @@ def test_the_derivation_holds(records: dict[str, ClaimRecord]) -> None:
 
 
 def _status(claim: Claim, record: ClaimRecord) -> Proof:
-    """Return the status that a claim's chains and their steps on record give it."""
-    derived, derivation = claim.derived(), record.derivation
-    steps = [step for route in derivation.routes for step in route.steps]
-    if isinstance(derived, Derivation):
-        cites = any("cited: " in step.checked_by for step in steps)
-        whole = Proof.CITING if cites else Proof.DERIVED
-        return whole if derived.main else Proof.MEASURED
-    if derivation.beyond:
-        return Proof.IN_PART
-    reaches = {step.reach for step in steps}
-    proved_or_read = Proof.REVIEWED if "reviewed" in reaches else Proof.PROVED
-    return Proof.AT_EXAMPLES if reaches & {"these-values", "numerically"} else proved_or_read
+    """Return the status that a claim's chains and their lines on record give it."""
+    cites = any(step.cites for route in record.derivation.routes for step in route.steps)
+    whole = Proof.CITING if cites else Proof.DERIVED
+    return whole if claim.derived().main else Proof.MEASURED
 
 
 def test_what_is_derived_is_what_is_drawn(records: dict[str, ClaimRecord]) -> None:
-    """In the language in which one expression is both, some check of a claim that draws is of it."""
+    """Some check of a claim that draws is of a quantity that it derives."""
     for name, record in records.items():
-        is_drawn = any(check.method == "monte-carlo" for check in record.checks)
-        if isinstance(CATALOGUE[name].derived(), Derivation) and is_drawn:
+        if any(check.method == "monte-carlo" for check in record.checks):
             assert record.derivation.bound, name
 
 
@@ -358,6 +343,7 @@ def test_a_failed_derivation_ends_its_claim() -> None:
     """Nothing is drawn for what is not derived: undecided for the reader, failed for a script."""
     claim = CATALOGUE["score-variance"]
     right = claim.derived().main
+    assert right is not None
     foreign = Chain(Var(2 * score), *right.lines)
     # What ``variance(Sum(q*k))`` gives, by using one and the same product d times.
     squared = Chain(right.start, *right.lines[:-1], replace(right.lines[-1], expression=d**2))
