@@ -1,6 +1,7 @@
 """Programs of few bits and of one pass, by plain loops and by formats that NumPy has."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_half_precision_has_eleven_bits() -> None:
 def test_the_mean_error_of_scores(bits: int) -> None:
     """In two dimensions the density is exp(-|x|)/2: against a sum over a fine grid of rounded numbers."""
     step = 40 / 2_000_000
-    at = step * (np.arange(2_000_000) + 0.5)
+    at: Any = step * (np.arange(2_000_000) + 0.5)
     error = float(np.sum((rounded(at, bits) - at) ** 2 * np.exp(-at)) * step)
     assert low_precision_scores.mean_error(2, bits) == pytest.approx(error, rel=1e-6)
 

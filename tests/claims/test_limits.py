@@ -15,8 +15,8 @@ from verify.claims.limits.heavy_tails import DENSITY, above_zero, below as cauch
 from verify.claims.raw_scores.score_normal_limit import largest_gap
 from verify.claims.raw_scores.score_spread import LEVEL, normal_point, uniform_point
 from verify.montecarlo.experiment import Exact, Quantity, band, excess
+from verify.spec.score_law import below
 from verify.symbolic.chains import Derivation
-from verify.symbolic.law import below
 
 
 @pytest.mark.parametrize("t", [0.1, 0.5, 1.0, 3.0])

@@ -21,7 +21,7 @@ from verify.montecarlo.distributions import NORMAL, UNIFORM, Array, stream
 from verify.montecarlo.experiment import cells_of, every_comparison
 from verify.montecarlo.intervals import normal_quantile
 from verify.montecarlo.quantities import measurement
-from verify.symbolic.vocabulary import Dot, Var, a, d, j, k, m, n, q
+from verify.symbolic.vocabulary import Dot, Given, Var, a, d, j, k, m, n, q
 
 DRAWS = 40_000
 """Components drawn of each law."""
@@ -92,6 +92,22 @@ def written_number(label: str) -> float:
         text = re.sub(r"\\(sqrt|log)\{([^{}]*)\}", r"\1(\2)", text)
         text = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"((\1)/(\2))", text)
     return float(sympify(text))
+
+
+def are_given(drawn: Any, label: str) -> bool:
+    """Return whether given numbers are the same in all blocks, and those that a label writes, if it does."""
+    numbers = np.asarray(drawn[0], float)
+    if blocks := re.fullmatch(r"(\d+) blocks \[(.*)\]", label):
+        rows = [[number(entry) for entry in row.split()] for row in blocks[2].split("; ")]
+        written = np.kron(np.eye(int(blocks[1])), rows)
+    elif repeated := re.fullmatch(r"\((.*)\) (\d+) times", label):
+        written = np.tile([number(entry) for entry in repeated[1].split(", ")], int(repeated[2]))
+    elif power := re.fullmatch(r"(\d+) to the power −i/(\d+)", label):
+        written = float(power[1]) ** (-np.arange(len(numbers)) / int(power[2]))
+    else:
+        assert label == "given numbers", label
+        written = numbers
+    return bool(np.all(drawn == drawn[:1]) and np.allclose(numbers, written, rtol=1e-6))
 
 
 def wrong_settings(cell: Cell) -> list[str]:

@@ -1,5 +1,6 @@
 """Numbers of few bits, against formats that NumPy has; and what programs make, in lines."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,10 @@ from verify.symbolic.vocabulary import a, j, m, n, s
 )
 def test_numbers_are_those_that_numpy_stores(wide: type, narrow: type) -> None:
     """To nearest, ties to even, a carry into the exponent among them."""
-    numbers = np.random.default_rng(1).standard_normal(4096).astype(wide)
+    numbers: Any = np.random.default_rng(1).standard_normal(4096).astype(wide)
     bits = np.finfo(narrow).nmant + 1
     ties = 1 + (2 * np.arange(64) + 1) * wide(2.0**-bits)
-    last = np.array([2 - 2.0 ** -(bits + 1)], wide)
+    last: Any = np.array([2 - 2.0 ** -(bits + 1)], wide)
     for values in (numbers, -numbers, ties.astype(wide), last):
         assert np.array_equal(rounded(values, bits), values.astype(narrow).astype(wide))
 
@@ -45,7 +46,7 @@ def test_an_expression_is_rounded_as_arrays_are() -> None:
     assert not can_compute(simulation)
 
 
-def made(draws: dict[str, Array], _: np.random.Generator) -> dict[str, Array]:
+def made(draws: Mapping[str, Any], _: np.random.Generator) -> dict[str, Array]:
     """Return the sums of rows, as a program makes them."""
     return {"total": draws["s"].sum(axis=-1)}
 
@@ -63,7 +64,7 @@ TOTAL = Column(made, "total")
 )
 def test_lines_may_speak_of_what_a_program_makes(start: Any, end: Any, check: LineCheck) -> None:
     """It is any number, and may be bounded."""
-    relation = "≤" if "≤" in check.relations else "="
+    relation: Any = "≤" if "≤" in check.relations else "="
     assert not Chain(start, Line(end, "so it is", check, relation)).checked[0].problem
 
 
@@ -78,5 +79,5 @@ def test_lines_may_speak_of_what_a_program_makes(start: Any, end: Any, check: Li
 )
 def test_what_a_program_makes_depends_on_the_draws(start: Any, end: Any, check: LineCheck) -> None:
     """It is no constant, and independent of nothing."""
-    relation = "≤" if "≤" in check.relations else "="
+    relation: Any = "≤" if "≤" in check.relations else "="
     assert Chain(start, Line(end, "so it is", check, relation)).checked[0].problem
