@@ -4,9 +4,18 @@ import pytest
 
 from verify import errors
 from verify.errors import (
-    ClaimError, FormulaError, OutputError, RenderError, VerifyError, claim_errors, correction, described,
-    unforeseen, unknown, what_is_wrong,
-)  # fmt: skip
+    ClaimError,
+    FormulaError,
+    OutputError,
+    RenderError,
+    VerifyError,
+    claim_errors,
+    correction,
+    described,
+    unforeseen,
+    unknown,
+    what_is_wrong,
+)
 
 
 def test_every_error_is_of_one_family() -> None:

@@ -15,9 +15,16 @@ SCALE = D**-0.5
 
 
 def arrays(
-    seed: int = 0, *, sequences: int = 2, heads: int = 1, key_heads: int | None = None, queries: int = 24,
-    keys: int = 24, d: int = D, deviation: float = 1.0,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    seed: int = 0,
+    *,
+    sequences: int = 2,
+    heads: int = 1,
+    key_heads: int | None = None,
+    queries: int = 24,
+    keys: int = 24,
+    d: int = D,
+    deviation: float = 1.0,
+) -> tuple[Any, Any, Any]:
     """Return standard normal queries, keys and values; scaled scores have this standard deviation."""
     rng = np.random.default_rng(seed)
     size = deviation**0.5

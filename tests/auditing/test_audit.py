@@ -228,12 +228,14 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
     [
         (([[1.0]], [[1.0]]), "q: is list; give an array of NumPy, PyTorch or JAX"),
         ((np.ones((1, 1, 9, 4)),), "k: is NoneType; give an array"),
-        ((np.ones((9, 4)), np.ones((9, 4))),
-         r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]"),
+        (
+            (np.ones((9, 4)), np.ones((9, 4))),
+            r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]",
+        ),
         (("none.npz",), r"none\.npz"),
         (("none.npz", np.ones((1, 1, 9, 4))), "k: a recording has its own; leave it out"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_attention_is_refused_in_one_line(given: tuple[Any, ...], message: str) -> None:
     """The error names the argument and says what is wanted."""
     with pytest.raises(verify.VerifyError, match=message) as caught:

@@ -455,11 +455,28 @@ def setting(d: int = 64, h: int = 4, n: int = 16, dtype: str = "float32", **more
 
 
 GOOD = Probe(
-    name="attend", d_k=64, heads=4, key_heads=2, library="numpy", scale=0.125, formula="1/sqrt(d)",
-    measured=(setting(), setting(128), setting(32)), axis="keys", mask=Mask(0), wide=Mask(4),
-    tall=Mask(-4), softcap=None, sink=None, factor=1.0, normalised=(), bias=0.0, groups="repeated",
-    precision=(), fits=True, residual=1e-7,
-)  # fmt: skip
+    name="attend",
+    d_k=64,
+    heads=4,
+    key_heads=2,
+    library="numpy",
+    scale=0.125,
+    formula="1/sqrt(d)",
+    measured=(setting(), setting(128), setting(32)),
+    axis="keys",
+    mask=Mask(0),
+    wide=Mask(4),
+    tall=Mask(-4),
+    softcap=None,
+    sink=None,
+    factor=1.0,
+    normalised=(),
+    bias=0.0,
+    groups="repeated",
+    precision=(),
+    fits=True,
+    residual=1e-7,
+)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,11 @@ from tests.auditing.calls import write
 from verify.auditing.arrays import dtype_of
 from verify.auditing.files import FolderWriter, load
 from verify.auditing.recording import (
-    Call, Intended, Layer, Recording,
-)  # fmt: skip
+    Call,
+    Intended,
+    Layer,
+    Recording,
+)
 from verify.errors import OutputError, RecordingError
 
 RNG = np.random.default_rng(1)

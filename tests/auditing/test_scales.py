@@ -17,8 +17,11 @@ from verify.auditing.reconstruction import explained
 from verify.auditing.recording import Call
 from verify.auditing.rows import Scales
 from verify.auditing.scales import (
-    DEFAULT, Widths, diagnose, scale_expression,
-)  # fmt: skip
+    DEFAULT,
+    Widths,
+    diagnose,
+    scale_expression,
+)
 from verify.errors import SettingsError
 
 
@@ -48,13 +51,43 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
 @pytest.mark.parametrize(
     "text",
     [
-        "", "1/", "__import__('os')", "d.real", "d[0]", "[d]", "lambda: 1", "x", "d if 1 else h", "'a'",
-        "True", "1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan",
-        "(((9**16)**16)**16)**16", "1e999", "d" * 300, "(" * 150 + "d" + ")" * 150, "exp(exp(exp(9)))",
-        "1/0", "0/0", "sqrt(d)\0", "d;h", "d:=1", "√d", "d**d**d", "exp(exp(exp(exp(d))))",
-        "(" * 10 + "d" + "**16)" * 10, "1e-400", "1/(d-d)",
+        "",
+        "1/",
+        "__import__('os')",
+        "d.real",
+        "d[0]",
+        "[d]",
+        "lambda: 1",
+        "x",
+        "d if 1 else h",
+        "'a'",
+        "True",
+        "1j",
+        "sqrt(d, 2)",
+        "sqrt(x=d)",
+        "open('f')",
+        "9**9**9**9",
+        "2**1000",
+        "d**(h",
+        "nan",
+        "(((9**16)**16)**16)**16",
+        "1e999",
+        "d" * 300,
+        "(" * 150 + "d" + ")" * 150,
+        "exp(exp(exp(9)))",
+        "1/0",
+        "0/0",
+        "sqrt(d)\0",
+        "d;h",
+        "d:=1",
+        "√d",
+        "d**d**d",
+        "exp(exp(exp(exp(d))))",
+        "(" * 10 + "d" + "**16)" * 10,
+        "1e-400",
+        "1/(d-d)",
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
     """Programs, unknown names and numbers beyond reason end in one line, without being worked out."""
     begun = time.process_time()
@@ -87,28 +120,68 @@ RIGHT = 1 / 8
 @pytest.mark.parametrize(
     ("widths", "scale", "intended", "cause", "fix"),
     [
-        (GPT, 512**-0.5, RIGHT, "model's width",
-         "divide by √64, not √512: every score is 2.83 times too small"),
+        (
+            GPT,
+            512**-0.5,
+            RIGHT,
+            "model's width",
+            "divide by √64, not √512: every score is 2.83 times too small",
+        ),
         (GPT, 1.0, RIGHT, "no scale", "divide by √64: every score is 8 times too large"),
-        (GPT, 1 / 64, RIGHT, "the root is missing",
-         "divide by √64, not 64: every score is 8 times too small"),
-        (GPT, 8**-0.5, RIGHT, "number of heads",
-         "divide by √64, not √8: every score is 2.83 times too large"),
+        (
+            GPT,
+            1 / 64,
+            RIGHT,
+            "the root is missing",
+            "divide by √64, not 64: every score is 8 times too small",
+        ),
+        (
+            GPT,
+            8**-0.5,
+            RIGHT,
+            "number of heads",
+            "divide by √64, not √8: every score is 2.83 times too large",
+        ),
         (Widths(64, 12, 768), 768**-0.5, RIGHT, "model's width", "divide by √64, not √768"),
         (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
         (Widths(80, 8), 1 / 80, 80**-0.5, "root is missing", "divide by √80, not 80"),
-        (Widths(80, 8), 0.0089**1, 0.0089**0.5, "applied twice",
-         "multiply by 0.0943398: every score is 10.6 times"),
-        (Widths(256, 16, 3584), 1 / 16, 224**-0.5, "default",
-         "divide by √224, not √256: every score is 6.5% too small"),
+        (
+            Widths(80, 8),
+            0.0089**1,
+            0.0089**0.5,
+            "applied twice",
+            "multiply by 0.0943398: every score is 10.6 times",
+        ),
+        (
+            Widths(256, 16, 3584),
+            1 / 16,
+            224**-0.5,
+            "default",
+            "divide by √224, not √256: every score is 6.5% too small",
+        ),
         (Widths(256, 16, 3584), 224**-0.5, 1 / 16, "over the heads", "divide by √256, not √224"),
         (Widths(256, 8, padded={"absorbed width": 576}), 576**-0.5, 1 / 16, "absorbed width", "not √576"),
-        (Widths(96, 8, padded={"padded width": 128}), 128**-0.5, 96**-0.5, "padded width",
-         "divide by √96, not √128"),
-        (Widths(192, 8), 192**-0.5, 1.59 * 192**-0.5, "default 1/√d_k",
-         "every score is 1.59 times too small"),
-        (Widths(192, 8), 192**-0.5 / 1.59, 1.59 * 192**-0.5, "divides where it should",
-         "2.53 times too small"),
+        (
+            Widths(96, 8, padded={"padded width": 128}),
+            128**-0.5,
+            96**-0.5,
+            "padded width",
+            "divide by √96, not √128",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5,
+            1.59 * 192**-0.5,
+            "default 1/√d_k",
+            "every score is 1.59 times too small",
+        ),
+        (
+            Widths(192, 8),
+            192**-0.5 / 1.59,
+            1.59 * 192**-0.5,
+            "divides where it should",
+            "2.53 times too small",
+        ),
         (Widths(64, 8), 1 / 8, 1.0, "default 1/√d_k", "leave scores unscaled"),
         (GPT, RIGHT / 16, RIGHT, "factor 1/16", "16 times too small"),
         (GPT, -RIGHT, RIGHT, "sign", "every score has the wrong sign"),
@@ -116,7 +189,7 @@ RIGHT = 1 / 8
         (GPT, 8.0, RIGHT, "multiplied by √d_k", "64 times too large"),
         (Widths(128, 8), 128**-0.25, 128**-0.5, "one of queries and keys", "divide by √128"),
     ],
-)  # fmt: skip
+)
 def test_wrong_scales_are_named_and_fixed(
     widths: Widths, scale: float, intended: float, cause: str, fix: str
 ) -> None:

@@ -271,9 +271,16 @@ def test_a_claim_that_is_quoted_is_not_named_besides(tmp_path: Path) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder of documents, of what is made of them, and of other files."""
     for name in (
-        "a.md", "b/c.tex", "b/d.MD", "b/data.csv", "h[1].md",
-        "node_modules/e.md", "build/f.md", ".git/g.md", ".hidden.md",
-    ):  # fmt: skip
+        "a.md",
+        "b/c.tex",
+        "b/d.MD",
+        "b/data.csv",
+        "h[1].md",
+        "node_modules/e.md",
+        "build/f.md",
+        ".git/g.md",
+        ".hidden.md",
+    ):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("")

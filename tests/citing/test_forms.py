@@ -32,8 +32,12 @@ KNOWN = {
         Value("k.c:draws", "92 414 464", (figure("92414464", "92414464"),), "k", unit="count"),
         Value("k.c:level", "99.38%", (figure("99.381", "99.38"),), "k", unit="%"),
         Value("k.c:sure", "1 − 6.1×10⁻⁷", (figure("0.99999939", "0.99999939", "fixed"),), "k"),
-        Value("k.n", "-", (figure("-0.512", "-0.51"), figure("-0.52", "-0.52", "down"),
-                           figure("-0.48", "-0.48", "up")), "k"),
+        Value(
+            "k.n",
+            "-",
+            (figure("-0.512", "-0.51"), figure("-0.52", "-0.52", "down"), figure("-0.48", "-0.48", "up")),
+            "k",
+        ),
         Value("k.n:low", "−0.52", (figure("-0.52", "-0.52", "down"),), "k"),
         Value("k.s", "2.37×10⁻⁹", (figure("2.3749E-9", "2.37E-9"),), "k"),
         Value("k.t", "9.96×10⁸", (figure("996100000", "9.96E8"),), "k"),
@@ -46,7 +50,7 @@ KNOWN = {
         Value("run:all", "59", (figure("59", "59"),), "k", unit="count"),
         Value("run:none", "0", (figure("0", "0"),), "k", unit="count"),
     )
-}  # fmt: skip
+}
 SPACES = {0xA0: " ", 0x202F: " "}
 
 
@@ -98,7 +102,7 @@ SPACES = {0xA0: " ", 0x202F: " "}
         ("k", '"**{text}**"', "**confirmed**"),
         ("run:seed", "default", "7"),
     ],
-)  # fmt: skip
+)
 def test_what_a_form_writes(key: str, form: str, text: str) -> None:
     """Ends are rounded outwards, half-widths up."""
     assert written(KNOWN, key, form).translate(SPACES) == text
@@ -176,9 +180,12 @@ def test_what_is_written_is_the_value_rounded(exact: Decimal, places: int) -> No
 
 
 @given(
-    st.floats(0.01, 1e5), st.floats(0.001, 10), st.floats(0.001, 10), st.sampled_from((-1, 1)),
+    st.floats(0.01, 1e5),
+    st.floats(0.001, 10),
+    st.floats(0.001, 10),
+    st.sampled_from((-1, 1)),
     st.integers(0, 5),
-)  # fmt: skip
+)
 def test_plus_minus_covers_the_interval(
     size: float, below: float, above: float, sign: int, places: int
 ) -> None:
@@ -227,6 +234,10 @@ def test_each_language_has_its_markup(language: str, text: str) -> None:
 def test_counts_in_words() -> None:
     """Below a thousand, each another."""
     assert [spelled(n) for n in (0, 13, 40, 59, 312)] == [
-        "zero", "thirteen", "forty", "fifty-nine", "three hundred and twelve",
-    ]  # fmt: skip
+        "zero",
+        "thirteen",
+        "forty",
+        "fifty-nine",
+        "three hundred and twelve",
+    ]
     assert len({spelled(n) for n in range(1000)}) == 1000

@@ -65,7 +65,7 @@ SHOWN = [
     ("page.org", "#+begin_src html\n{}\n#+end_src\n"),
     ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
     ("module.py", 'TEXT = "{}"\n'),
-]  # fmt: skip
+]
 
 
 def written(folder: Path, name: str, text: str) -> Path:

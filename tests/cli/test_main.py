@@ -104,8 +104,12 @@ def test_help_imports_nothing_heavy() -> None:
     for arguments in (["--help"], ["report", "--help"], ["--version"], ["raport"]):
         output = subprocess.run(
             [sys.executable, "-c", code, *arguments],
-            cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True,
-        ).stdout  # fmt: skip
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=True,
+        ).stdout
         assert output.splitlines()[-1] == "heavy: set()"
 
 

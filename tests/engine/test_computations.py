@@ -201,12 +201,34 @@ PRINTED = 'printed = "8"\n'
 @pytest.mark.parametrize(
     "text",
     [
-        "−8", "-8", "− 8", "–8", "⁻8", "8%", "8 %", "$8\\\\%$", "8‰", "1/8", "8/1",
-        "8²", "$8^2$", "$8^{2}$", "8e5",
-        "√8", "$\\\\sqrt{8}$", "$\\\\frac{1}{8}$", "8,000", "0,8",
-        "8,1", "8 × 1", "$8\\\\cdot 1$", "8\u0305", "８", "0.8",
+        "−8",
+        "-8",
+        "− 8",
+        "–8",
+        "⁻8",
+        "8%",
+        "8 %",
+        "$8\\\\%$",
+        "8‰",
+        "1/8",
+        "8/1",
+        "8²",
+        "$8^2$",
+        "$8^{2}$",
+        "8e5",
+        "√8",
+        "$\\\\sqrt{8}$",
+        "$\\\\frac{1}{8}$",
+        "8,000",
+        "0,8",
+        "8,1",
+        "8 × 1",
+        "$8\\\\cdot 1$",
+        "8\u0305",
+        "８",
+        "0.8",
     ],
-)  # fmt: skip
+)
 def test_a_figure_is_a_number_of_its_own(tmp_path: Path, text: str) -> None:
     """What touches it makes another number of it, which nothing decides."""
     assert decided(tmp_path, "8", PRINTED + SCALE).outcome is Outcome.HOLDS

@@ -11,8 +11,16 @@ from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
 from verify.evidence import (
-    Check, ClaimRecord, DerivationRecord, Fact, Outcome, Proof, RunRecord, Statement, Verdict,
-)  # fmt: skip
+    Check,
+    ClaimRecord,
+    DerivationRecord,
+    Fact,
+    Outcome,
+    Proof,
+    RunRecord,
+    Statement,
+    Verdict,
+)
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict
 
@@ -180,13 +188,24 @@ SLIPS = {
 """All that is known not to hold as it stands; the others hold."""
 
 FACTS = {
-    "dot-2": 11, "dot-4": 50, "dot-6": 133, "scaled-variance": 1, "product-variance": 1,
-    "score-rows": 3, "score-columns": 3, "query-columns": 64, "products-per-score": 64,
-    "softmax-4-5-first": logistic(-1), "softmax-4-5-second": logistic(1),
-    "softmax-1-10-first": logistic(-9), "softmax-1-10-second": logistic(9),
-    "softmax-14-10-first": logistic(4), "softmax-14-10-second": logistic(-4),
-    "softmax-7-5-first": logistic(2), "softmax-7-5-second": logistic(-2),
-} | {f"exact-variance-d{d}": d for d in (1, 2, 8, 64, 512)}  # fmt: skip
+    "dot-2": 11,
+    "dot-4": 50,
+    "dot-6": 133,
+    "scaled-variance": 1,
+    "product-variance": 1,
+    "score-rows": 3,
+    "score-columns": 3,
+    "query-columns": 64,
+    "products-per-score": 64,
+    "softmax-4-5-first": logistic(-1),
+    "softmax-4-5-second": logistic(1),
+    "softmax-1-10-first": logistic(-9),
+    "softmax-1-10-second": logistic(9),
+    "softmax-14-10-first": logistic(4),
+    "softmax-14-10-second": logistic(-4),
+    "softmax-7-5-first": logistic(2),
+    "softmax-7-5-second": logistic(-2),
+} | {f"exact-variance-d{d}": d for d in (1, 2, 8, 64, 512)}
 
 
 def test_the_shipped_statements_come_out_as_theory_has_it() -> None:

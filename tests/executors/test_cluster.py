@@ -47,10 +47,19 @@ def test_a_number_of_processes_is_wanted(address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "", "foo", "host:port", "http://host:80", "inproc://1/2", ":8786", "tcp://:8786", "host:-1", "a b:80",
-        "host:8786/", "scheduler.json:",
+        "",
+        "foo",
+        "host:port",
+        "http://host:80",
+        "inproc://1/2",
+        ":8786",
+        "tcp://:8786",
+        "host:-1",
+        "a b:80",
+        "host:8786/",
+        "scheduler.json:",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address_is_refused_on_sight(address: str) -> None:
     """Dask would wait for half a minute, and end with a traceback from one of its threads."""
     pytest.importorskip("distributed")
@@ -146,9 +155,11 @@ def started(part: str, folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--no-dashboard", *options]
     return subprocess.Popen(
         [*command, "--scheduler-file", str(folder / "address.json")],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.slow
@@ -233,9 +244,17 @@ def test_ctrl_c_reaches_no_process_of_a_cluster_for_one_run(tmp_path: Path) -> N
     """A terminal sends it to all; the run alone answers, in one line, and all end with it."""
     pytest.importorskip("distributed")
     process = begin(
-        "run", "over-scaling", "--tolerance", 0.0005, "--fresh", "--out", tmp_path, "--cluster", "local:2",
+        "run",
+        "over-scaling",
+        "--tolerance",
+        0.0005,
+        "--fresh",
+        "--out",
+        tmp_path,
+        "--cluster",
+        "local:2",
         start_new_session=True,
-    )  # fmt: skip
+    )
     while len(alive(process.pid)) < 4:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)

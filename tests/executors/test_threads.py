@@ -14,8 +14,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
 from verify.executors.machine import (
-    environment, made_for_good, one_blas_thread, processors, thread_map,
-)  # fmt: skip
+    environment,
+    made_for_good,
+    one_blas_thread,
+    processors,
+    thread_map,
+)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7])

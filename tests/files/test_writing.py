@@ -15,8 +15,11 @@ from hypothesis import strategies as st
 from tests.strategies import examples
 from verify.errors import OutputError
 from verify.files.writing import (
-    check_writable, write_folder, write_together, write_whole,
-)  # fmt: skip
+    check_writable,
+    write_folder,
+    write_together,
+    write_whole,
+)
 
 OLD, NEW = b"old content", b"new content"
 

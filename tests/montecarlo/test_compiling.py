@@ -20,9 +20,31 @@ from verify.montecarlo.distributions import NORMAL, RADEMACHER, Array
 from verify.montecarlo.quantities import Simulation
 from verify.montecarlo.shortcuts import SHORTCUTS, is_mirrored
 from verify.symbolic.vocabulary import (
-    Dot, Entropy, Family, Index, Indicator, Largest, LogSumExp, Softmax, a, b, d, e, i, j, k, l, m, n, q,
-    s, score, score_of, sigma, squares,
-)  # fmt: skip
+    Dot,
+    Entropy,
+    Family,
+    Index,
+    Indicator,
+    Largest,
+    LogSumExp,
+    Softmax,
+    a,
+    b,
+    d,
+    e,
+    i,
+    j,
+    k,
+    l,
+    m,
+    n,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    squares,
+)
 
 SIZES = {d: 3, m: 4, n: 5}
 LAWS = ((q, NORMAL), (k, NORMAL), (s, NORMAL))

@@ -21,16 +21,48 @@ from verify.montecarlo.blocks import Cell, Outputs, Sample
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.devices import find_device, moved
 from verify.montecarlo.distributions import (
-    CAUCHY, LAPLACE, NORMAL, RADEMACHER, STANDARD_DISTRIBUTIONS, UNIFORM, UNIT_INTERVAL, Array,
-)  # fmt: skip
+    CAUCHY,
+    LAPLACE,
+    NORMAL,
+    RADEMACHER,
+    STANDARD_DISTRIBUTIONS,
+    UNIFORM,
+    UNIT_INTERVAL,
+    Array,
+)
 from verify.montecarlo.estimands import Bounded, Estimand, Goal, Measured, complex_step
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
 from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS, Cov, Dot, E, Entropy, Family, Indicator, Largest, Quantile, Softmax, Var, a, b, d, i,
-    j, k, l, m, n, over_keys, q, s, score, score_of, sigma, squares,
-)  # fmt: skip
+    NORMAL_COMPONENTS,
+    Cov,
+    Dot,
+    E,
+    Entropy,
+    Family,
+    Indicator,
+    Largest,
+    Quantile,
+    Softmax,
+    Var,
+    a,
+    b,
+    d,
+    i,
+    j,
+    k,
+    l,
+    m,
+    n,
+    over_keys,
+    q,
+    s,
+    score,
+    score_of,
+    sigma,
+    squares,
+)
 
 LEVEL = 1e-9
 """How often an interval may miss by chance."""
@@ -83,7 +115,7 @@ FORMER: list[tuple[str, Any, Any, Any]] = [
     ("score-spread/normal-point-d2", POINT, NORMAL_SCORES, {d: 2}),
     ("score-spread/uniform-point-d1000", POINT, UNIT_SCORES, {d: 1000}),
     ("pairwise-estimator/expected-d8", PAIRS, {x: UNIT_INTERVAL}, {d: 8, m: 100}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("check", "quantity", "laws", "at"), FORMER, ids=[check for check, *_ in FORMER])
@@ -200,13 +232,25 @@ def test_quantities_of_a_setting_share_its_draws() -> None:
 
 SETTINGS: list[tuple[Any, Any, Any, Any]] = [
     (Var(score), UNIT_SCORES, {d: 64}, {"d_k": 64, "query": "U(0,1)", "key": "U(0,1)", "block": "32×32"}),
-    (E(squares(score)), NORMAL_SCORES, {n: 16, d: 4},
-     {"d_k": 4, "query": "normal", "key": "normal", "n": 16, "block": "12 queries, 16 keys"}),
-    (E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 0.5},
-     {"n": 16, "sigma": 0.5, "scores": "independent normal", "rows": "each also with the other sign"}),
-    (E(x[a, 1]), {x: LAPLACE}, {d: 2, sp.Symbol("c"): 1 / sp.sqrt(2)},
-     {"d_k": 2, "x": "Laplace", "c": r"$\frac{\sqrt{2}}{2}$"}),
-]  # fmt: skip
+    (
+        E(squares(score)),
+        NORMAL_SCORES,
+        {n: 16, d: 4},
+        {"d_k": 4, "query": "normal", "key": "normal", "n": 16, "block": "12 queries, 16 keys"},
+    ),
+    (
+        E(squares(sigma * RAW)),
+        {s: NORMAL},
+        {n: 16, sigma: 0.5},
+        {"n": 16, "sigma": 0.5, "scores": "independent normal", "rows": "each also with the other sign"},
+    ),
+    (
+        E(x[a, 1]),
+        {x: LAPLACE},
+        {d: 2, sp.Symbol("c"): 1 / sp.sqrt(2)},
+        {"d_k": 2, "x": "Laplace", "c": r"$\frac{\sqrt{2}}{2}$"},
+    ),
+]
 
 
 @pytest.mark.parametrize(("quantity", "laws", "at", "settings"), SETTINGS)

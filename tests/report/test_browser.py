@@ -204,9 +204,12 @@ def pages(reference: RunRecord, tmp_path_factory: pytest.TempPathFactory) -> Cal
 def small(pages: Callable[..., str]) -> str:
     """Return the address of the page of a few claims: its scenes, and every colour and width of any page."""
     return pages(
-        "score-variance", "softmax-saturation", "jacobian-bounds",
-        "attention-concentration", "vanishing-or-exploding",
-    )  # fmt: skip
+        "score-variance",
+        "softmax-saturation",
+        "jacobian-bounds",
+        "attention-concentration",
+        "vanishing-or-exploding",
+    )
 
 
 @pytest.fixture(scope="module")

@@ -187,9 +187,16 @@ def test_exact_numbers_say_how_well_they_agree(
 ) -> None:
     """What differs from zero by rounding alone is called so, and no digit is printed that means nothing."""
     exact = check(
-        "e", estimate, prediction, error=0.0, method="exact", relation=relation, tolerance=1e-12, scale=1.0,
+        "e",
+        estimate,
+        prediction,
+        error=0.0,
+        method="exact",
+        relation=relation,
+        tolerance=1e-12,
+        scale=1.0,
         quantity="a distance",
-    )  # fmt: skip
+    )
     assert shown([exact], [])[:2] == ("Computed", f"a distance: {text}")
 
 
@@ -250,11 +257,15 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
     ]
     groups = check_table("c", made).groups
     assert [[row.anchor for row in one.rows] for one in groups] == [
-        ["c.v2", "c.v4"], ["c.m2", "c.m4"], ["c.b2", "c.b4"],
-    ]  # fmt: skip
+        ["c.v2", "c.v4"],
+        ["c.m2", "c.m4"],
+        ["c.b2", "c.b4"],
+    ]
     assert [one.title and spaced(one.title.note) for one in groups] == [
-        "±1% of the prediction", "±1% of the prediction", "upper bound +1% of the prediction",
-    ]  # fmt: skip
+        "±1% of the prediction",
+        "±1% of the prediction",
+        "upper bound +1% of the prediction",
+    ]
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
 
 

@@ -32,18 +32,32 @@ def layer(number: int, **outcomes: Agreement) -> ComparedLayer:
         if not (name == "x" and number == 3)
     )
     return ComparedLayer(
-        id=f"layer-{number}", name=f"h.{number}.attn", other=f"b.{number}", heads=4, key_heads=2, calls=1,
-        rows=96, dtype="float32", parts=parts,
-    )  # fmt: skip
+        id=f"layer-{number}",
+        name=f"h.{number}.attn",
+        other=f"b.{number}",
+        heads=4,
+        key_heads=2,
+        calls=1,
+        rows=96,
+        dtype="float32",
+        parts=parts,
+    )
 
 
 def made(*layers: ComparedLayer, **more: Any) -> ComparisonRecord:
     """Return a comparison of such layers."""
     given = {"left_out": ("h.9.attn is in A only",), "unseen": ("calls",), "environment": {"python": "3.11"}}
     return ComparisonRecord(
-        tool=Tool(version="1.0"), a="eager", b="fused", layers=layers, allow_unseen=("output",), factors=12,
-        created="2026-01-02T03:04:05+00:00", elapsed_s=1.0, **given | more,
-    ).sealed()  # fmt: skip
+        tool=Tool(version="1.0"),
+        a="eager",
+        b="fused",
+        layers=layers,
+        allow_unseen=("output",),
+        factors=12,
+        created="2026-01-02T03:04:05+00:00",
+        elapsed_s=1.0,
+        **given | more,
+    ).sealed()
 
 
 FOLLOWING = dict.fromkeys(("x", "q", "k", "v"), Agreement.FOLLOWS)

@@ -95,7 +95,7 @@ def test_wide_formulas_are_broken(formulas: Formulas) -> None:
         (r"\hat{c}", '<mover accent="true"><mi>c</mi><mo stretchy="false">ˆ</mo></mover>'),
         ("a<b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
     ],
-)  # fmt: skip
+)
 def test_mathml_is_what_browsers_draw(formulas: Formulas, latex: str, wanted: str) -> None:
     """Spaces, alphabets and heights that only MathJax would know of are in MathML Core's terms."""
     assert formulas.inline(latex).mathml == f"<math>{wanted}</math>"

@@ -66,9 +66,11 @@ def test_the_size_of_a_gradient(script: Any) -> None:
     weights = softmax(0.4 * query @ keys.T)
     found = gradients(query, keys, values, weights, upstream, 0.4)
     row = {
-        "length": {6: 2.5}, "across": {6: 1.7**2}, "places": places.tolist(),
+        "length": {6: 2.5},
+        "across": {6: 1.7**2},
+        "places": places.tolist(),
         "upstream": (upstream @ values.T)[0].tolist(),
-    }  # fmt: skip
+    }
     size = script(f"draws.gradient({json.dumps(row)}, 6, 5, 0.4)")
     assert size == pytest.approx(np.linalg.norm(found.queries), rel=1e-12)
 

@@ -67,9 +67,10 @@ def test_claims_and_checks_are_named_destinations(opened: pikepdf.Pdf) -> None:
 def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
     """Every font is embedded, and none came from the system in place of ours."""
     fonts = [
-        item for item in opened.objects
+        item
+        for item in opened.objects
         if isinstance(item, pikepdf.Dictionary) and item.get("/Type") == pikepdf.Name.FontDescriptor
-    ]  # fmt: skip
+    ]
     assert len(fonts) >= 4
     for font in fonts:
         assert any(key in font for key in ("/FontFile", "/FontFile2", "/FontFile3"))
@@ -82,7 +83,7 @@ def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
         str(item["/Alt"])
         for item in opened.objects
         if isinstance(item, pikepdf.Dictionary) and "/Alt" in item
-    }  # fmt: skip
+    }
     assert "d sub k" in words
     assert any(text.startswith("Variance of a score against its dimension") for text in words)
 

@@ -13,9 +13,19 @@ from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, r
 from verify.engine.runner import presentation
 from verify.errors import SettingsError
 from verify.evidence import (
-    Calibration, Check, ClaimRecord, Counted, DeviceRecord, Outcome, Part,
-    Presentation, RunRecord, Settings, StoreUse, Verdict,
-)  # fmt: skip
+    Calibration,
+    Check,
+    ClaimRecord,
+    Counted,
+    DeviceRecord,
+    Outcome,
+    Part,
+    Presentation,
+    RunRecord,
+    Settings,
+    StoreUse,
+    Verdict,
+)
 from verify.evidence.load import digest, shipped
 from verify.report.formulas import Formulas
 from verify.report.front import failures, is_led
@@ -137,9 +147,15 @@ def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
 # Sources and their statements.
 
 PART = Part(
-    text="it is so", claim="sqrt-scaling", evidence="fact:softmax", kind="says", printed=None,
-    computed="0.881", holds=True, reason="because",
-)  # fmt: skip
+    text="it is so",
+    claim="sqrt-scaling",
+    evidence="fact:softmax",
+    kind="says",
+    printed=None,
+    computed="0.881",
+    holds=True,
+    reason="because",
+)
 
 
 def test_statements_link_only_to_claims_of_the_run() -> None:

@@ -71,8 +71,9 @@ def test_an_integral_by_sympy() -> None:
     chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
     integral().decide(
         sqrt(2 / pi) * Integral(sqrt(w) * chi_square, (w, 0, oo)),
-        2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), "=",
-    )  # fmt: skip
+        2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)),
+        "=",
+    )
     assert "carried out" in refused(integral(), size, sqrt(t / pi))
 
 

@@ -14,10 +14,17 @@ from tests.strategies import examples
 from verify.montecarlo.attention import softmax
 from verify.symbolic.gauss import integrals, of_lengths
 from verify.symbolic.row_integrals import (
-    Approximation, mean_beside_sink, mean_entropy, mean_jacobian, mean_largest, mean_largest_weight,
-    mean_lost, mean_product, mean_squares, over_lengths,
-
-)  # fmt: skip
+    Approximation,
+    mean_beside_sink,
+    mean_entropy,
+    mean_jacobian,
+    mean_largest,
+    mean_largest_weight,
+    mean_lost,
+    mean_product,
+    mean_squares,
+    over_lengths,
+)
 
 KEYS = st.integers(2, 10**6)
 DEVIATIONS = st.floats(0.1, 32.0)

@@ -97,9 +97,13 @@ def test_the_lines_of_the_catalogue_are_taken() -> None:
         ("change of measure", E(exp(s[a, j])), exp(S.Half), "="),
         ("interpolation", E(LogSumExp(row, j)), log(n) + sigma**2 * (1 - E(squares(row))) / 2, "≥"),
         ("normal combination", E((s[a, 1] - s[a, 2]) ** 2), 2 * E(s[a, 1] ** 2), "="),
-        ("chi-square", E(1 / sqrt(LENGTH)),
-         Integral(w ** (d / 2 - 1) * exp(-w / 2) / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)), "="),
-    )  # fmt: skip
+        (
+            "chi-square",
+            E(1 / sqrt(LENGTH)),
+            Integral(w ** (d / 2 - 1) * exp(-w / 2) / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
+            "=",
+        ),
+    )
     for name, before, after, relation in lines:
         cited(name, laws={**NORMAL_COMPONENTS, **NORMAL_ROWS}).decide(before, after, relation)
 

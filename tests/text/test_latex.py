@@ -12,9 +12,18 @@ from markdown_it import MarkdownIt
 
 from tests.strategies import examples
 from verify.text.escapes import (
-    CONTROLS, for_html, for_markdown, for_rst, for_terminal, for_tex, for_xml, one_line, pieces,
-    prose_for_markdown, prose_for_tex,
-)  # fmt: skip
+    CONTROLS,
+    for_html,
+    for_markdown,
+    for_rst,
+    for_terminal,
+    for_tex,
+    for_xml,
+    one_line,
+    pieces,
+    prose_for_markdown,
+    prose_for_tex,
+)
 from verify.text.latex import in_lines, plain, slashed, spoken
 from verify.text.speech import in_words, prose_in_words
 
@@ -172,7 +181,7 @@ def test_small_print_has_slashes(prose: str, line: str) -> None:
         (r"a, \sum_i x", "a, the sum over i of x"),
         (r"\text{softmax}(x)", "softmax of x"),
     ],
-)  # fmt: skip
+)
 def test_formulas_of_the_catalogue(latex: str, words: str) -> None:
     """What the report prints is said as one would read it to a colleague."""
     assert in_words(latex) == words
@@ -201,12 +210,41 @@ def test_different_formulas_sound_different(one: str, other: str) -> None:
     assert in_words(one) != in_words(other)
 
 
-@given(st.lists(st.sampled_from([*"{}[]()|_^'&,+-=/aE1 ", "23", *(
-    rf"\{name}" for name in (
-        "frac", "sqrt", "left", "right", "sum", "max", "bar", "|", "{", "}", "\\", "ln", "lVert", "mathbb{E}",
-        "operatorname{Var}", "begin{aligned}", "substack", "nosuchmacro", ",",
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *"{}[]()|_^'&,+-=/aE1 ",
+                "23",
+                *(
+                    rf"\{name}"
+                    for name in (
+                        "frac",
+                        "sqrt",
+                        "left",
+                        "right",
+                        "sum",
+                        "max",
+                        "bar",
+                        "|",
+                        "{",
+                        "}",
+                        "\\",
+                        "ln",
+                        "lVert",
+                        "mathbb{E}",
+                        "operatorname{Var}",
+                        "begin{aligned}",
+                        "substack",
+                        "nosuchmacro",
+                        ",",
+                    )
+                ),
+            ]
+        ),
+        max_size=25,
     )
-)]), max_size=25))  # fmt: skip
+)
 def test_anything_can_be_put_in_words(tokens: list[str]) -> None:
     """Broken LaTeX is said somehow, too: without an error, without end, without backslashes."""
     words = in_words("".join(tokens))

@@ -45,7 +45,7 @@ def unit(text: str) -> Decimal:
         (64, 0, "64", "[64, 64]"),
         (7 / 144, 0, "0.04861111111", "[0.04861111111, 0.04861111111]"),
     ],
-)  # fmt: skip
+)
 def test_measurements(value: float, error: float, text: str, interval: str) -> None:
     """Value, error and interval share their last digit; the interval is rounded outwards."""
     centre, reach = Decimal(repr(value)), 3 * Decimal(repr(error))

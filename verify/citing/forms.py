@@ -22,11 +22,21 @@ from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 
 _GROUPS = {
-    "digits": "precision", "decimals": "precision",
-    "percent": "notation", "scientific": "notation", "plain": "notation",
-    "pm": "layout", "low": "layout", "high": "layout", "interval": "layout", "range": "layout",
-    "words": "layout", "unit": "unit", "ratio-to": "ratio", "default": "default",
-}  # fmt: skip
+    "digits": "precision",
+    "decimals": "precision",
+    "percent": "notation",
+    "scientific": "notation",
+    "plain": "notation",
+    "pm": "layout",
+    "low": "layout",
+    "high": "layout",
+    "interval": "layout",
+    "range": "layout",
+    "words": "layout",
+    "unit": "unit",
+    "ratio-to": "ratio",
+    "default": "default",
+}
 _OPTION = re.compile(r"(?P<name>[a-z-]+)(?:=(?P<argument>[^\s,=]+))?")
 _FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
 _PART = re.compile(r"\{([a-z][a-z-]*)\}")
@@ -150,9 +160,18 @@ def _layout(options: Options) -> str:
 _NUMBER = ("digits=N", "decimals=N")
 _INTERVAL = ("low", "high", "interval", "range")
 _ALL = (
-    "default", *_NUMBER, "percent", "scientific", "plain", "pm", *_INTERVAL, "words", "unit=bits",
-    "ratio-to=KEY", '"sentence with {low}"',
-)  # fmt: skip
+    "default",
+    *_NUMBER,
+    "percent",
+    "scientific",
+    "plain",
+    "pm",
+    *_INTERVAL,
+    "words",
+    "unit=bits",
+    "ratio-to=KEY",
+    '"sentence with {low}"',
+)
 
 
 def _forms_of(value: Value) -> tuple[str, ...]:
@@ -300,9 +319,27 @@ def _said(value: Value) -> str:
 
 
 _ONES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+)
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 
 

@@ -105,8 +105,16 @@ MARKUPS = {
     "rst": Markup(words=for_rst),
     "latex": Markup(
         {
-            "−": "-", "×": r"\times ", "±": r"\pm ", "–": r"\mbox{--}", "t": r"\mbox{t", "o": "o}",
-            "%": r"\%", " ": r"\ ", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
+            "−": "-",
+            "×": r"\times ",
+            "±": r"\pm ",
+            "–": r"\mbox{--}",
+            "t": r"\mbox{t",
+            "o": "o}",
+            "%": r"\%",
+            " ": r"\ ",
+            "\N{NARROW NO-BREAK SPACE}": r"\,",
+            "\N{NO-BREAK SPACE}": "~",
         },
         "^{{{}}}",
         for_tex,
@@ -115,7 +123,7 @@ MARKUPS = {
     "asciidoc": Markup(raised="^{}^", words=_passed_through),
     "org": Markup(raised="^{{{}}}", words=_set_apart),
     "typst": Markup(raised="#super[{}]", words=partial(_backslashed, "\\*_`$#@<>[]~/")),
-}  # fmt: skip
+}
 """Each language's own markup for powers, signs, ± and groups, and for what its words would be taken for."""
 
 

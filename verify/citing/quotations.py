@@ -160,9 +160,21 @@ def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Marku
 
 
 _WHOLE = (
-    "default", "pm", "low", "high", "interval", "range", "words", "percent", "unit=bits", "scientific",
-    "plain", "pm,percent", "interval,percent", "range,percent",
-)  # fmt: skip
+    "default",
+    "pm",
+    "low",
+    "high",
+    "interval",
+    "range",
+    "words",
+    "percent",
+    "unit=bits",
+    "scientific",
+    "plain",
+    "pm,percent",
+    "interval,percent",
+    "range,percent",
+)
 _LAYOUTS = ("pm", "low", "high", "interval", "range")
 _MOST_DECIMALS = 6
 

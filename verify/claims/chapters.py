@@ -17,43 +17,130 @@ class Chapter:
 
 
 _IN_ORDER = (
-    Chapter("raw_scores", "Raw scores", (
-        "score-mean", "score-variance", "score-variance-general", "score-variance-any-law", "score-law",
-        "score-normal-limit", "score-magnitude", "score-spread", "pairwise-estimator",
-        "worked-dot-products",
-    )),
-    Chapter("scaling", "Scaling", (
-        "variance-of-multiple", "sqrt-scaling", "sqrt-scaling-unique", "over-scaling", "scaling-exponent",
-        "scaled-variance-general", "scaling-keeps-shape-and-order", "score-variance-ignores-length",
-    )),
-    Chapter("softmax", "Softmax", (
-        "softmax-worked-examples", "softmax-identities", "softmax-two-keys", "softmax-saturation",
-        "attention-entropy", "attention-concentration", "effective-keys",
-    )),
-    Chapter("gradients", "Gradients", (
-        "softmax-jacobian", "jacobian-bounds", "jacobian-saturation", "attention-gradients", "ignored-keys",
-        "vanishing-or-exploding", "gradient-through-layers", "training-stability",
-    )),
-    Chapter("pipeline", "The whole pipeline", (
-        "attention-shapes", "attention-definition", "values-stay-out-of-scores", "score-matrix-variance",
-    )),
-    Chapter("limits", "Where the claims fail", (
-        "correlated-components", "dependent-query-key", "self-score", "aligned-query-key", "row-variance",
-        "projected-tokens", "heavy-tails", "length-scaling", "causal-rows", "half-precision",
-    )),
-    Chapter("modern", "What today’s models do to scores", (
-        "width-and-heads", "variance-split", "scale-from-output", "query-key-normalisation",
-        "rotary-positions", "linear-bias", "soft-cap", "attention-sink", "grouped-queries",
-        "dropped-weights", "yarn-temperature", "low-precision-scores",
-    )),
-    Chapter("newer", "Newer kinds of attention", (
-        "differential-attention", "sigmoid-attention", "softpick-attention", "softmax-dispersion",
-        "bounded-scores", "scalable-softmax", "critical-scaling", "sphere-scaling", "adaptive-temperature",
-        "softmax-lipschitz", "score-clip", "online-softmax", "low-precision-sums", "eight-bit-rotation",
-        "singular-values",
-    )),
+    Chapter(
+        "raw_scores",
+        "Raw scores",
+        (
+            "score-mean",
+            "score-variance",
+            "score-variance-general",
+            "score-variance-any-law",
+            "score-law",
+            "score-normal-limit",
+            "score-magnitude",
+            "score-spread",
+            "pairwise-estimator",
+            "worked-dot-products",
+        ),
+    ),
+    Chapter(
+        "scaling",
+        "Scaling",
+        (
+            "variance-of-multiple",
+            "sqrt-scaling",
+            "sqrt-scaling-unique",
+            "over-scaling",
+            "scaling-exponent",
+            "scaled-variance-general",
+            "scaling-keeps-shape-and-order",
+            "score-variance-ignores-length",
+        ),
+    ),
+    Chapter(
+        "softmax",
+        "Softmax",
+        (
+            "softmax-worked-examples",
+            "softmax-identities",
+            "softmax-two-keys",
+            "softmax-saturation",
+            "attention-entropy",
+            "attention-concentration",
+            "effective-keys",
+        ),
+    ),
+    Chapter(
+        "gradients",
+        "Gradients",
+        (
+            "softmax-jacobian",
+            "jacobian-bounds",
+            "jacobian-saturation",
+            "attention-gradients",
+            "ignored-keys",
+            "vanishing-or-exploding",
+            "gradient-through-layers",
+            "training-stability",
+        ),
+    ),
+    Chapter(
+        "pipeline",
+        "The whole pipeline",
+        (
+            "attention-shapes",
+            "attention-definition",
+            "values-stay-out-of-scores",
+            "score-matrix-variance",
+        ),
+    ),
+    Chapter(
+        "limits",
+        "Where the claims fail",
+        (
+            "correlated-components",
+            "dependent-query-key",
+            "self-score",
+            "aligned-query-key",
+            "row-variance",
+            "projected-tokens",
+            "heavy-tails",
+            "length-scaling",
+            "causal-rows",
+            "half-precision",
+        ),
+    ),
+    Chapter(
+        "modern",
+        "What today’s models do to scores",
+        (
+            "width-and-heads",
+            "variance-split",
+            "scale-from-output",
+            "query-key-normalisation",
+            "rotary-positions",
+            "linear-bias",
+            "soft-cap",
+            "attention-sink",
+            "grouped-queries",
+            "dropped-weights",
+            "yarn-temperature",
+            "low-precision-scores",
+        ),
+    ),
+    Chapter(
+        "newer",
+        "Newer kinds of attention",
+        (
+            "differential-attention",
+            "sigmoid-attention",
+            "softpick-attention",
+            "softmax-dispersion",
+            "bounded-scores",
+            "scalable-softmax",
+            "critical-scaling",
+            "sphere-scaling",
+            "adaptive-temperature",
+            "softmax-lipschitz",
+            "score-clip",
+            "online-softmax",
+            "low-precision-sums",
+            "eight-bit-rotation",
+            "singular-values",
+        ),
+    ),
     Chapter("user", "Claims of your own"),
-)  # fmt: skip
+)
 
 CHAPTERS = {chapter.folder: chapter for chapter in _IN_ORDER}
 """The chapters by folder, in the order of the report."""

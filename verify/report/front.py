@@ -236,14 +236,20 @@ _PLANS = {
     "gradient": _Plan(
         "vanishing-or-exploding",
         "two-answers",
-        ("median-above-1-n16-d16", "median-below-1-n16-d128", "median-vanishes", "rms-queries-d16",
-         "rms-queries-d64", "rms-grows"),
+        (
+            "median-above-1-n16-d16",
+            "median-below-1-n16-d128",
+            "median-vanishes",
+            "rms-queries-d16",
+            "rms-queries-d64",
+            "rms-grows",
+        ),
         {
             "median": ("median-above-1-n16-d", "median-below-1-n16-d", "median-vanishes"),
             "rms": ("rms-queries-d", "rms-grows"),
         },
     ),
-}  # fmt: skip
+}
 _OTHER_QUANTITIES = ("rms-grows-keys", "rms-grows-values")
 
 

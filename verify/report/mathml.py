@@ -23,11 +23,31 @@ _TALL = frozenset(["mfrac", "mroot", "munderover", "munder", "mtable"])
 _ELEMENTS = _TOKENS | _ROWS | _SCRIPTS | _LIMITS | {"mfrac", "mroot", "mtable", "mtr"}
 _NAMESPACE = ' xmlns="http://www.w3.org/1998/Math/MathML"'
 _LINES = frozenset(["columnlines", "rowlines", "frame"])
-_ATTRIBUTES = frozenset([
-    "displaystyle", "scriptlevel", "stretchy", "symmetric", "largeop", "movablelimits", "minsize", "maxsize",
-    "lspace", "rspace", "form", "width", "height", "depth", "voffset", "linethickness", "accent",
-    "accentunder", "columnalign", "columnspacing", "rowspacing",
-])  # fmt: skip
+_ATTRIBUTES = frozenset(
+    [
+        "displaystyle",
+        "scriptlevel",
+        "stretchy",
+        "symmetric",
+        "largeop",
+        "movablelimits",
+        "minsize",
+        "maxsize",
+        "lspace",
+        "rspace",
+        "form",
+        "width",
+        "height",
+        "depth",
+        "voffset",
+        "linethickness",
+        "accent",
+        "accentunder",
+        "columnalign",
+        "columnspacing",
+        "rowspacing",
+    ]
+)
 _SIGNS = frozenset("+\N{MINUS SIGN}±∓")
 _APPLIED = "\N{FUNCTION APPLICATION}"
 _CLOSING = frozenset(")]}!|‖∥′″‴")

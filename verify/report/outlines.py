@@ -184,23 +184,56 @@ def add_unseen_face(pdf: Any) -> None:
     file = _add(pdf, pydyf.Stream([_face()], compress=True))
     glyphs = _add(pdf, pydyf.Stream([_GLYPH.to_bytes(2) * 0x10000], compress=True))
     characters = _add(pdf, pydyf.Stream([_TO_UNICODE], compress=True))
-    descriptor = _add(pdf, pydyf.Dictionary({
-        "Type": "/FontDescriptor", "FontName": f"/{_NAME}", "Flags": 4, "ItalicAngle": 0,
-        "FontBBox": pydyf.Array([0, _DESCENT, _ADVANCE, _ASCENT]), "Ascent": _ASCENT, "Descent": _DESCENT,
-        "CapHeight": _ASCENT,
-        "StemV": 80, "FontFile2": file,
-    }))  # fmt: skip
-    below = _add(pdf, pydyf.Dictionary({
-        "Type": "/Font", "Subtype": "/CIDFontType2", "BaseFont": f"/{_NAME}", "DW": _ADVANCE,
-        "CIDSystemInfo": pydyf.Dictionary({
-            "Registry": pydyf.String("Adobe"), "Ordering": pydyf.String("Identity"), "Supplement": 0,
-        }),
-        "CIDToGIDMap": glyphs, "FontDescriptor": descriptor,
-    }))  # fmt: skip
-    face = _add(pdf, pydyf.Dictionary({
-        "Type": "/Font", "Subtype": "/Type0", "BaseFont": f"/{_NAME}", "Encoding": "/Identity-H",
-        "DescendantFonts": pydyf.Array([below]), "ToUnicode": characters,
-    }))  # fmt: skip
+    descriptor = _add(
+        pdf,
+        pydyf.Dictionary(
+            {
+                "Type": "/FontDescriptor",
+                "FontName": f"/{_NAME}",
+                "Flags": 4,
+                "ItalicAngle": 0,
+                "FontBBox": pydyf.Array([0, _DESCENT, _ADVANCE, _ASCENT]),
+                "Ascent": _ASCENT,
+                "Descent": _DESCENT,
+                "CapHeight": _ASCENT,
+                "StemV": 80,
+                "FontFile2": file,
+            }
+        ),
+    )
+    below = _add(
+        pdf,
+        pydyf.Dictionary(
+            {
+                "Type": "/Font",
+                "Subtype": "/CIDFontType2",
+                "BaseFont": f"/{_NAME}",
+                "DW": _ADVANCE,
+                "CIDSystemInfo": pydyf.Dictionary(
+                    {
+                        "Registry": pydyf.String("Adobe"),
+                        "Ordering": pydyf.String("Identity"),
+                        "Supplement": 0,
+                    }
+                ),
+                "CIDToGIDMap": glyphs,
+                "FontDescriptor": descriptor,
+            }
+        ),
+    )
+    face = _add(
+        pdf,
+        pydyf.Dictionary(
+            {
+                "Type": "/Font",
+                "Subtype": "/Type0",
+                "BaseFont": f"/{_NAME}",
+                "Encoding": "/Identity-H",
+                "DescendantFonts": pydyf.Array([below]),
+                "ToUnicode": characters,
+            }
+        ),
+    )
     page = referenced(pdf, pdf.page_references[0])
     referenced(pdf, referenced(pdf, page["Resources"])["Font"])[_NAME] = face
 

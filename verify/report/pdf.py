@@ -64,13 +64,19 @@ def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDI
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
-        string=evidence, name=called.evidence, description="The evidence that this report prints",
-        relationship="Source", created=created, modified=created,
-    )  # fmt: skip
+        string=evidence,
+        name=called.evidence,
+        description="The evidence that this report prints",
+        relationship="Source",
+        created=created,
+        modified=created,
+    )
     options = {
-        "pdf_variant": _VARIANT, "pdf_tags": True, "attachments": [attachment],
+        "pdf_variant": _VARIANT,
+        "pdf_tags": True,
+        "attachments": [attachment],
         "pdf_identifier": hashlib.sha256(evidence.encode()).digest()[:16],
-    }  # fmt: skip
+    }
     places = _findings(parts) if edition == EDITIONS[0] else {}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.images))
     # Without HarfBuzz's library for that, fontTools cuts faces down; it dates them by this, or by the clock.

@@ -56,8 +56,16 @@ MARKS = {
     "dash": _DASHED + '<path d="M5 8h6"/>',
 }
 STROKE_WIDTH = 1.5
-RELATIONS = {"=": "$=$", "⇒": r"$\Rightarrow$", "⇔": r"$\Leftrightarrow$", "≤": r"$\le$", "≥": r"$\ge$",
-             "<": "$<$", ">": "$>$", "~": r"$\sim$"}  # fmt: skip
+RELATIONS = {
+    "=": "$=$",
+    "⇒": r"$\Rightarrow$",
+    "⇔": r"$\Leftrightarrow$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "<": "$<$",
+    ">": "$>$",
+    "~": r"$\sim$",
+}
 """The relations of derivations, as they are set."""
 
 

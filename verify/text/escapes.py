@@ -18,22 +18,49 @@ CONTROLS = re.compile(
     "\ud800-\udfff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 _TEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
     # BibTeX counts braces, escaped ones too.
-    "{": r"\textbraceleft{}", "}": r"\textbraceright{}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": r"$-$", "×": r"$\times$",
-    "±": r"$\pm$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "√": r"$\surd$", "∞": r"$\infty$",
-    "≈": r"$\approx$", "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "–": "--",
-    "’": "'", "…": r"\ldots{}",
-}  # fmt: skip
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": r"$-$",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "·": r"$\cdot$",
+    "√": r"$\surd$",
+    "∞": r"$\infty$",
+    "≈": r"$\approx$",
+    "\N{NO-BREAK SPACE}": "~",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
+    "–": "--",
+    "’": "'",
+    "…": r"\ldots{}",
+}
 _MARKDOWN = re.compile(r"[\\`*_\[\]|~$#]|://|(?<=www)\.|[&<>@]", re.IGNORECASE)
 _RST = re.compile(r"[\\`*_|@]|(?<=\w):(?=\S)")
 _PLAIN_TEX = {
-    r"\operatorname": r"\mathop{}\mathrm", r"\mathbb": r"\mathbf", r"\tfrac": r"\frac", r"\dfrac": r"\frac",
-    r"\lVert": r"\Vert ", r"\rVert": r"\Vert ", r"\lvert": r"\vert ", r"\rvert": r"\vert ",
-    r"\dots": r"\ldots", r"\text": r"\mbox", r"\implies": r"\Rightarrow",
-    r"\lesssim": r"\le", r"\gtrsim": r"\ge",
-}  # fmt: skip
+    r"\operatorname": r"\mathop{}\mathrm",
+    r"\mathbb": r"\mathbf",
+    r"\tfrac": r"\frac",
+    r"\dfrac": r"\frac",
+    r"\lVert": r"\Vert ",
+    r"\rVert": r"\Vert ",
+    r"\lvert": r"\vert ",
+    r"\rvert": r"\vert ",
+    r"\dots": r"\ldots",
+    r"\text": r"\mbox",
+    r"\implies": r"\Rightarrow",
+    r"\lesssim": r"\le",
+    r"\gtrsim": r"\ge",
+}
 _AMS = re.compile("|".join(rf"{re.escape(macro)}(?![A-Za-z])" for macro in _PLAIN_TEX))
 """What only amsmath and amssymb define, and what LaTeX has of itself."""
 _LINE_ENDS = "\n\t"

@@ -154,10 +154,12 @@ def config(**options: Any) -> SimpleNamespace:
         ({"scale_attn_by_inverse_layer_idx": True}, "d**-0.5/3"),
         ({"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
         ({"rope_parameters": {"rope_type": "yarn", "mscale_all_dim": 1, "factor": 4.0}}, None),
-        ({"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
-         "1.0/sqrt(d)"),
+        (
+            {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
+            "1.0/sqrt(d)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
     """A number under a known name, else nothing, which stands for 1/√d."""
     found = intention(SimpleNamespace(layer_idx=2), config(**options))
