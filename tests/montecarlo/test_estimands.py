@@ -230,14 +230,10 @@ class TestBounded:
     SHARES = np.array([[0.25, 1.0], [0.5, 1.0], [0.75, 1.0], [1.0, 1.0]])
 
     def test_value_and_interval(self) -> None:
-        """The mean with Hoeffding's interval; signed, both on the scale from -1 to 1."""
+        """The mean with Hoeffding's interval."""
         found = Bounded("mean").measure(sample_of(self.SHARES), 0.01)
-        signed = Bounded("mean", signed=True).measure(sample_of(self.SHARES), 0.01)
         assert found.value == 0.625
         assert found.interval == intervals.bounded_mean(0.625, 0.01, 4)
-        assert signed.value == 0.25
-        assert signed.interval == tuple(2 * end - 1 for end in found.interval)
-        assert signed.error == 2 * found.error > 0
 
     def test_blocks_that_all_agree_keep_an_interval(self) -> None:
         """No spread among the blocks does not make the mean certain."""
@@ -246,12 +242,11 @@ class TestBounded:
         assert found.reliable
 
     @pytest.mark.parametrize(("truth", "edge"), [(0.6, 0.5), (0.97, 0.5), (0.3, 0.5), (0.98, 0.9)])
-    @pytest.mark.parametrize("signed", [False, True])
-    def test_planned_size_reaches_the_goal(self, truth: float, edge: float, signed: bool) -> None:
+    def test_planned_size_reaches_the_goal(self, truth: float, edge: float) -> None:
         """At the planned size the interval ends before the edge with at least the wanted power."""
-        alpha, miss, factor = 1e-4, 0.05, 2 if signed else 1
-        goal = Goal(alpha, miss, factor * truth - (factor - 1), width=factor * abs(truth - edge))
-        blocks = Bounded("mean", signed=signed).blocks_needed(goal, None)
+        alpha, miss = 1e-4, 0.05
+        goal = Goal(alpha, miss, truth, width=abs(truth - edge))
+        blocks = Bounded("mean").blocks_needed(goal, None)
         assert blocks is not None
         counts = np.arange(blocks + 1)
         found = [intervals.bounded_mean(k / blocks, alpha, blocks) for k in counts]

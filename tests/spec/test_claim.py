@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.montecarlo.samples import generator, sample_of
 from tests.report.builders import check
-from tests.montecarlo.samples import component
 from verify.errors import ClaimError
 from verify.spec import (
     STANDARD,
@@ -225,17 +223,6 @@ class TestFindings:
         assert FINDINGS.matching("variance-d*") == tuple(CHECKS.values())
         with pytest.raises(ClaimError, match=r"no check's id matches 'var'; the checks are variance-d64"):
             FINDINGS.matching("var")
-
-    def test_what_no_check_compares_is_estimated_alike(self) -> None:
-        """Its interval is that of the estimand at the check's level."""
-        sample = sample_of(generator().normal(size=(400, 2)))
-        findings = Findings({"one": check("one", 1.0, 1.0)}, {}, {"d8": sample})
-        estimands = component("mean"), component("square")
-        alpha = 1 - findings.checks["one"].level
-        expected = [one.measure(sample, alpha) for one in estimands]
-        assert findings.estimated("d8", estimands, like="one") == [
-            (one.value, one.interval) for one in expected
-        ]
 
 
 class TestFigures:

@@ -38,7 +38,6 @@ from verify.symbolic.vocabulary import (
     free_indices,
 )
 
-Arrays = Any
 BLOCK, COMPONENT = Index("block"), Index("component")
 """Labels of the axis of blocks, and of that over which a dot product is taken."""
 

@@ -237,20 +237,18 @@ class DistanceToLaw:
 
 @dataclass(frozen=True)
 class Bounded:
-    """The mean of one output between 0 and 1, such as a share, or with ``signed`` of 2x - 1.
+    """The mean of one output between 0 and 1, such as a share.
 
     The interval holds for every distribution and every number of blocks, so nothing need be known of variance
     or skewness: the estimand for blocks that are too dear to draw by the thousand.
     """
 
     output: str
-    signed: bool = False
     kind: ClassVar[str] = "mean of what is bounded"
 
     def value(self, mean: Outputs) -> float:
         """Return the mean that is estimated, at a block mean."""
-        share = float(mean[self.output])
-        return 2 * share - 1 if self.signed else share
+        return float(mean[self.output])
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""
@@ -258,8 +256,6 @@ class Bounded:
         share = min(max(float(sample.outputs[self.output]), 0.0), 1.0)
         low, high = intervals.bounded_mean(share, alpha, sample.blocks)
         error = math.sqrt(self._variance(sample, share) / sample.blocks)
-        if self.signed:
-            share, low, high, error = 2 * share - 1, 2 * low - 1, 2 * high - 1, 2 * error
         return Measured(share, error, (low, high), sample.blocks, sample.coordinates)
 
     def _variance(self, sample: Sample, share: float) -> float:
@@ -278,8 +274,6 @@ class Bounded:
         # No numbers between the same ends vary more than 0 and 1 do.
         both = math.sqrt(math.log(2 / goal.alpha)) + intervals.normal_quantile(goal.miss) / math.sqrt(2)
         centre, width = goal.prediction, goal.width
-        if self.signed:
-            centre, width = (centre + 1) / 2, width / 2
         rates = [intervals.divergence(centre, end) for end in (centre - width, centre + width) if 0 < end < 1]
         return max(MIN_BLOCKS, math.ceil(both**2 / min(rates))) if rates else MIN_BLOCKS
 

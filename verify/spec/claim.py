@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 from verify.errors import ClaimError, nearest
 from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
 from verify.montecarlo.blocks import Cell, Sample
-from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Experiment
 from verify.spec import figures as drawing
 from verify.spec.checks import Fit, Item, Plot
@@ -52,20 +51,6 @@ class Findings:
             known = ", ".join(self.checks)
             raise ClaimError(f"no check's id matches {' or '.join(patterns)!r}; the checks are {known}")
         return matching
-
-    def estimated(
-        self, cell: str, estimands: Iterable[Estimand], like: str
-    ) -> list[tuple[float, tuple[float, float]]]:
-        """Return what no check compares, from a cell's sample: values and intervals, at the level of a check.
-
-        Args:
-            cell: The cell's id.
-            estimands: What is estimated.
-            like: The id of the check.
-        """
-        alpha = 1 - self.checks[like].level
-        measured = (estimand.measure(self.samples[cell], alpha) for estimand in estimands)
-        return [(estimate.value, estimate.interval) for estimate in measured]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -105,19 +105,6 @@ def mean_log_total(keys: int, deviation: float) -> Approximation:
 
 
 @cache
-def mean_entropy(keys: int, deviation: float) -> Approximation:
-    """Return the mean entropy E H = E ln Z - E Σps, in nats."""
-    return mean_log_total(keys, deviation) + mean_product(((1, 1),), keys, deviation).times(-1)
-
-
-@cache
-def mean_lost(keys: int, deviation: float) -> Approximation:
-    """Return ln n - E H, the entropy that rows lose against equal weights on average, in nats."""
-    entropy = mean_entropy(keys, deviation)
-    return Approximation(math.log(keys) - entropy.value, entropy.error)
-
-
-@cache
 def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
     """Return E Z/(Z + e^b), the weight of the keys beside a sink of score b = ``sink``.
 
@@ -130,20 +117,6 @@ def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
         return product
 
     return Approximation(1.0, 0.0) + _integrated(terms, float(deviation)).times(-1)
-
-
-def mean_squares(keys: int, deviation: float) -> Approximation:
-    """Return E Σp²."""
-    return mean_product(((2, 0),), keys, deviation)
-
-
-def mean_jacobian(keys: int, deviation: float) -> Approximation:
-    """Return E‖J‖², the squared Frobenius norm of diag(p) - ppᵀ: E[Σp² - 2Σp³ + (Σp²)²]."""
-    parts = ((((2, 0),), 1), (((3, 0),), -2), (((4, 0),), 1), (((2, 0), (2, 0)), 1))
-    return sum(
-        (mean_product(pairs, keys, deviation).times(factor) for pairs, factor in parts),
-        Approximation(0.0, 0.0),
-    )
 
 
 @cache
