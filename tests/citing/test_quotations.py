@@ -178,7 +178,7 @@ def test_shares_and_ratios_have_forms(tmp_path: Path) -> None:
     """Which name what they are of."""
     texts = {
         "ratio-to=run:claims,percent": "100%",
-        "ratio-to=run:holds,digits=2": "2.2",
+        "ratio-to=run:holds,digits=2": "2.3",
         '"{confirmed} of {claims} claims"': "74 of 74 claims",
         "words": "seventy-four",
     }
