@@ -102,9 +102,9 @@ class Point:
 
     def whole(self, x: Any, places: Places) -> int:
         """Return an index or the end of a sum as a number."""
+        if x in places:
+            return int(places[x])
         value = sympify(x)
-        if value in places:
-            return int(places[value])
         if value.free_symbols:
             put = {symbol: self.sizes.get(symbol, places.get(symbol)) for symbol in value.free_symbols}
             value = value.xreplace(

@@ -9,8 +9,9 @@ score_of(b, j)**2)`` is about two queries and one key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sympy import Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
 from sympy import symbols, sympify
@@ -47,16 +48,21 @@ a, b, i, j, l, e = (Index(name) for name in "abijle")  # noqa: E741 - as they st
 class Family(IndexedBase):  # type: ignore[misc]  # SymPy has no types
     """Random numbers of one kind, one for each place in its ``ranges``: ``Family("x", m, d)[a, i]``.
 
-    The sizes are no arguments in SymPy's sense: a number put in for d leaves the family what it is.
+    The sizes are no arguments in SymPy's sense: a number put in for d leaves the family what it is. Families
+    of one name and the same sizes are one object, for a proof compares them a million times.
     """
 
     ranges: tuple[Any, ...]
+    _made: ClassVar[dict[Any, Family]] = {}
 
     def __new__(cls, name: Any, *ranges: Any) -> Family:
         """Return the family of this name, with the sizes of its indices' ranges."""
-        family: Family = IndexedBase.__new__(cls, str(name))
-        family.ranges = ranges
-        return family
+        key = (cls, str(name), ranges)
+        if key not in cls._made:
+            family: Family = IndexedBase.__new__(cls, str(name))
+            family.ranges = ranges
+            cls._made[key] = family
+        return cls._made[key]
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (str(self.label), *self.ranges)
@@ -292,6 +298,7 @@ def definition(expression: Any) -> Expr:
     )
 
 
+@lru_cache(maxsize=65536)
 def range_of(expression: Any, index: Index) -> Expr:
     """Return the size of the range of an index, from the first family that has it.
 
