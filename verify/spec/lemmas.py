@@ -1,5 +1,7 @@
 """Lemmas that claims of several chapters rest on: entropy of a row, two weights, bounds for raw scores."""
 
+from functools import cache
+
 from sympy import Expr, Gt, Indexed, Integral, Min, S, Symbol, exp, gamma, log, oo, pi, simplify, sqrt
 
 from verify import spec as of
@@ -8,6 +10,7 @@ w, x = Symbol("w", positive=True), Symbol("x", real=True)
 SQUARED_LENGTH = of.Dot(of.q, of.a, of.q, of.a)
 
 
+@cache  # so that its lines are checked once in a process
 def inverse_square() -> of.Chain:
     """Derive the mean of one over the squared length of a normal query, which is chi-square."""
     density = w ** (of.d / 2 - 1) * exp(-w / 2) / (2 ** (of.d / 2) * gamma(of.d / 2))
@@ -59,6 +62,7 @@ def for_raw_scores(
     )
 
 
+@cache  # so that its lines are checked once in a process
 def smaller_of_two(name: str = "") -> tuple[of.Chain, of.Chain]:
     """Derive the mean of the smaller of two weights, and a bound, which gets the ``name``.
 
@@ -91,6 +95,7 @@ def smaller_of_two(name: str = "") -> tuple[of.Chain, of.Chain]:
     return mean, bound
 
 
+@cache  # so that its lines are checked once in a process
 def entropy_lost(name: str = "") -> tuple[of.Chain, of.Chain, of.Chain]:
     """Derive how much of its largest entropy a row of normal scores loses at most on average.
 

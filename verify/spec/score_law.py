@@ -62,6 +62,7 @@ def of_normals(theorem: str) -> LineCheck:
     return cited(theorem, laws=NORMAL_COMPONENTS)
 
 
+@cache  # so that its lines are checked once in a process
 def distribution() -> Chain:
     """Return the chain of the probability that a score is below x, for any real x."""
     tower = "given the query a score is normal, its variance the query’s squared length"
@@ -86,6 +87,7 @@ def characteristic() -> tuple[Chain, Chain, Chain]:
     return _transform(I, real, "characteristic", "The characteristic function of a score")
 
 
+@cache  # so that its lines are checked once in a process
 def exponential() -> tuple[Chain, Chain, Chain]:
     """Return the chain of the mean of exp(t·score) for 0 < t < 1, after two means over a component."""
     return _transform(S.One, t, "exponential", "The mean of an exponential of a score", given=(t < 1,))

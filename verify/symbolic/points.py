@@ -120,12 +120,15 @@ class Point:
         Raises:
             Undecided: there is no rule for a part of it, or it takes too long.
         """
+        quick = _QUICK.get(x.func)
+        if quick is not None:
+            return quick(self, x, modulus, places)
         if x.is_Rational:
-            return int(x.p) * pow(int(x.q), -1, modulus) % modulus
+            return _rational(x, modulus)
         rule = _rule(x.func)
         if rule is None:
             raise Undecided(f"{type(x).__name__} has no exact arithmetic")
-        if isinstance(x, Add | Mul | Symbol | Indexed):
+        if isinstance(x, Symbol):
             return rule(self, x, modulus, places)
         key = (x, modulus, *((s, places[s]) for s in _symbols(x) if s in places), places.get(_OUTCOME))
         if key not in self.known:
@@ -138,6 +141,11 @@ class Point:
 
 _OUTCOME = Dummy("outcome")
 _Rule = Callable[[Point, Any, int, Places], int]
+
+
+@lru_cache(maxsize=4096)
+def _rational(x: Any, modulus: int) -> int:
+    return int(x.p) * pow(int(x.q), -1, modulus) % modulus
 
 
 @lru_cache(maxsize=65536)
@@ -165,14 +173,21 @@ def _symbol(point: Point, x: Any, modulus: int, places: Places) -> int:
 
 
 def _indexed(point: Point, x: Any, modulus: int, places: Places) -> int:
-    entry = (x.base, *(point.whole(place, places) for place in x.indices))
+    base, *indices = x.args
+    entry = (base, *[places[at] if at in places else point.whole(at, places) for at in indices])
     outcome = places.get(_OUTCOME)
-    if isinstance(outcome, tuple) and x.base in point.laws:
+    if isinstance(outcome, tuple) and base in point.laws:
         number: int
-        number, _ = point.supports[x.base][modulus][dict(outcome[1])[entry]]
+        number, _ = point.supports[base][modulus][_chosen(outcome[1])[entry]]
         return number
     world = outcome[0] if isinstance(outcome, tuple) else outcome
-    return point.draw((entry, None if isinstance(x.base, Given) else world), modulus)
+    return point.draw((entry, None if isinstance(base, Given) else world), modulus)
+
+
+@lru_cache(maxsize=16)
+def _chosen(drawn: tuple[tuple[Any, int], ...]) -> dict[Any, int]:
+    """Return which outcome each entry has."""
+    return dict(drawn)
 
 
 def _pow(point: Point, x: Any, modulus: int, places: Places) -> int:
@@ -506,6 +521,9 @@ RULES: dict[Any, _Rule] = {
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""
+
+_QUICK: dict[Any, _Rule] = {kind: RULES[kind] for kind in (Add, Mul, Indexed)}
+"""What is evaluated in less time than it takes to look its value up."""
 
 
 @lru_cache(maxsize=256)
