@@ -125,7 +125,7 @@ SILENT = [
             (FIT, ""),
             ("import ", "import Threshold, "),
         ],
-        "no control goes through its code (the same kinds of input, statistic and estimand, and the same "
+        "no control goes through its code (the same kind of estimand, and the same "
         'relation); add a wrong version of it, or say why there is none: uncontrolled="…"',
         "uncontrolled",
         id="uncontrolled",

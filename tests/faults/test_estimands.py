@@ -61,7 +61,8 @@ def _blocks(name: str, cell: Cell) -> Array:
         cell.sampler.sample(stream(7, f"estimands of {name}", cell.id, batch), size)
         for batch in range(-(-wanted // size))
     ]
-    return np.concatenate(batches)[:wanted]
+    blocks: Array = np.concatenate(batches)[:wanted].astype(np.float64)
+    return blocks
 
 
 def slope_by_differences(estimand: Smooth, mean: Outputs, spread: Array) -> Array:

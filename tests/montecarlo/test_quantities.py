@@ -218,6 +218,18 @@ def test_gradients_are_those_of_complex_steps() -> None:
         assert estimand.value(at) == pytest.approx((square - mean**2) / math.exp(mean))
 
 
+def test_means_of_one_output_count_once() -> None:
+    """The mean squares of two scores are one output: E(s²s'²) − (E s²)² has slope −2E s²."""
+    quantity = Cov(score_of(a, j) ** 2, score_of(b, j) ** 2)
+    cell, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
+    estimand: Any = estimands["it"]
+    square = cell.sampler.names.index(str(score**2))
+    at = Outputs(zip(cell.sampler.names, [3.0 if one == square else 10.0 for one in range(2)], strict=True))
+    slopes = np.full(2, 1.0)
+    slopes[square] = -6
+    np.testing.assert_allclose(estimand.gradient(at), slopes)
+
+
 def test_quantities_of_a_setting_share_its_draws() -> None:
     """One cell has an output for every mean that its quantities need, each once."""
     quantities = {

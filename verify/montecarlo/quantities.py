@@ -410,7 +410,9 @@ def measurement(
         if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
         outputs |= {str(x): x for x in means.values() if _is_new(x, outputs)}
-        function = OfMeans(expression, tuple((symbols_of[mean], str(x)) for mean, x in means.items()))
+        # Means over any query and over any other one are the same output, whose slope counts once.
+        entered = dict.fromkeys((symbols_of[mean], str(x)) for mean, x in means.items())
+        function = OfMeans(expression, tuple(entered))
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
             of_means = {symbols_of[mean]: x for mean, x in means.items()}

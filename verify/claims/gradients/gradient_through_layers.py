@@ -230,8 +230,8 @@ def small_scores(even: Expr, tolerance: float) -> Items:
         at, name = stack(1, layers, tokens, width), f"small-scores-n{tokens}-l{layers}"
         control = "biased-prediction" if layers == 1 else ""
         yield Check(name, grown, at, equals=even, laws=ALL, control=control)
-        root = 1 / (2 * L)
-        yield Check(f"{name}-per-layer", grown**root, at, equals=even**root, laws=ALL)
+        root, control = 1 / (2 * L), control and "biased-per-layer"
+        yield Check(f"{name}-per-layer", grown**root, at, equals=even**root, laws=ALL, control=control)
 
 
 def wrong_versions(over_queries: float) -> Items:

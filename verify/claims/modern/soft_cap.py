@@ -64,7 +64,8 @@ def experiment(derived: Derivation) -> Items:
     slope = derived["slope"].end
     for cap in CAPS:
         at, lost, false = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
-        bound, control = {"at_most": derived.end, "sharper": false}, "biased-prediction" if cap == 1 else ""
+        bound = {"at_most": derived.end, "sharper": false, "sharper_truth": lost}
+        control = "biased-prediction" if cap == 1 else ""
         yield Check(f"lost-c{cap}", derived.start, at, equals=lost, tolerance=Within(2), control=control)
         yield Check(f"bound-c{cap}", derived.start, at, tolerance=Within(0.5, fixed=True), **bound)
         yield Check(f"slope-c{cap}", SLOPE, at, equals=integrated(slope, cap))
