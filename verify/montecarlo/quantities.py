@@ -424,8 +424,8 @@ def measurement(
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
         estimands[key] = Bounded(share) if is_event else Expressed(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
-    programs = {column.program: None for x in arguments for column in x.atoms(Column)}
-    sentences = " ".join(map(_sentence_of, programs))
+    programs = {column.program for x in arguments for column in x.atoms(Column)}
+    sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
     recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *connected, *settings)
     if by_half:
