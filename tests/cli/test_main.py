@@ -15,7 +15,7 @@ from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
 from verify.cli.main import kept_list, main
-from verify.spec import STANDARD_COMPONENTS, assume
+from verify.spec import assume
 from verify.symbolic import notation
 from verify.text.latex import plain
 from verify.version import __version__
@@ -176,11 +176,11 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
 
 
 def test_what_is_assumed_is_said_once() -> None:
-    """What authors say in words of components a derivation says by itself; the rest stands beside it."""
+    """A derivation says by itself what it assumes of components; the rest stands beside it."""
     text, _ = shown(CATALOGUE["score-variance"])
     (assumed,) = _assumptions(text)
     assert assumed.endswith("keys are independent, with mean 0 and variance 1, of whatever law.")
-    more = (*STANDARD_COMPONENTS, *assume(own="They are drawn once."))
+    more = assume(own="They are drawn once.")
     for name in ("score-variance", "self-score"):
         usual, _ = shown(CATALOGUE[name])
         text, _ = shown(replace(CATALOGUE[name], assumptions=more))

@@ -13,7 +13,6 @@ from verify.engine.answers import chain_text
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
-from verify.evidence.words import ON_COMPONENTS
 from verify.spec.words import has_slot
 from verify.text.latex import plain
 from verify.text.numbers import exact
@@ -68,7 +67,7 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
     facts = None if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
     said = claim.words(derivation, facts, measured_by).said()
-    own = tuple(stated.text for stated in claim.assumptions if stated.id not in ON_COMPONENTS)
+    own = tuple(stated.text for stated in claim.assumptions)
     main = derivation.main.assumptions if derivation.main else ()
     stated = [beside("  - ", plain(text), columns) for text in (*main, *own)]
     blocks = [

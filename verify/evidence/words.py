@@ -14,9 +14,6 @@ from verify.text.escapes import as_prose
 from verify.text.latex import Prose, slashed
 
 Judged = Verdict | Proof | Outcome | Judgement
-ON_COMPONENTS = frozenset(["independent", "centred", "unit-variance", "normal"])
-"""Ids of assumptions by which authors say in words what theorems on components assume."""
-
 Texts = tuple[str, str, str, str]  # estimate, standard error, and the interval's ends
 
 

@@ -20,7 +20,6 @@ from verify.evidence import (
 )
 from verify.evidence.words import (
     MOST_SERIOUS_FIRST,
-    ON_COMPONENTS,
     Badge,
     at_settings,
     badge,
@@ -191,10 +190,7 @@ def _alarms(derivation: DerivationRecord, controls: ControlTable) -> tuple[str, 
 
 
 def _assumptions(claim: ClaimRecord) -> tuple[Prose, ...]:
-    of_theorem = claim.derivation.assumptions
-    # On components, the theorem says the same by itself, and of which families.
-    said = ON_COMPONENTS if of_theorem else frozenset()
-    return tuple(map(Prose, (*of_theorem, *(one.text for one in claim.assumptions if one.id not in said))))
+    return tuple(map(Prose, (*claim.derivation.assumptions, *(one.text for one in claim.assumptions))))
 
 
 def _outcome(claim: ClaimRecord, alarms: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ tells more than its line here.
 
 A claim
 Claim                a claim: title, statement, meaning, references; its functions are found by their names
-cite, assume         its references, and assumptions that no chain states: INDEPENDENT, STANDARD_COMPONENTS
+cite, assume         its references, and assumptions that no chain states
 VASWANI              Vaswani et al. 2017; also HOEFFDING and STEIN
 fact                 an exact value that a document may print, a ``Fact``
 latex                the LaTeX of an expression
@@ -91,8 +91,6 @@ from verify.spec.checks import (
 )
 from verify.spec.claim import (
     HOEFFDING,
-    INDEPENDENT,
-    STANDARD_COMPONENTS,
     STEIN,
     VASWANI,
     Claim,

@@ -227,24 +227,13 @@ class Claim:
         return placed
 
 
-INDEPENDENT = Assumption(id="independent", text="All components of query and key are independent.")
-CENTRED_COMPONENTS = Assumption(
-    id="centred", text=r"Every component has mean 0: $\mathbb{E}[q_i] = \mathbb{E}[k_i] = 0$."
-)
-UNIT_VARIANCE = Assumption(id="unit-variance", text="Every component has variance 1.")
-
-STANDARD_COMPONENTS = (INDEPENDENT, CENTRED_COMPONENTS, UNIT_VARIANCE)
-"""What every introduction assumes of queries and keys."""
-
-
-def assume(*shared: Assumption, **own: str) -> tuple[Assumption, ...]:
-    """Return a claim's assumptions: those that it shares with others, then its own.
+def assume(**texts: str) -> tuple[Assumption, ...]:
+    """Return what a claim assumes beside its chains.
 
     Args:
-        *shared: Assumptions such as ``INDEPENDENT``, as they are.
-        **own: Texts by id, with underscores for the hyphens of ids, as in the names of claim files.
+        **texts: Texts by id, with underscores for the hyphens of ids, as in the names of claim files.
     """
-    return (*shared, *(Assumption(id=name.replace("_", "-"), text=text) for name, text in own.items()))
+    return tuple(Assumption(id=name.replace("_", "-"), text=text) for name, text in texts.items())
 
 
 def cite(key: str, text: str, url: str | None = None) -> tuple[Reference]:
