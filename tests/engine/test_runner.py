@@ -133,7 +133,7 @@ def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
 def test_on_a_device_claims_are_confirmed_and_their_wrong_versions_refuted(tmp_path: Path) -> None:
     """By the code of a card, on the processor: with other digits, named, and the same by two processes."""
     pytest.importorskip("torch")
-    chosen = choose(catalogue(), ["row-variance", "self-score"])
+    chosen = choose(catalogue(), ["row-variance", "low-precision-sums"])
     settings = runner.settings(profile="quick", device="cpu")
     with Store(tmp_path / "store.sqlite") as store:
         found = runner.run(chosen, settings, read_sources(), workers=2, store=store)
@@ -145,9 +145,9 @@ def test_on_a_device_claims_are_confirmed_and_their_wrong_versions_refuted(tmp_p
     assert digests[0] == digests[1]
     assert again.run.stored is not None
     assert again.run.stored.drawn == 0
-    # Vectors that are queries and keys at once are drawn as without a device.
+    # What a program computes is drawn as without a device.
     there = {one.id: any(GENERATOR in check.cell for check in one.checks) for one in found.claims}
-    assert there == {"row-variance": True, "self-score": False}
+    assert there == {"row-variance": True, "low-precision-sums": False}
     same = dict(zip(there, map(str.__eq__, digests[0], digests[2]), strict=True))
-    assert same == {"row-variance": False, "self-score": True}
+    assert same == {"row-variance": False, "low-precision-sums": True}
     assert RunRecord.model_validate_json(found.to_json()) == found
