@@ -6,8 +6,13 @@ import re
 import sys
 from types import ModuleType
 
+import pytest
+
 from tests.catalogue import CATALOGUE
 from tests.tool import ROOT
+from verify.errors import ClaimError
+from verify.spec import Reference, cite
+from verify.spec.claim import bibliography
 
 CLAIM_FILES = [path for path in (ROOT / "verify/claims").glob("*/*.py") if path.stem != "__init__"]
 
@@ -44,9 +49,17 @@ def _imported() -> dict[str, dict[str, set[str]]]:
     return imported
 
 
-def test_one_key_is_one_reference() -> None:
-    """Two works under one key could not be told apart; a key names the year that the entry states."""
-    cited = {reference for claim in CATALOGUE.values() for reference in claim.references}
-    assert len({reference.key for reference in cited}) == len(cited) > 20
-    dated = {reference.key: reference.text for reference in cited if re.search(r"\d{4}$", reference.key)}
-    assert {key for key, text in dated.items() if key[-4:] not in text} == set()
+def test_the_bibliography_is_what_claims_cite() -> None:
+    """No entry is left over, and a key names the year that its entry states."""
+    cited = {reference.key: reference for claim in CATALOGUE.values() for reference in claim.references}
+    assert cited == bibliography()
+    dated = [key for key in cited if re.search(r"\d{4}$", key)]
+    assert [key for key in dated if key[-4:] not in cited[key].text] == []
+
+
+def test_a_claim_cites_by_key_or_gives_its_own_source() -> None:
+    """A key that is not in the bibliography is refused with the nearest."""
+    own = Reference(key="mine2026", text="A. Author, My Paper, 2026.")
+    assert [source.key for source in cite("vaswani2017", own)] == ["vaswani2017", "mine2026"]
+    with pytest.raises(ClaimError, match="no reference 'vaswani2018'; did you mean 'vaswani2017'"):
+        cite("vaswani2018")

@@ -5,8 +5,7 @@ tells more than its line here.
 
 A claim
 Claim                a claim: title, statement, meaning, references; its functions are found by their names
-cite, assume         its references, and assumptions that no chain states
-VASWANI              Vaswani et al. 2017; also HOEFFDING and STEIN
+cite, assume         its references, by key or as a ``Reference``; assumptions that no chain states
 fact                 an exact value that a document may print, a ``Fact``
 latex                the LaTeX of an expression
 
@@ -58,7 +57,7 @@ NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INT
 
 from sympy import Sum
 
-from verify.evidence import Fact, Figure
+from verify.evidence import Fact, Figure, Reference
 from verify.montecarlo.compiling import Column, Program
 from verify.montecarlo.distributions import (
     CAUCHY,
@@ -90,9 +89,6 @@ from verify.spec.checks import (
     of_probability,
 )
 from verify.spec.claim import (
-    HOEFFDING,
-    STEIN,
-    VASWANI,
     Claim,
     Findings,
     assume,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
-from verify.errors import ClaimError, nearest
+from verify.errors import ClaimError, nearest, unknown
 from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
+from verify.files.names import shipped_folder
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.experiment import Experiment
 from verify.spec import figures as drawing
@@ -236,30 +238,26 @@ def assume(**texts: str) -> tuple[Assumption, ...]:
     return tuple(Assumption(id=name.replace("_", "-"), text=text) for name, text in texts.items())
 
 
-def cite(key: str, text: str, url: str | None = None) -> tuple[Reference]:
-    """Return a claim's references where this is the only one; two are added up with ``+``.
+def cite(*sources: str | Reference) -> tuple[Reference, ...]:
+    """Return a claim's references: keys of ``data/references.toml``, or a ``Reference`` of the author's own.
 
-    Args:
-        key: A name for it, such as "vaswani2017".
-        text: Its bibliographic text.
-        url: Its address, if it has one.
+    Raises:
+        ClaimError: there is no such key.
+
+    Example:
+        >>> cite("vaswani2017", Reference(key="mine2026", text="A. Author, My Paper, 2026."))
     """
-    return (Reference(key=key, text=text, url=url),)
+    return tuple(_published(source) if isinstance(source, str) else source for source in sources)
 
 
-HOEFFDING = cite(
-    "hoeffding1948",
-    "W. Hoeffding, A Class of Statistics with Asymptotically Normal Distribution, "
-    "Ann. Math. Stat. 19 (1948), 293-325.",
-)
-STEIN = cite(
-    "stein1981",
-    "C. M. Stein, Estimation of the Mean of a Multivariate Normal Distribution, Ann. Statist. 9 "
-    "(1981), 1135-1151: integration by parts.",
-    "https://doi.org/10.1214/aos/1176345632",
-)
-VASWANI = cite(
-    "vaswani2017",
-    "A. Vaswani et al., Attention Is All You Need, NeurIPS 2017, section 3.2.1 and its footnote 4.",
-    "https://arxiv.org/abs/1706.03762",
-)
+def _published(key: str) -> Reference:
+    if key not in bibliography():
+        raise ClaimError(unknown("reference", key, bibliography(), "give a Reference(key=…, text=…, url=…)"))
+    return bibliography()[key]
+
+
+@cache
+def bibliography() -> Mapping[str, Reference]:
+    """Read what the claims that are shipped cite, by key."""
+    content = tomllib.loads((shipped_folder("data") / "references.toml").read_text(encoding="utf-8"))
+    return {key: Reference(key=key, **entry) for key, entry in content.items()}

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, VASWANI, Allowance, Chain, Check, Claim, Computed
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed
 from verify.spec import Derivation, Dot, E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold
 from verify.spec import Within, Wrong, a, algebra, assume, at_most, cite, d, d_v, derivative, e
 from verify.spec import figures as draw, i, j, k, l, m, moments, n, over_components, over_keys, q, s, score
@@ -273,11 +273,5 @@ CLAIM = Claim(
     ),
     symbols={"c": c, "u": u[a, e], "dS": OF_SCORE, "P": weight(c * score)}
     | {"loss": loss(weight(c * score))},
-    references=VASWANI
-    + cite(
-        "dao2022",
-        "T. Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, "
-        "NeurIPS 2022.",
-        "https://arxiv.org/abs/2205.14135",
-    ),
+    references=cite("vaswani2017", "dao2022"),
 )

@@ -330,10 +330,5 @@ CLAIM = Claim(
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
     symbols={"n": n, "x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
-    references=cite(
-        "storn1997",
-        "R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359: the "
-        "search for rows that break the bounds.",
-        "https://doi.org/10.1023/A:1008202821328",
-    ),
+    references=cite("storn1997"),
 )

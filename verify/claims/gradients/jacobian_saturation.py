@@ -8,7 +8,7 @@ from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum
 from sympy import oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, STEIN, Chain, Check, Claim, Derivation, E, Entropy
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, cite, Chain, Check, Claim, Derivation, E, Entropy
 from verify.spec import Figure, Findings, Index, Items, Largest, Line, LogSumExp, Softmax, Threshold, Within
 from verify.spec import Wrong, a, algebra, at_least, at_most, between, cited, d, earlier, fact
 from verify.spec import figures as draw
@@ -394,5 +394,5 @@ CLAIM = Claim(
     "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
     "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
     symbols={"n": n, "sigma": sigma, "largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
-    references=STEIN,
+    references=cite("stein1981"),
 )

@@ -145,10 +145,5 @@ CLAIM = Claim(
     "not their size.",
     symbols={"entry": ENTRY, "x": x},
     assumptions=assume(finite_scores="The scores are finite; a masked key counts as no key."),
-    references=cite(
-        "bridle1990",
-        "J. S. Bridle, Probabilistic Interpretation of Feedforward Classification Network Outputs, in: "
-        "Neurocomputing, Springer, 1990, 227-236.",
-        "https://doi.org/10.1007/978-3-642-76153-9_28",
-    ),
+    references=cite("bridle1990"),
 )

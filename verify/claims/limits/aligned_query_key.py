@@ -91,10 +91,5 @@ CLAIM = Claim(
     "which calls for division by {d_k}: the choice of maximal-update parametrisation. Which scale is right "
     "depends on what it is to keep.",
     symbols={"rho": rho},
-    references=cite(
-        "yang2022",
-        "G. Yang et al., Tensor Programs V: Tuning Large Neural Networks via Zero-Shot Hyperparameter "
-        "Transfer, 2022.",
-        "https://arxiv.org/abs/2203.03466",
-    ),
+    references=cite("yang2022"),
 )

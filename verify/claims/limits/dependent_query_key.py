@@ -114,9 +114,5 @@ CLAIM = Claim(
         mixed="Jointly normal vectors are what matrices make of independent normal numbers, "
         "$q = \\mu_q + Az$ and $k = \\mu_k + Bz$, with $C = AB^{\\mathsf T}$."
     ),
-    references=cite(
-        "isserlis1918",
-        "L. Isserlis, On a formula for the product-moment coefficient of any order of a normal "
-        "frequency distribution in any number of variables, Biometrika 12 (1918), 134-139.",
-    ),
+    references=cite("isserlis1918"),
 )

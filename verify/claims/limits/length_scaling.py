@@ -121,9 +121,5 @@ CLAIM = Claim(
     "random.",
     symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": MEAN}
     | {"spread": sqrt(2 * log(n))},
-    references=cite(
-        "chiang2022",
-        "D. Chiang and P. Cholak, Overcoming a Theoretical Limitation of Self-Attention, ACL 2022.",
-        "https://arxiv.org/abs/2202.12172",
-    ),
+    references=cite("chiang2022"),
 )

@@ -102,17 +102,5 @@ CLAIM = Claim(
     "starts almost even to one that is already sharp. Changing the initialisation changes the temperature "
     "of attention.",
     symbols={"D": D, "v": v},
-    references=(
-        *cite(
-            "glorot2010",
-            "X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural "
-            "networks, AISTATS 2010.",
-            "https://proceedings.mlr.press/v9/glorot10a.html",
-        ),
-        *cite(
-            "he2015",
-            "K. He et al., Delving Deep into Rectifiers, ICCV 2015.",
-            "https://arxiv.org/abs/1502.01852",
-        ),
-    ),
+    references=cite("glorot2010", "he2015"),
 )

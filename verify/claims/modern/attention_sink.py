@@ -137,17 +137,5 @@ CLAIM = Claim(
     "by the logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each "
     "head; that of a token kept as a sink depends on the query.",
     symbols={"b": b, "n": n, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
-    references=(
-        *cite(
-            "openai2025",
-            "OpenAI, gpt-oss-120b & gpt-oss-20b Model Card, 2025: a learnt score beside the keys for each "
-            "head.",
-            "https://arxiv.org/abs/2508.10925",
-        ),
-        *cite(
-            "xiao2024",
-            "G. Xiao et al., Efficient Streaming Language Models with Attention Sinks, ICLR 2024.",
-            "https://arxiv.org/abs/2309.17453",
-        ),
-    ),
+    references=cite("openai2025", "xiao2024"),
 )

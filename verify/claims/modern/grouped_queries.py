@@ -94,10 +94,5 @@ CLAIM = Claim(
     "key meets. What heads share is the length of the key: a long one makes the scores of all of them "
     "large, of either sign. In eight dimensions that is a correlation of {squares-d8:prediction.2%} between "
     "squares, at the start of training.",
-    references=cite(
-        "ainslie2023",
-        "J. Ainslie et al., GQA: Training Generalized Multi-Query Transformer Models from Multi-Head "
-        "Checkpoints, EMNLP 2023.",
-        "https://arxiv.org/abs/2305.13245",
-    ),
+    references=cite("ainslie2023"),
 )

@@ -100,10 +100,5 @@ CLAIM = Claim(
     "scores; with the flattest it takes hundreds. In longer rows the bias by itself keeps attention to the "
     "near keys.",
     symbols={"n": n, "sigma": sigma, "m": m, "twelfth": m**2 * n**2 / 12, "inverse": 1 / m},
-    references=cite(
-        "press2022",
-        "O. Press, N. A. Smith and M. Lewis, Train Short, Test Long: Attention with Linear Biases "
-        "Enables Input Length Extrapolation, ICLR 2022.",
-        "https://arxiv.org/abs/2108.12409",
-    ),
+    references=cite("press2022"),
 )

@@ -229,16 +229,5 @@ CLAIM = Claim(
     "proportion to the score. What helps is a small score at the softmax.",
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
     symbols={"b": b, "epsilon": epsilon},
-    references=(
-        *cite(
-            "kalamkar2019",
-            "D. Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019.",
-            "https://arxiv.org/abs/1905.12322",
-        ),
-        *cite(
-            "micikevicius2022",
-            "P. Micikevicius et al., FP8 Formats for Deep Learning, 2022.",
-            "https://arxiv.org/abs/2209.05433",
-        ),
-    ),
+    references=cite("kalamkar2019", "micikevicius2022"),
 )

@@ -167,17 +167,5 @@ CLAIM = Claim(
     "the same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and "
     "their bound by its square.",
     symbols={"cosine": COSINE, "left": d**-2},
-    references=(
-        *cite(
-            "henry2020",
-            "A. Henry et al., Query-Key Normalization for Transformers, Findings of EMNLP 2020.",
-            "https://arxiv.org/abs/2010.04245",
-        ),
-        *cite(
-            "dehghani2023",
-            "M. Dehghani et al., Scaling Vision Transformers to 22 Billion Parameters, ICML 2023: "
-            "normalised queries and keys.",
-            "https://arxiv.org/abs/2302.05442",
-        ),
-    ),
+    references=cite("henry2020", "dehghani2023"),
 )

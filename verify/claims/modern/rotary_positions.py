@@ -168,9 +168,5 @@ CLAIM = Claim(
     "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys "
     "have means. Where a pair is correlated in both, the variance depends on the distance too.",
     symbols={"rho": rho, "theta": theta[g], "t": t},
-    references=cite(
-        "su2021",
-        "J. Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021.",
-        "https://arxiv.org/abs/2104.09864",
-    ),
+    references=cite("su2021"),
 )

@@ -103,10 +103,5 @@ CLAIM = Claim(
     "inverse cap fails for small caps: at one standard deviation its first two terms are far off.",
     headline="lost-c32",
     symbols={"c": c, "s": x, "capped": CAPPED, "most": E(2 * x**4 / (3 * c**2))},
-    references=cite(
-        "gemma2024",
-        "Gemma Team, Gemma 2: Improving Open Language Models at a Practical Size, 2024: a cap of 50 on "
-        "scores.",
-        "https://arxiv.org/abs/2408.00118",
-    ),
+    references=cite("gemma2024"),
 )

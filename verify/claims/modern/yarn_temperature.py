@@ -121,9 +121,5 @@ CLAIM = Claim(
     "{many-keys-s16:2}. It was fitted to trained models, whose scores are not random.",
     symbols={"s": longer, "ell": ell, "n": n, "sigma": sigma, "sum": SQUARES, "last": Integer(LAST_LENGTH)}
     | {"at_1": Eq(longer, 1), "at_4": Eq(longer, 4), "at_last": Eq(longer, LAST_LENGTH)},
-    references=cite(
-        "peng2024",
-        "B. Peng et al., YaRN: Efficient Context Window Extension of Large Language Models, ICLR 2024.",
-        "https://arxiv.org/abs/2309.00071",
-    ),
+    references=cite("peng2024"),
 )

@@ -186,9 +186,5 @@ CLAIM = Claim(
     "those it was fitted to.",
     headline="factor-n1024",
     symbols={"H": H},
-    references=cite(
-        "velickovic2025",
-        "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
-        "https://arxiv.org/abs/2410.01104",
-    ),
+    references=cite("velickovic2025"),
 )

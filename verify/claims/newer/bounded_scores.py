@@ -145,15 +145,5 @@ CLAIM = Claim(
     "the gain and its negative, so the range is at most twice the gain: a head with a small gain can do "
     "little but average.",
     symbols={"n": n, "R": R, "part": cosh(R / 2) ** 2},
-    references=cite(
-        "hoeffding1963",
-        "W. Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, Journal of the "
-        "American Statistical Association 58 (1963), 13-30: the variance of what is bounded, tilted.",
-        "https://doi.org/10.1080/01621459.1963.10500830",
-    )
-    + cite(
-        "velickovic2025",
-        "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
-        "https://arxiv.org/abs/2410.01104",
-    ),
+    references=cite("hoeffding1963", "velickovic2025"),
 )

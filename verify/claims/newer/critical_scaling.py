@@ -103,9 +103,5 @@ CLAIM = Claim(
     "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
     "one cosine.",
     symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
-    references=cite(
-        "chen2025",
-        "S. Chen et al., Critical Attention Scaling in Long-Context Transformers, 2025.",
-        "https://arxiv.org/abs/2510.05554",
-    ),
+    references=cite("chen2025"),
 )

@@ -178,9 +178,5 @@ CLAIM = Claim(
     "keys. Any gain has to come from training, which can make the two maps differ where it matters; random "
     "maps show none of it.",
     symbols={"rho": rho, "factor": factor},
-    references=cite(
-        "ye2025",
-        "T. Ye et al., Differential Transformer, ICLR 2025.",
-        "https://arxiv.org/abs/2410.05258",
-    ),
+    references=cite("ye2025"),
 )

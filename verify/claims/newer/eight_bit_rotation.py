@@ -195,10 +195,5 @@ CLAIM = Claim(
     "rows.",
     headline="scores-int8-n32",
     symbols={"theta": theta, "h": h},
-    references=cite(
-        "shah2024",
-        "J. Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and "
-        "Low-precision, NeurIPS 2024.",
-        "https://arxiv.org/abs/2407.08608",
-    ),
+    references=cite("shah2024"),
 )

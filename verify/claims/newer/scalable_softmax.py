@@ -141,9 +141,5 @@ CLAIM = Claim(
     headline="scalable-n10000",
     symbols={"s": factor, "g": g, "R": R, "n": n, "lead": factor * g, "eps": eps}
     | {"crossing": exp(1 / factor)},
-    references=cite(
-        "nakanishi2025",
-        "K. M. Nakanishi, Scalable-Softmax Is Superior for Attention, 2025.",
-        "https://arxiv.org/abs/2501.19399",
-    ),
+    references=cite("nakanishi2025"),
 )

@@ -154,9 +154,5 @@ CLAIM = Claim(
     "{below-t8:estimate.2%} at {below-t8:tau} and in {below-t12:estimate.2%} at {below-t12:tau}. This does "
     "softmax no harm, since such keys get little weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
-    references=cite(
-        "kimi2025",
-        "Kimi Team, Kimi K2: Open Agentic Intelligence, 2025: QK-Clip.",
-        "https://arxiv.org/abs/2507.20534",
-    ),
+    references=cite("kimi2025"),
 )

@@ -184,9 +184,5 @@ CLAIM = Claim(
     "keeps at one.",
     headline="sum-n1024",
     symbols={"n": n, "sigma": sigma, "power": r},
-    references=cite(
-        "ramapuram2025",
-        "J. Ramapuram et al., Theory, Analysis, and Best Practices for Sigmoid Self-Attention, ICLR 2025.",
-        "https://arxiv.org/abs/2409.04431",
-    ),
+    references=cite("ramapuram2025"),
 )

@@ -123,10 +123,5 @@ CLAIM = Claim(
     "ratio is measured only.",
     headline="least-shared-n64",
     symbols={"v": v, "variance": SPREAD**2},
-    references=cite(
-        "naitsaada2025",
-        "T. Nait Saada, A. Naderi and J. Tanner, Mind the Gap: A Spectral Analysis of Rank Collapse "
-        "and Signal Propagation in Attention Layers, ICML 2025.",
-        "https://arxiv.org/abs/2410.07799",
-    ),
+    references=cite("naitsaada2025"),
 )

@@ -135,9 +135,5 @@ CLAIM = Claim(
     "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
     "among more and more needs scores that grow.",
     symbols={"n": n, "R": R, "loose": exp(R) / n},
-    references=cite(
-        "velickovic2025",
-        "P. Veličković et al., Softmax Is Not Enough (for Sharp Size Generalisation), ICML 2025.",
-        "https://arxiv.org/abs/2410.01104",
-    ),
+    references=cite("velickovic2025"),
 )

@@ -133,9 +133,5 @@ CLAIM = Claim(
     "less: with two keys, a step of one half moves a weight by {finite-step:prediction.4} of that step. By "
     "the Riesz–Thorin theorem the same constant holds for the norms in between.",
     symbols={"x": x[j], "slope": p * (1 - p), "sigma": sigma},
-    references=cite(
-        "nair2025",
-        "P. Nair, Softmax Is 1/2-Lipschitz: A Tight Bound Across All Norms, 2025.",
-        "https://arxiv.org/abs/2510.23012",
-    ),
+    references=cite("nair2025"),
 )

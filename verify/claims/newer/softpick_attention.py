@@ -149,10 +149,5 @@ CLAIM = Claim(
     "scores, and so do the outputs. A row whose scores are all zero is zero over zero, which the small "
     "constant that programs add to the denominator turns into zero.",
     symbols={"sigma": sigma},
-    references=cite(
-        "zuhri2025",
-        "Z. M. K. Zuhri et al., Softpick: No Attention Sink, No Massive Activations with Rectified "
-        "Softmax, 2025.",
-        "https://arxiv.org/abs/2504.20966",
-    ),
+    references=cite("zuhri2025"),
 )

@@ -146,9 +146,5 @@ CLAIM = Claim(
     "{kept-d2-n1024:n} in two dimensions, and from {kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in "
     "five.",
     symbols={"n": n, "beta": beta, "d": d, "power": 2 / (d - 1)},
-    references=cite(
-        "chen2025",
-        "S. Chen et al., Critical Attention Scaling in Long-Context Transformers, 2025.",
-        "https://arxiv.org/abs/2510.05554",
-    ),
+    references=cite("chen2025"),
 )

@@ -3,7 +3,7 @@
 import numpy as np
 from sympy import Limit, Symbol, exp, oo, symbols
 
-from verify.spec import NORMAL, VASWANI, Allowance, Chain, Claim, Computed, Items, Line, Named
+from verify.spec import NORMAL, cite, Allowance, Chain, Claim, Computed, Items, Line, Named
 from verify.spec import Softmax, Wrong, algebra, e, j, limit, over_keys, score, v
 from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
 from verify.spec.arrays import softmax, stream
@@ -132,5 +132,5 @@ CLAIM = Claim(
     meaning="The array code that the other claims measure is attention as defined: equal up to rounding to "
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",
-    references=VASWANI,
+    references=cite("vaswani2017"),
 )

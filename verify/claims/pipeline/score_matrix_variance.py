@@ -5,8 +5,8 @@ from typing import Any
 
 from sympy import Expr
 
-from verify.spec import HOEFFDING, NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Line
-from verify.spec import Var, Within, Wrong, a, algebra, b, d, j, l, m, moments, n, score, score_of
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Line, Var, Within
+from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
 
 D, SIDE = 16, 32
 WHOLE, CORNERS = {m: SIDE, n: SIDE}, {m: 2, n: 2}
@@ -85,5 +85,5 @@ CLAIM = Claim(
     meaning="The variance of the matrix is that of its entries, whatever its size, and it comes from the "
     "dimension of queries and keys. But its entries are not as many independent observations: treating them "
     "so makes intervals far too short, which is why this tool takes whole matrices as its units.",
-    references=HOEFFDING,
+    references=cite("hoeffding1948"),
 )

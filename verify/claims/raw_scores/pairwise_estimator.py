@@ -6,9 +6,9 @@ import re
 
 from sympy import Expr, Ge, Rational, S, Symbol, sqrt, symbols
 
-from verify.spec import HOEFFDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Cov, Derivation, Dot, E
-from verify.spec import Family, Fit, Index, Items, Law, Line, Named, Plot, Sum, Var, Within, Wrong, a, algebra
-from verify.spec import b, d, earlier, fact, moments
+from verify.spec import UNIT_INTERVAL, Chain, Check, Claim, Computed, Cov, Derivation, Dot, E, Family, Fit
+from verify.spec import Index, Items, Law, Line, Named, Plot, Sum, Var, Within, Wrong, a, algebra, b, cite, d
+from verify.spec import earlier, fact, moments
 
 N = Symbol("N", integer=True, positive=True)
 mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
@@ -161,5 +161,5 @@ CLAIM = Claim(
     "run scatters by about 1/7 of its mean in a single dimension and by 1/8 in 32, for its relative variance "
     "is {scatter-d1:estimate.2} and {scatter-d32:estimate.2}.",
     symbols={"V": V, "N": N, "mu": mu, "sigma": sigma},
-    references=HOEFFDING,
+    references=cite("hoeffding1948"),
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 from sympy import Derivative, I, Integral, Rational, Subs, Symbol, exp, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Family, Fit
+from verify.spec import NORMAL_COMPONENTS, STANDARD, cite, Chain, Check, Claim, Derivation, E, Family, Fit
 from verify.spec import Items, Line, Plot, Var, Wrong, a, algebra, by_density, d, derivative, earlier, fact, i
 from verify.spec import integral, j, k, m, moments, n, over_components, q, score
 
@@ -122,5 +122,5 @@ CLAIM = Claim(
     "Doubling the dimension doubles the variance, so a typical raw score grows like {root_d}. Nothing here "
     "needs the normal law: only these means and variances.",
     symbols={"correlation": CORRELATION},
-    references=VASWANI,
+    references=cite("vaswani2017"),
 )

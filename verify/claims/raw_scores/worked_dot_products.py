@@ -151,9 +151,5 @@ CLAIM = Claim(
         printed_vectors="The vectors are the ones that the sources print.",
         f_test="The F test compares two sets of three normal values: the customary test for variances.",
     ),
-    references=cite(
-        "snedecor1934",
-        "G. W. Snedecor, Calculation and Interpretation of Analysis of Variance and Covariance, "
-        "Collegiate Press, 1934.",
-    ),
+    references=cite("snedecor1934"),
 )

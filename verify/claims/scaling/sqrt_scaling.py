@@ -2,7 +2,7 @@
 
 from sympy import sqrt
 
-from verify.spec import STANDARD, VASWANI, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
+from verify.spec import STANDARD, cite, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
 from verify.spec import Var, Wrong, a, algebra, d, earlier, fact, i, j, k, latex, moments, over_components
 from verify.spec import q, score
 
@@ -63,5 +63,5 @@ CLAIM = Claim(
     meaning="The scale makes scores comparable across dimensions: a head of {variance-d1024:d_k} dimensions "
     "then gives softmax scores spread like those of a single dimension. It fixes the spread under the stated "
     "assumptions; trained queries and keys need not keep to them.",
-    references=VASWANI,
+    references=cite("vaswani2017"),
 )

@@ -152,9 +152,5 @@ CLAIM = Claim(
     "Heads in use have {scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would "
     "start out as a lookup of a few random keys.",
     symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": squares(s[a, j])},
-    references=cite(
-        "derrida1981",
-        "B. Derrida, Random-energy model: An exactly solvable model of disordered systems, Phys. Rev. "
-        "B 24 (1981), 2613-2626: the freezing point, for ever more keys.",
-    ),
+    references=cite("derrida1981"),
 )

@@ -3,8 +3,8 @@
 from sympy import Expr, Float, Gt, Rational, S, exp, log, sqrt
 
 from verify.spec.lemmas import entropy_lost, lost
-from verify.spec import STEIN, Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items
-from verify.spec import Line, Threshold, Within, Wrong, a, d, earlier, fact, figures as draw, j, n
+from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items, Line
+from verify.spec import Threshold, Within, Wrong, a, cite, d, earlier, fact, figures as draw, j, n
 from verify.spec import of_probability, s, score, sigma, squares
 from verify.spec.integrals import KEYS, integrated
 
@@ -106,5 +106,5 @@ CLAIM = Claim(
     "{rows-below-n64-d4:estimate.2%} lose more than half a nat. Any further sharpness on average is learnt, "
     "not given by the initialisation.",
     symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
-    references=STEIN,
+    references=cite("stein1981"),
 )
