@@ -137,13 +137,7 @@ class Plan:
             ClaimError: it changes no check.
         """
         if not item.of:
-            same = (
-                self.checks[name]
-                for name, measured in self.measured.items()
-                if name in self.checks and measured == self.measured[item.id]
-            )
-            derived = truth_of(item, self.derivation)
-            truth = next((check.prediction.value for check in same if _is_known(check)), derived)
+            truth = self.value_of_same(item, truth_of(item, self.derivation))
             return Control(item.says, self.quantity(item), truth)
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
@@ -158,6 +152,12 @@ class Plan:
                 changes["relation"] = item.relation
         known = _is_known(check) and not isinstance(check, Exact)
         return Control(item.says, replace(check, **changes), check.prediction.value if known else None)
+
+    def value_of_same(self, item: Compared, otherwise: float | None) -> float | None:
+        """Return what a check of the same quantity at the same setting says that it is."""
+        same = (name for name, measured in self.measured.items() if measured == self.measured[item.id])
+        checks = (self.checks[name] for name in same if name in self.checks)
+        return next((check.prediction.value for check in checks if _is_known(check)), otherwise)
 
     def biased(self) -> Iterator[Control]:
         """Yield for each quantity the control whose prediction is off by twice the tolerance.
@@ -192,7 +192,7 @@ class Plan:
                 sharp = Prediction(value, f"{value:.4g}", check.prediction.origin)
                 wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp, uncontrolled="")
                 what = f"{check.label} respects {item.sharper:.4g} times its bound"
-                yield Control(what, wrong, item.sharper_truth)
+                yield Control(what, wrong, self.value_of_same(item, item.sharper_truth))
 
     def wrong_fits(self) -> Iterator[Control]:
         """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""

@@ -6,7 +6,7 @@ line as well. What a chain comes to is *derived*, or *derived, citing* the theor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -250,7 +250,7 @@ class Derivation:
 
     @classmethod
     def of(cls, given: Any) -> Derivation:
-        """Return what an author's ``derive`` returned as a derivation: a chain, several, or one already.
+        """Return what an author's ``derive`` gives as a derivation: a chain, several, or one already.
 
         Of several, the main one is that without a name.
 
@@ -259,7 +259,7 @@ class Derivation:
         """
         if isinstance(given, Derivation):
             return given
-        chains = tuple(given) if isinstance(given, tuple | list) else (given,)
+        chains = tuple(given) if isinstance(given, Iterable) else (given,)
         if not chains or not all(isinstance(chain, Chain) for chain in chains):
             raise ClaimError("its derive returns no chain; end it with return Chain(start, Line(…), …)")
         if len(chains) == 1:
