@@ -24,7 +24,7 @@ from verify.engine.catalogue import (
 from verify.engine.plan import Plan
 from verify.engine.plan import plan as plan_claims
 from verify.engine.reproducing import Reproduction, differences, is_same, missing
-from verify.engine.sources import read_sources, refuse_unknown_claims
+from verify.engine.sources import read_sources
 from verify.engine.store import Store, default_path
 from verify.errors import ClaimError, SettingsError, StoreError, naming_arguments
 from verify.evidence.load import digest
@@ -111,7 +111,7 @@ def run(
     with using(1 if workers is None and executor is not None else workers) as some:
         known, names = _looked_up(claims)
         book = read_sources(None if sources is None else Path(sources))
-        refuse_unknown_claims(book, known)
+        book.refuse_unknown_claims(known)
         # Without a claim, choose returns all; a book of computed statements needs none.
         asks = sources is not None and bool(book.statements)
         needed = names or book.claims if asks else names

@@ -1,24 +1,29 @@
-"""Reads what the source documents state, ``sources.toml``; every mistake in it is reported by line."""
+"""Reads what the source documents state, ``sources.toml``; one line says where a mistake is."""
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, StrictBool, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    StrictBool,
+    ValidationError,
+    model_validator,
+)
 
 from verify.engine.computations import FEWEST_SCORES, Computed, compute
-from verify.errors import SourcesError
+from verify.errors import SourcesError, unknown
 from verify.evidence import Outcome, Record, Slug, SourceRecord
-from verify.evidence.texts import prose
+from verify.evidence.texts import prose, refuse
 from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.text.escapes import one_line
@@ -27,44 +32,24 @@ from verify.text.numbers import MINUS, as_decimal, is_figure
 _SOURCES = InputKind(
     MEGABYTE, SourcesError, "give a TOML file in UTF-8 of at most 1 MB, or the name of a pack", dash=True
 )
-_REMEDIES = {
-    "missing": "is missing; add it",
-    "extra_forbidden": "is not a known key; remove it or correct its spelling",
-    "string_type": "must be text; put it in quotation marks",
-    "string_pattern_mismatch": "must be lower-case words joined by hyphens, as in score-variance; correct it",
-    "bool_type": "must be true or false; correct it",
-    "literal_error": 'must be "says" or "prints"; correct it',
-    "enum": 'must be an outcome such as "holds"; correct it',
-    "int_type": "must be a whole number; correct it",
-    "greater_than_equal": "is too small; correct it",
-    "less_than_equal": "is too large; correct it",
-    "tuple_type": "must be a list of tables; write each under its own [[header]]",
-    "model_type": "must be a table; write it under its own [[header]]",
-}
+_PROBLEMS = {"missing": "is missing; add it", "extra_forbidden": "is no key that is known; correct it"}
 
-
-_EVIDENCE = re.compile(r"verdict|(?:check|control|fact):[a-z0-9]+(?:-[a-z0-9]+)*")
+# An exponent and an index are a part of their formula.
+_NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)(?:(?<![\w)\]}])[−-])?\d+(?:\.\d+)?%?")
+_ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def _prose(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("empty", "must not be empty; write what it should say")
-    if text.count("$") % 2:
-        raise PydanticCustomError("dollar", "has a dollar sign without its partner; put LaTeX between two")
-    # A text in several lines of the file is one line here.
+    """Return a text in one line, whatever its lines in the file."""
+    refuse(
+        (not text.strip(), "must not be empty; write what it should say"),
+        (text.count("$") % 2 == 1, "has a dollar sign without its partner; put LaTeX between two"),
+    )
     return prose(" ".join(text.split()))
 
 
-def _evidence(text: str) -> str:
-    if not _EVIDENCE.fullmatch(text):
-        forms = '"verdict", "check:ID", "control:ID" or "fact:ID"'
-        raise PydanticCustomError("evidence", f"is not a kind of evidence; write {forms}")
-    return text
-
-
-def _printed(text: str) -> str:
-    if not is_figure(text):
-        raise PydanticCustomError("printed", 'is not a decimal number; write it as in "0.880" or "26.89%"')
+def _figure(text: str) -> str:
+    refuse((not is_figure(text), 'is not a decimal number; write it as in "0.880" or "26.89%"'))
     return text
 
 
@@ -72,7 +57,7 @@ Prose = Annotated[str, AfterValidator(_prose)]
 
 
 class PartEntry(Record):
-    """One thing a statement says, as the file has it; ``about`` when the source itself says "about".
+    """What a statement says in one of its parts; ``about`` when the source itself says "about".
 
     ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
     the ``evidence`` of a ``claim`` decides it, or the expression that it has computed, at a dimension
@@ -82,12 +67,14 @@ class PartEntry(Record):
 
     text: Prose
     claim: Slug | None = None
-    evidence: Annotated[str, AfterValidator(_evidence)] | None = None
+    evidence: Annotated[
+        str | None, Field(pattern=r"^(verdict|(check|control|fact):[a-z0-9]+(-[a-z0-9]+)*)$")
+    ] = None
     compute: str | None = None
     d_k: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
     scores: Annotated[int, Field(strict=True, ge=FEWEST_SCORES, le=10**12)] | None = None
     kind: Literal["says", "prints"]
-    printed: Annotated[str, AfterValidator(_printed)] | None = None
+    printed: Annotated[str, AfterValidator(_figure)] | None = None
     about: StrictBool = False
     given: tuple[str, ...] = ()
 
@@ -104,6 +91,43 @@ class PartEntry(Record):
     def computed(self) -> Computed:
         """Return what it has computed; ``ValueError`` says what is wrong with it."""
         return compute(self.compute or "", self.d_k, self.scores)
+
+    @model_validator(mode="after")
+    def _is_decided(self) -> Self:
+        by, prints = self.evidence_kind, self.kind == "prints"
+        if self.compute is not None:
+            refuse(
+                (bool(self.claim or self.evidence), "claim and evidence have no place beside compute"),
+                (self.printed is None, "printed is missing: add the figure that is to be what is computed"),
+            )
+            self.computed()
+            return self
+        has_figure = prints and by in {"fact", "check"}
+        refuse(
+            (not (self.claim and self.evidence), "claim or evidence is missing: add both, or compute"),
+            (bool(self.d_k or self.scores), "d_k and scores belong to what is computed: add compute"),
+            (not prints and by == "fact", 'a fact is a figure, and decides only what has kind "prints"'),
+            (prints and by == "verdict", 'what has kind "prints" is decided by a fact, check or control'),
+            (has_figure and self.printed is None, "printed is missing: add the figure as printed"),
+            (not has_figure and self.printed is not None, "printed needs a fact or check to compare with"),
+        )
+        return self
+
+    @model_validator(mode="after")
+    def _is_bound(self) -> Self:
+        _bind(self.text, (*self.given, *self.figures), self.inputs)
+        return self
+
+    @property
+    def figures(self) -> tuple[str, str]:
+        """Texts whose numbers its evidence decides."""
+        return self.printed or "", self.evidence_id
+
+    @property
+    def inputs(self) -> set[Decimal]:
+        """The numbers that are given to what it has computed; of 1.50 TOML keeps no last zero."""
+        sizes = {as_decimal(size) for size in (self.d_k, self.scores) if size is not None}
+        return sizes | {Decimal(number) for number in _numbers(self.compute or "")}
 
 
 class StatementEntry(Record):
@@ -122,88 +146,44 @@ class StatementEntry(Record):
     given: tuple[str, ...] = ()
     parts: tuple[PartEntry, ...] = Field(alias="part")
 
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        claims = {part.claim for part in self.parts} or {""}
+        refuse(
+            (self.claim not in claims, "claim is none of those that decide its parts"),
+            ((self.note is None) != (self.noted is None), "note and noted go together: one is missing"),
+        )
+        for part in self.parts:
+            # What a claim decides need not be in the text.
+            is_said = part.compute is None or part.printed in _numbers(f"{part.text} {self.text}")
+            refuse((not is_said, f"its text does not have the number {part.printed}, which is printed"))
+        others = [text for part in self.parts for text in (part.text, *part.given, *part.figures)]
+        _bind(self.text, (*self.given, *others), set().union(*(part.inputs for part in self.parts)))
+        return self
 
-KeyPath = tuple[str | int, ...]
-"""The keys and list positions that lead to a value, from the outermost on."""
 
-_TABLE = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[=.]""")
-_MULTILINE = re.compile(r"\"\"\"|'''")
+def _numbers(text: str) -> list[str]:
+    """Return the numbers of a text, a minus sign before them as a hyphen."""
+    return [number.replace(MINUS, "-") for number in _NUMBER.findall(text)]
+
+
+def _bind(text: str, others: Iterable[str], inputs: Collection[Decimal]) -> None:
+    """Refuse a text with a number that neither other texts nor inputs have; 0 and 1 are limits, and free."""
+    known = {"0", "1"}
+    for other in others:
+        known |= {*_ANY_NUMBER.findall(other), *_numbers(other)}
+    for number in _numbers(text):
+        is_input = number[-1] != "%" and Decimal(number) in inputs
+        what = f"its text has the number {number}, which nothing decides; correct it, compute it, or list it"
+        refuse((number not in known and not is_input, f"{what} under given"))
 
 
 @dataclass(frozen=True)
-class Origin:
-    """A TOML file as it was read: its name, its tables, and the line of each table and key."""
+class Wanted:
+    """A check, control or fact that a statement rests on, as ``kind:id``, and where it is named."""
 
-    name: str
-    data: dict[str, Any]
-    lines: dict[KeyPath, int]
-
-    @classmethod
-    def of(cls, name: str, text: str, data: dict[str, Any]) -> Origin:
-        """Return the origin of the tables ``data``, which stand as ``text`` in the file ``name``."""
-        return cls(name, data, _lines(text))
-
-    def line(self, place: KeyPath) -> int:
-        """Return the line of a place, or of the nearest table or key around it that has one."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place, 1)
-
-    def at(self, place: KeyPath) -> str:
-        """Return file, line and place in words, such as ``FILE: line 9: [[statement]] v4, key "claim"``."""
-        return f"{self.name}: line {self.line(place)}: {one_line(_in_words(place, self.data))}"
-
-
-def _lines(text: str) -> dict[KeyPath, int]:
-    """Return the line of each table header and key; the TOML reader gives them for syntax errors only."""
-    lines: dict[KeyPath, int] = {}
-    counts: Counter[KeyPath] = Counter()
-    here: KeyPath = ()
-    quote = ""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not quote:
-            if header := _TABLE.match(line):
-                here = _table(header[2], header[1] == "[[", counts)
-                lines[here] = number
-                if header[1] == "[[":
-                    lines.setdefault(here[:-1], number)
-            elif key := _KEY.match(line):
-                lines.setdefault((*here, key[1]), number)
-        for mark in _MULTILINE.findall(line):
-            quote = mark if not quote else "" if mark == quote else quote
-    return lines
-
-
-def _table(dotted: str, in_list: bool, counts: Counter[KeyPath]) -> KeyPath:
-    *outer, last = (name.strip(" \t\"'") for name in dotted.split("."))
-    here: KeyPath = ()
-    for name in outer:
-        here = (*here, name)
-        if counts[here]:
-            here = (*here, counts[here] - 1)
-    here = (*here, last)
-    if in_list:
-        counts[here] += 1
-        here = (*here, counts[here] - 1)
-    return here
-
-
-def _in_words(place: KeyPath, data: dict[str, Any]) -> str:
-    """Return the place in words, such as ``[[statement]] v4, [[statement.part]] 2, key "claim"``."""
-    words: list[str] = []
-    names: list[str] = []
-    inside: Any = data
-    for step in place:
-        if isinstance(step, int):
-            inside = inside[step]
-            name = inside.get("id") if isinstance(inside, dict) else None
-            words[-1] = f"[[{'.'.join(names)}]] {name if isinstance(name, str) else step + 1}"
-        else:
-            inside = inside.get(step) if isinstance(inside, dict) else None
-            names.append(step)
-            words.append(f'key "{step}"')
-    return " ".join(", ".join(words).split())
+    evidence: str
+    place: str
 
 
 class SourceBook(Record):
@@ -214,18 +194,19 @@ class SourceBook(Record):
 
     sources: tuple[SourceRecord, ...] = Field(alias="source", default=())
     statements: tuple[StatementEntry, ...] = Field(alias="statement", default=())
-    _origin: Origin | None = PrivateAttr(default=None)
+    _file: str = PrivateAttr(default="")
     _pack: str | None = PrivateAttr(default=None)
 
-    def place(self, statement: int, part: int, key: str) -> str:
-        """Return where a part's key stands: in the file that this was read from, else by its statement."""
-        if self._origin is None:
-            return f"statement {self.statements[statement].id}"
-        return self._origin.at(("statement", statement, "part", part, key))
-
-    def read_from(self, origin: Origin, pack: str | None) -> SourceBook:
-        """Return this book with the file that errors are to name, and the name of its pack if it ships."""
-        self._origin, self._pack = origin, pack
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        documents = [source.id for source in self.sources]
+        ids = [entry.id for entry in self.statements]
+        for table, names in (("source", documents), ("statement", ids)):
+            twice = next((name for name in names if names.count(name) > 1), "")
+            refuse((bool(twice), f"two {table}s have the id {twice}; give each its own"))
+        for entry in self.statements:
+            missing = f"statement {entry.id} is of the source {entry.source}; add a [[source]] of this id"
+            refuse((entry.source not in documents, missing))
         return self
 
     @property
@@ -237,58 +218,32 @@ class SourceBook(Record):
     def claims(self) -> tuple[str, ...]:
         """The ids of the claims that decide something in it; computed parts need none."""
         ids = (part.claim for entry in self.statements for part in entry.parts)
-        return tuple(dict.fromkeys(one for one in ids if one is not None))
+        return tuple(dict.fromkeys(claim for claim in ids if claim is not None))
 
     def wanted(self, claim: str) -> tuple[Wanted, ...]:
         """Return the evidence that the statements' parts expect ``claim`` to have."""
         return tuple(
-            Wanted(part.evidence or "", self.place(i, j, "evidence"))
-            for i, entry in enumerate(self.statements)
-            for j, part in enumerate(entry.parts)
-            if part.claim == claim and part.evidence_id and part.compute is None
+            Wanted(part.evidence or "", place)
+            for place, part in self._parts()
+            if part.claim == claim and part.evidence_id
         )
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """A check, control or fact that a statement rests on, as ``kind:id``, and where it is named."""
-
-    evidence: str
-    place: str
-
-    def found_among(self, claim: str, present: Collection[str]) -> None:
-        """Raise unless the evidence is among those ``present`` in the claim, each as ``kind:id``.
+    def refuse_unknown_claims(self, known: Collection[str]) -> None:
+        """Refuse a book in which a part is decided by a claim that does not exist.
 
         Raises:
-            SourcesError: it is not; the text names file, line and the nearest id that the claim has.
+            SourcesError: a claim's id is not among those ``known``.
         """
-        if self.evidence not in present:
-            kind, _, name = self.evidence.partition(":")
-            have = [one.partition(":")[2] for one in present if one.startswith(f"{kind}:")]
-            raise SourcesError(
-                f"{self.place} names the {kind} {name!r}, which the claim {claim} does not have; "
-                f"{_did_you_mean(name, have)}"
-            )
-
-
-def refuse_unknown_claims(book: SourceBook, known: Collection[str]) -> None:
-    """Refuse a book in which a part is decided by a claim that does not exist.
-
-    Raises:
-        SourcesError: a claim's id is not among those ``known``; the text names file and line.
-    """
-    for i, entry in enumerate(book.statements):
-        for j, part in enumerate(entry.parts):
+        for place, part in self._parts():
             if part.claim is not None and part.claim not in known:
-                raise SourcesError(
-                    f"{book.place(i, j, 'claim')} names the claim {part.claim!r}, which does not exist; "
-                    f"{_did_you_mean(part.claim, known)}"
-                )
+                what = unknown("claim", part.claim, known, "`sdpa-verify list` shows them all")
+                raise SourcesError(f"{place}: there is {what}")
 
-
-def _did_you_mean(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else "correct it"
+    def _parts(self) -> Iterator[tuple[str, PartEntry]]:
+        """Yield all parts, each with where it stands."""
+        for entry in self.statements:
+            for number, part in enumerate(entry.parts, 1):
+                yield f"{self._file}statement {entry.id}, part {number}", part
 
 
 def packs() -> dict[str, Path]:
@@ -306,164 +261,29 @@ def read_sources(path: Path | None = None) -> SourceBook:
     """
     shipped = None if path is None or path.exists() else packs().get(str(path))
     path = shipped or path or shipped_folder("data") / "sources.toml"
-    text, name = read_text(path, _SOURCES), str(path)
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SourcesError(_syntax(name, text, str(error))) from error
-    except RecursionError as error:
-        raise SourcesError(f"{name}: brackets are nested too deeply; flatten them") from error
-    origin = Origin.of(name, text, data)
-    try:
+        data = tomllib.loads(read_text(path, _SOURCES))
         book = SourceBook.model_validate(data)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SourcesError(f"{path}: is not TOML: {one_line(str(error))}; correct it there") from error
     except ValidationError as error:
         # A misspelt key is both unknown and missing: what stands there says more than what does not.
-        first = min(error.errors(), key=lambda e: (e["type"] == "missing", origin.line(e["loc"])))
-        remedy = _REMEDIES.get(first["type"], first["msg"])
-        raise SourcesError(f"{origin.at(first['loc'])} {remedy}") from error
-    for place, remedy in contradictions(book.sources, book.statements):
-        raise SourcesError(f"{origin.at(place)} {remedy}")
-    return book.read_from(origin, None if shipped is None else shipped.stem)
+        first = min(error.errors(), key=lambda mistake: mistake["type"] == "missing")
+        problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        where = ", ".join(_in_words(first["loc"], data))
+        raise SourcesError(one_line(f"{path}: {where}{': ' if where else ''}{problem}")) from error
+    book._file, book._pack = f"{path}: ", None if shipped is None else shipped.stem
+    return book
 
 
-def _syntax(name: str, text: str, message: str) -> str:
-    place = re.search(r" \(at line (\d+), column \d+\)$", message)
-    line = int(place[1]) if place else text.rstrip().count("\n") + 1
-    what = " ".join(message[: place.start()].split()) if place else message
-    return f"{name}: line {line}: is not TOML ({what}); correct the line"
-
-
-# An exponent and an index are a part of their formula.
-_NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)(?:(?<![\w)\]}])[−-])?\d+(?:\.\d+)?%?")
-_ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-# What makes another number of a figure: signs, roots, powers, fractions, percent, groups of digits.
-_NOT_BEFORE = r"(?<![\w.^√/{−–﹣⁻-])(?<!− )(?<!\d,)"
-_NOT_AFTER = r"(?!\w|[.,]\d|\s*(?:[%‰^/×·⋅*\u0300-\u036f]|\\(?:%|cdot|times)))"
-_BIND = "correct it, compute it, or list it under given"
-
-
-def numbers_without(text: str, others: Iterable[str], inputs: Iterable[float] = ()) -> list[str]:
-    """Return the numbers of a text that none of the others has; 0 and 1 are limits, and bound by none.
-
-    The others print their numbers as the text does; ``inputs`` are numbers, of which TOML keeps no last zero.
-    """
-    known = {"0", "1"}
-    for other in others:
-        known |= {*_ANY_NUMBER.findall(other), *_signed(other)}
-    values = {as_decimal(number) for number in inputs}
-    return [
-        one for one in _signed(text) if one not in known and (one[-1] == "%" or Decimal(one) not in values)
-    ]
-
-
-def _signed(text: str) -> dict[str, None]:
-    """Return the numbers of a text in their order, a minus sign before them as a hyphen."""
-    return dict.fromkeys(found.replace(MINUS, "-") for found in _NUMBER.findall(text))
-
-
-def contradictions(
-    documents: Sequence[SourceRecord], statements: Sequence[StatementEntry]
-) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what is wrong between keys, which the types of the single keys cannot show."""
-    sources = [source.id for source in documents]
-    yield from _repeats("source", sources)
-    yield from _repeats("statement", [entry.id for entry in statements])
-    for i, entry in enumerate(statements):
-        if entry.source not in sources:
-            none = "is of no source; add a [[source]] of this id"
-            remedy = f"is none of the sources {', '.join(sources)}; name one of them" if sources else none
-            yield ("statement", i, "source"), remedy
-        for key, remedy in _statement_contradictions(entry):
-            yield ("statement", i, key), remedy
-        for j, part in enumerate(entry.parts):
-            if part.printed is not None and not _is_said(part, entry.text):
-                remedy = "stands nowhere in the text as a number of its own; correct one of them"
-                yield ("statement", i, "part", j, "printed"), remedy
-            for key, remedy in _part_contradictions(part):
-                yield ("statement", i, "part", j, key), remedy
-
-
-def _is_said(part: PartEntry, whole: str) -> bool:
-    """Return whether a part's figure stands in its text as a number of its own.
-
-    What is computed may stand in the ``whole`` statement instead, and what a claim decides nowhere.
-    """
-    figure = re.escape(part.printed or "").replace(r"\-", f"[-{MINUS}]")
-    text = part.text if part.compute is None else f"{part.text} {whole}"
-    alone = re.search(f"{_NOT_BEFORE}{figure}{_NOT_AFTER}", text)
-    return alone is not None or (part.compute is None and not re.search(figure, text))
-
-
-def _repeats(table: str, ids: list[str]) -> Iterator[tuple[KeyPath, str]]:
-    for i, name in enumerate(ids):
-        if name in ids[:i]:
-            yield (table, i, "id"), f"is the id of an earlier {table}, too; give each its own"
-
-
-def _statement_contradictions(entry: StatementEntry) -> Iterator[tuple[str, str]]:
-    if entry.claim is not None and entry.claim not in {part.claim for part in entry.parts}:
-        yield "claim", "decides none of the parts; name the claim of one of them"
-    if entry.claim is None and any(part.compute is None for part in entry.parts):
-        yield "claim", "is missing; add it, for not all of its parts are computed"
-    if (entry.note is None) != (entry.noted is None):
-        key = "note" if entry.note is None else "noted"
-        yield key, "is missing beside the other; note and noted go together: add it"
-    for number in _unbound(entry):
-        yield "text", f"has the number {number}, which no part of it has; {_BIND}"
-
-
-def _unbound(entry: StatementEntry) -> list[str]:
-    """Return the numbers of a statement's text that none of its parts has."""
-    parts = [text for one in entry.parts for text in (one.text, *one.given, *_figures(one))]
-    inputs = [number for one in entry.parts for number in _inputs(one)]
-    return numbers_without(entry.text, (*parts, *entry.given), inputs)
-
-
-def _figures(part: PartEntry) -> tuple[str, ...]:
-    """Return the texts in which a part's numbers may stand besides its own: those of what decides it."""
-    return (part.printed or "", part.evidence_id)
-
-
-def _inputs(part: PartEntry) -> list[float]:
-    """Return the numbers that its computation is given."""
-    numbers = [float(number) for number in _NUMBER.findall(part.compute or "")]
-    return [*numbers, *(size for size in (part.d_k, part.scores) if size is not None)]
-
-
-def _part_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
-    yield from _evidence_contradictions(part)
-    for number in numbers_without(part.text, (*part.given, *_figures(part)), _inputs(part)):
-        yield "text", f"has the number {number}, which neither its figure nor its evidence has; {_BIND}"
-    if part.compute is None:
-        yield from _figure_contradictions(part)
-
-
-def _evidence_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong about that which decides a part: a claim's evidence, or a computation."""
-    absent = [key for key in ("claim", "evidence") if getattr(part, key) is None]
-    if part.compute is None:
-        yield from ((key, "is missing; add it, or what to compute") for key in absent)
-        extra = [key for key in ("d_k", "scores") if getattr(part, key) is not None]
-        yield from ((key, "belongs to what is computed; remove it, or add compute") for key in extra)
-        return
-    extra = [key for key in ("claim", "evidence") if key not in absent]
-    yield from ((key, "has no place beside compute; remove one of them") for key in extra)
-    if part.printed is None:
-        yield "printed", "is missing; add the figure that is to be what is computed"
-    try:
-        part.computed()
-    except ValueError as error:
-        yield "compute", str(error)
-
-
-def _figure_contradictions(part: PartEntry) -> Iterator[tuple[str, str]]:
-    by = part.evidence_kind
-    if part.kind == "says" and by == "fact":
-        yield "evidence", 'is a figure, which decides only kind "prints"; name a verdict, check or control'
-    if part.kind == "prints" and by == "verdict":
-        yield "evidence", 'has no figure for kind "prints"; name a fact, check or control'
-    has_figure = part.kind == "prints" and by in {"fact", "check"}
-    if has_figure and part.printed is None:
-        yield "printed", 'is missing for kind "prints"; add the figure as printed'
-    if not has_figure and part.printed is not None:
-        yield "printed", 'needs kind "prints" and a fact or check to compare with; remove it or name those'
+def _in_words(place: Iterable[int | str], data: Any) -> list[str]:
+    """Return keys that lead to a value in words, such as ``statement v4``, ``part 2``, ``claim``."""
+    words: list[str] = []
+    for step in place:
+        if isinstance(step, int):
+            data = data[step]
+            words[-1] += f" {data.get('id', step + 1) if isinstance(data, dict) else step + 1}"
+        else:
+            data = data.get(step) if isinstance(data, dict) else None
+            words.append(step)
+    return words

@@ -1,28 +1,18 @@
 """Decides what the source documents state from the evidence of a run, to the precision they print."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from verify.engine.computations import INCOMPATIBLE, Computed, SampleLaw
+from verify.engine.computations import INCOMPATIBLE
 from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
+from verify.errors import SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
 from verify.evidence.judging import outcome_of
 from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
-_BOUNDS = (INCOMPATIBLE, 1e-4, 1e-5)
+_BOUNDS = (1e-5, 1e-4, INCOMPATIBLE)
 """What a probability may be said to be below; smaller ones are not evaluated reliably."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What the evidence says of one part; ``exactly`` is false when it holds only within the tolerance."""
-
-    holds: bool | None
-    reason: str
-    computed: str | None = None
-    exactly: bool = True
 
 
 def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, ...]:
@@ -46,7 +36,7 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
         if claim.derivation.status is not Proof.FAILED:
             refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
     by_id = {claim.id: claim for claim in claims}
-    return tuple(_decided(entry, by_id) for entry in book.statements)
+    return tuple(_statement(entry, by_id) for entry in book.statements)
 
 
 class HasId(Protocol):
@@ -69,149 +59,119 @@ def refuse_absent_evidence(
     Raises:
         SourcesError: a check, control or fact is ``wanted`` that is not among those given.
     """
-    kinds = {"check": checks, "control": controls, "fact": facts}
-    present = {f"{kind}:{one.id}" for kind, group in kinds.items() for one in group}
-    for one in wanted:
-        one.found_among(claim, present)
+    groups = {"check": checks, "control": controls, "fact": facts}
+    names = {kind: [finding.id for finding in group] for kind, group in groups.items()}
+    for evidence in wanted:
+        kind, _, name = evidence.evidence.partition(":")
+        if name not in names[kind]:
+            missing = unknown(kind, name, names[kind], "correct it")
+            raise SourcesError(f"{evidence.place}: the claim {claim} has {missing}")
 
 
-def _decided(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
-    findings = [_found(part, claims) for part in entry.parts]
-    parts = tuple(
-        Part(
-            text=part.text,
-            claim=part.computed().claim if part.compute else part.claim or "",
-            evidence="computed" if part.compute else part.evidence or "",
-            kind=part.kind,
-            printed=part.printed,
-            computed=finding.computed,
-            holds=finding.holds,
-            exactly=finding.exactly,
-            reason=finding.reason,
-        )
-        for part, finding in zip(entry.parts, findings, strict=True)
-    )
-    figures = [part for part in parts if part.printed is not None]
-    outcome = outcome_of(parts)
+def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
+    parts = tuple(_part(part, claims) for part in entry.parts)
+    outcome, note = outcome_of(parts), entry.note
+    if outcome is Outcome.OPEN:
+        awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
+        note = f"Still open: it waits for evidence from {', '.join(awaited)}."
+    elif note is None or outcome is not entry.noted:
+        note = " ".join(part.reason for part in parts)
+    figures = [(part.printed, part.computed) for part in parts if part.printed is not None]
+    printed, computed = zip(*figures, strict=True) if figures else ((), ())
     return Statement(
         id=entry.id,
         source=entry.source,
         text=entry.text,
         claim=entry.claim,
-        printed=_listed(part.printed for part in figures),
-        computed=_listed(part.computed for part in figures),
+        printed=", ".join(printed) or None,
+        computed=", ".join(computed) or None if all(computed) else None,
         noted=entry.noted,
-        note=_note(entry, outcome, parts),
+        note=note,
         parts=parts,
     )
 
 
-def _found(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> _Answer:
+def _part(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> Part:
+    """Return a part with what is computed for it, or what the evidence of its claim says."""
     if part.compute is not None:
-        return _held_against_computed(part, part.computed())
-    return _examined(part, claims.get(part.claim or ""))
-
-
-def _held_against_computed(part: PartEntry, computed: Computed) -> _Answer:
-    """Hold a printed figure against what is computed: to its digits, or as one sample of those expected."""
-    printed = part.printed or ""
-    shown = as_printed(computed.value, printed)
-    if computed.sample is not None:
-        return _held_against_sample(part, shown, computed.words, computed.sample)
-    holds = rounds_to(computed.value, printed, about=part.about)
-    against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
-    return _Answer(holds, f"{computed.words} is {shown}{against}.", shown)
-
-
-def _held_against_sample(part: PartEntry, shown: str, words: str, sample: SampleLaw) -> _Answer:
-    printed = part.printed or ""
-    figure, unit = printed_number(printed), 100 if printed.endswith("%") else 1
-    half = last_digit(printed) / (1 if part.about else 2)
-    chance = sample.probability(float((figure - half) / unit), float((figure + half) / unit))
-    fits = chance >= INCOMPATIBLE
-    said = f"{chance:.2g}" if fits else f"below {min(one for one in _BOUNDS if one >= chance):g}"
-    return _Answer(
-        fits,
-        f"{words} scatters around {shown}, by {sample.deviation:.2g}. One as extreme as {printed} has "
-        f"probability {said}, twice its tail of the exact law for normal components, evaluated "
-        f"numerically; so {printed} {'is compatible with' if fits else 'contradicts'} it.",
-        shown,
+        claim, decided = part.computed().claim, _by_computation(part)
+    else:
+        claim, decided = part.claim or "", _by_evidence(part, claims.get(part.claim or ""))
+    return Part(
+        text=part.text,
+        claim=claim,
+        evidence=part.evidence or "computed",
+        kind=part.kind,
+        printed=part.printed,
+        **({"computed": None, "exactly": True} | decided),
     )
 
 
-def _listed(figures: Iterable[str | None]) -> str | None:
-    """Return the figures in a row, or None if there are none or some are not known yet."""
-    known = list(figures)
-    return ", ".join(figure for figure in known if figure) if known and all(known) else None
+def _by_computation(part: PartEntry) -> dict[str, Any]:
+    """Compare a printed figure with what is computed: to its digits, or as one sample of those expected."""
+    computed, printed = part.computed(), part.printed or ""
+    shown = as_printed(computed.value, printed)
+    if computed.sample is None:
+        holds = rounds_to(computed.value, printed, about=part.about)
+        against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
+        return {"holds": holds, "reason": f"{computed.words} is {shown}{against}.", "computed": shown}
+    # A printed figure stands for all numbers that round to it.
+    figure, unit = printed_number(printed), 100 if printed.endswith("%") else 1
+    half = last_digit(printed) / (1 if part.about else 2)
+    chance = computed.sample.probability(float((figure - half) / unit), float((figure + half) / unit))
+    fits = chance >= INCOMPATIBLE
+    probability = f"{chance:.2g}" if fits else f"below {min(bound for bound in _BOUNDS if bound >= chance):g}"
+    reason = (
+        f"{computed.words} scatters around {shown}, by {computed.sample.deviation:.2g}. One as extreme as "
+        f"{printed} has probability {probability}, twice its tail of the exact law for normal components, "
+        f"evaluated numerically; so {printed} {'is compatible with' if fits else 'contradicts'} it."
+    )
+    return {"holds": fits, "reason": reason, "computed": shown}
 
 
-def _note(entry: StatementEntry, outcome: Outcome, parts: Sequence[Part]) -> str:
-    """Return the written note where it fits the outcome, else the reasons that the parts give."""
-    if outcome is Outcome.OPEN:
-        return _awaited(parts)
-    if entry.note is not None and outcome is entry.noted:
-        return entry.note
-    return " ".join(part.reason for part in parts)
-
-
-def _awaited(parts: Sequence[Part]) -> str:
-    claims = list(dict.fromkeys(part.claim for part in parts if part.holds is None))
-    return f"Still open: it waits for evidence from {', '.join(claims)}."
-
-
-def _examined(part: PartEntry, claim: ClaimRecord | None) -> _Answer:
+def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
+    """Return what the verdict of a part's evidence says of it, and the figure that it predicts, if any."""
     if claim is None:
-        return _Answer(None, f"Open: {part.claim}, which would decide it, is not in this run.")
+        return _open(f"{part.claim}, which would decide it, is not in this run.")
     if claim.derivation.status is Proof.FAILED:
-        return _Answer(None, f"Open: the derivation of {claim.id} failed, so there is no evidence.")
-    verdict, figure = _evidence(part, claim)
-    judged = _judged(verdict, part)
-    if judged.holds is None or figure is None or part.printed is None:
-        return judged
-    if not judged.holds:
-        return _Answer(
-            None, f"Open: measurement refutes the prediction of {part.claim}, no figure is settled."
-        )
-    computed = as_printed(figure, part.printed)
-    holds, rounded_to = rounds_to(figure, part.printed, about=part.about), "The computed value rounds to"
-    if computed == part.printed:
-        reason = f"{rounded_to} the printed {part.printed}."
-    else:
-        against = _ABOUT if holds else ", not to the printed {}"
-        reason = f"{rounded_to} {computed}{against.format(part.printed)}."
-    return _Answer(holds, reason, computed, judged.exactly)
+        return _open(f"the derivation of {claim.id} failed, so there is no evidence.")
+    subject, verdict, figure = _evidence(claim, part.evidence_kind, part.evidence_id)
+    if verdict is Verdict.UNDECIDED:
+        return _open(f"{subject} is undecided.")
+    if part.printed is not None and figure is not None:
+        return _by_figure(part, verdict, figure)
+    if verdict is not Verdict.APPROXIMATE:
+        return {"holds": verdict is Verdict.CONFIRMED, "reason": f"By this run, {subject} is {verdict}."}
+    but = "holds; the source says no more than that" if part.about else "holds, but not exactly"
+    return {"holds": True, "reason": f"Within the tolerance, {subject} {but}.", "exactly": part.about}
 
 
-def _evidence(part: PartEntry, claim: ClaimRecord) -> tuple[Verdict, float | None]:
-    """Return the verdict that decides a part and, where the evidence has one, the figure it predicts."""
-    wanted = part.evidence_id
-    match part.evidence_kind:
-        case "verdict":
-            return claim.verdict, None
-        case "check":
-            return next((check.verdict, check.prediction) for check in claim.checks if check.id == wanted)
-        case "control":
-            return next((control.verdict, None) for control in claim.controls if control.id == wanted)
-        case _:
-            # A fact is exact: there is nothing to measure.
-            return next((Verdict.CONFIRMED, fact.value) for fact in claim.facts if fact.id == wanted)
+def _evidence(claim: ClaimRecord, kind: str, name: str) -> tuple[str, Verdict, float | None]:
+    """Return evidence in words, its verdict, and the figure that it has."""
+    subject = f"the {kind} {name} of {claim.id}"
+    if kind == "verdict":
+        return f"the claim {claim.id}", claim.verdict, None
+    if kind == "control":
+        return f"the negative control {name} of {claim.id}", claim.control(name).verdict, None
+    if kind == "check":
+        return subject, claim.check(name).verdict, claim.check(name).prediction
+    # A fact is exact: there is nothing to measure.
+    return subject, Verdict.CONFIRMED, next(fact.value for fact in claim.facts if fact.id == name)
 
 
-def _judged(verdict: Verdict, part: PartEntry) -> _Answer:
-    subject = _subject(part)
-    match verdict:
-        case Verdict.UNDECIDED:
-            return _Answer(None, f"Open: {subject} is undecided.")
-        case Verdict.APPROXIMATE if part.about:
-            return _Answer(True, f"Within the tolerance, {subject} holds; the source says no more than that.")
-        case Verdict.APPROXIMATE:
-            return _Answer(True, f"Within the tolerance, {subject} holds, but not exactly.", exactly=False)
-    return _Answer(verdict is Verdict.CONFIRMED, f"By this run, {subject} is {verdict}.")
+def _by_figure(part: PartEntry, verdict: Verdict, figure: float) -> dict[str, Any]:
+    """Compare a printed figure with the one that a check or a fact has."""
+    if verdict is Verdict.REFUTED:
+        return _open(f"measurement refutes the prediction of {part.claim}, no figure is settled.")
+    printed = part.printed or ""
+    computed, holds = as_printed(figure, printed), rounds_to(figure, printed, about=part.about)
+    reason = f"The computed value rounds to the printed {printed}."
+    if computed != printed:
+        against = (_ABOUT if holds else ", not to the printed {}").format(printed)
+        reason = f"The computed value rounds to {computed}{against}."
+    exactly = part.about or verdict is not Verdict.APPROXIMATE
+    return {"holds": holds, "reason": reason, "computed": computed, "exactly": exactly}
 
 
-def _subject(part: PartEntry) -> str:
-    if part.evidence_kind == "verdict":
-        return f"the claim {part.claim}"
-    if part.evidence_kind == "control":
-        return f"the negative control {part.evidence_id} of {part.claim}"
-    return f"the {part.evidence_kind} {part.evidence_id} of {part.claim}"
+def _open(reason: str) -> dict[str, Any]:
+    return {"holds": None, "reason": f"Open: {reason}"}
