@@ -26,7 +26,9 @@ def test_statements_are_read_before_the_work(tool: Tool, tmp_path: Path) -> None
     path.write_text('[[source]]\nid = "s"\ntitle = 7\nkind = "note"\n')
     ended = tool("run", "--sources", path, "--out", tmp_path / "out")
     assert ended.status == 2
-    assert re.match(rf'{re.escape(str(path))}: source s, title: Input should be a valid string', ended.complaint)
+    assert re.match(
+        rf"{re.escape(str(path))}: source s, title: Input should be a valid string", ended.complaint
+    )
     assert not list((tmp_path / "out").glob("*"))
 
 

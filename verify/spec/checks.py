@@ -114,8 +114,8 @@ class Check(Compared):
     A check of a chain's start against its end is one of the derived quantity. ``control`` is the id of the
     control that the engine adds, with a prediction off by twice the tolerance: without it, one check of each
     quantity gets one. For a bound, ``sharper`` is the factor of its constant that is false, which becomes its
-    control; ``sharper_truth`` is what the quantity is, where no check of it says so. ``uncontrolled`` says why
-    no control goes through the same code, where none does.
+    control; ``sharper_truth`` is what the quantity is, where no check of it says so. ``uncontrolled`` says
+    why no control goes through the same code, where none does.
 
     Example:
         >>> Check("variance-d64", Var(score), {d: 64}, equals=d)
