@@ -58,14 +58,6 @@ def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -
     assert low_precision_scores.spacing_above(at, bits) == spacing
 
 
-def test_half_precision_has_eleven_bits() -> None:
-    """With one more or one less it is not NumPy's."""
-    assert low_precision_scores.distance_from_half(11) == 0
-    assert (
-        min(low_precision_scores.distance_from_half(10), low_precision_scores.distance_from_half(12)) > 1e-4
-    )
-
-
 @pytest.mark.parametrize("bits", [4, 8])
 def test_the_mean_error_of_scores(bits: int) -> None:
     """In two dimensions the density is exp(-|x|)/2: against a sum over a fine grid of rounded numbers."""

@@ -1,7 +1,6 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -23,30 +22,8 @@ KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
-    *parts, total = mean_total()
-    kept = KEPT.subs(Z, TOTAL)
-    jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
-    bound = Chain(
-        E(kept),
-        Line(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤"),
-        Line(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there),
-        title="The weight that is left to the keys",
-        given=(d > 1,),
-    )
-    one_more, what = "one more exponential beside those of the keys", "the odds of the keys’ weight"
-    kept_odds = Line(Z / exp(b), one_more, algebra)
-    odds = Chain(KEPT / (1 - KEPT), kept_odds, name="odds", title="Keys against sink", defines=what)
-    own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
-    share = KEPT.subs(Z, whole)
-    follows = Line(own / whole * share * (1 - share), "without a sink it is 0", algebra)
-    slope = Chain(Derivative(share, s[a, l]), follows, name="slope", title="Its gradient")
-    return *parts, total, bound, odds, slope
-
-
-def mean_total() -> tuple[Chain, ...]:
-    """Derive the mean of the keys’ sum of exponentials, from that of one."""
     *parts, of_score = exponential()
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
     total = Chain(
@@ -57,7 +34,22 @@ def mean_total() -> tuple[Chain, ...]:
         title="The mean of the keys’ sum of exponentials",
         given=(d > 1,),
     )
-    return *parts, of_score, total
+    yield from (*parts, of_score, total)
+    jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
+    yield Chain(
+        E(KEPT.subs(Z, TOTAL)),
+        Line(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤"),
+        Line(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there),
+        title="The weight that is left to the keys",
+        given=(d > 1,),
+    )
+    one_more = Line(Z / exp(b), "one more exponential beside those of the keys", algebra)
+    what = "the odds of the keys’ weight"
+    yield Chain(KEPT / (1 - KEPT), one_more, name="odds", title="Keys against sink", defines=what)
+    own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
+    share = KEPT.subs(Z, whole)
+    follows = Line(own / whole * share * (1 - share), "without a sink it is 0", algebra)
+    yield Chain(Derivative(share, s[a, l]), follows, name="slope", title="Its gradient")
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
@@ -83,15 +75,14 @@ def experiment(derived: Derivation) -> Items:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
     for keys, sink in ROWS:
         at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
-        kept, false = kept_by(keys)(sink), 0.99 if (keys, sink) == (64, 2) else 0
         control = "biased-prediction" if (keys, sink) == ROWS[-1] else ""
-        yield Check(f"kept-{cell}", derived.start, at, equals=kept, control=control)
-        bound = {"at_most": derived.end, "sharper": false, "sharper_truth": kept}
-        yield Check(f"bound-{cell}", derived.start, at, tolerance=near, **bound)
-    slope, settings = derived["slope"].end, {"keys": 8, "b": 1}
+        yield Check(f"kept-{cell}", derived.start, at, equals=kept_by(keys)(sink), control=control)
+        less = 0.99 if (keys, sink) == (64, 2) else 0
+        yield Check(f"bound-{cell}", derived.start, at, at_most=derived.end, tolerance=near, sharper=less)
+    slope = derived["slope"].end
+    gradients = partial(Computed, settings={"keys": 8, "b": 1}, allowance=ROUNDING)
     what = "largest distance of the derived gradient of the keys’ weight from that of the array code"
-    found = Computed("gradient", what, distance_of_gradients, (slope, 1.0), equals=0, settings=settings)
-    yield replace(found, allowance=ROUNDING)
+    yield gradients("gradient", what, distance_of_gradients, (slope, 1.0), equals=0)
     says = "the sink counts as one more key at any score"
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
     says = "the bound is the value, for four keys too"

@@ -1,7 +1,6 @@
 """Dropout on weights keeps the mean output and adds noise; dropping keys before softmax does not keep it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -13,25 +12,11 @@ from verify.spec import Given, Items, Largest, Law, Line, Named, Softmax, Within
 from verify.spec import figures as draw, j, m, moments, n, over_keys, q, score, v
 from verify.spec.arrays import Array
 
-RATES = {"r10": 0.1, "r50": 0.5}
 r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
 z = Family("z", m, n)
 """Masks: 1 where a query keeps a key, which has probability 1 - r, else 0."""
 MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
-BOTH = {**MASKS, v: STANDARD[q]}
 P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
-LARGE, ANY = Largest(P, j), 1 - (1 - z[a, 1]) * (1 - z[a, 2])
-"""The larger of two weights, and 1 where one key of two is kept at least."""
-
-
-def dropped(weight: Expr, value: Expr) -> Expr:
-    """Return one component of the output whose weights are dropped, and divided by the share kept."""
-    return over_keys(weight * z[a, j] * value) / (1 - r)
-
-
-def kept(weight: Expr) -> Expr:
-    """Return the first of two weights where keys are dropped: itself, or 1 where it is alone, or 0."""
-    return z[a, 1] * z[a, 2] * weight + z[a, 1] * (1 - z[a, 2])
 
 
 def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law]) -> Chain:
@@ -41,40 +26,47 @@ def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping
 
 def derive() -> tuple[Chain, ...]:
     """Derive mean and variance of an output whose weights are dropped, and what dropping keys does to two."""
+
+    def dropped(weight: Expr, value: Expr) -> Expr:
+        return over_keys(weight * z[a, j] * value) / (1 - r)
+
     p, value = Given("p", n)[j], Given("v", n)[j]
     given, output, added = over_keys(p * value), over_keys(P * v[j, e]), dropped(P, v[j, e])
     variance, of_noise = r / (1 - r) * over_keys(p**2 * value**2), E((added - output) ** 2) / E(output**2)
     mean, independent = "every weight keeps its mean", "masks are independent, of variance $r(1 - r)$"
     centred = "values are independent and centred: products of two average to 0"
-    of_two, both = first + r * (1 - 2 * first) / (1 + r), "both are kept, or one alone, which has all weight"
-    lost = E((LARGE - kept(LARGE)) * ANY) / E((2 * LARGE - 1) * ANY)
+    # Of two keys the first has its weight where both are kept, and 1 where it is alone.
+    large, both, alone = Largest(P, j), z[a, 1] * z[a, 2], z[a, 1] * (1 - z[a, 2])
+    any_kept = 1 - (1 - z[a, 1]) * (1 - z[a, 2])
+    lost = E((large - both * large - alone) * any_kept) / E((2 * large - 1) * any_kept)
+    of_two, words = first + r * (1 - 2 * first) / (1 + r), "both are kept, or one alone, which has all weight"
     along, noise = "What is added, along the output", "What is added over the output, mean squares"
     keys = "Two keys, dropped before softmax, one at least being kept"
     return (
         chain("", "Mean", E(dropped(p, value)), given, mean, MASKS),
         chain("noise", "Variance", E((dropped(p, value) - given) ** 2), variance, independent, MASKS),
-        chain("keys", keys, E(kept(first)) / E(ANY), of_two, both, MASKS),
+        chain("keys", keys, E(both * first + alone) / E(any_kept), of_two, words, MASKS),
         chain("bias", along, E((added - output) * output) / E(output**2), S.Zero, mean, MASKS),
-        chain("share", noise, of_noise, r / (1 - r), centred, BOTH),
+        chain("share", noise, of_noise, r / (1 - r), centred, {**MASKS, v: STANDARD[q]}),
         chain("lead", "What the larger of two loses of its lead", lost, r / (1 + r), "on average", MASKS),
     )
 
 
-@dataclass(frozen=True)
-class Fill:
-    """Fills with ones of a probability, and else with zeros."""
-
-    probability: Fraction
-
-    def __call__(self, rng: np.random.Generator, out: Array) -> None:
-        """Fill an array."""
-        out[...] = rng.random(out.shape) < float(self.probability)
+def fill(share: float, rng: np.random.Generator, out: Array) -> None:
+    """Fill an array with ones of a probability, and else with zeros."""
+    out[...] = rng.random(out.shape) < share
 
 
-def masks(rate: float) -> Distribution:
-    """Return the law of a mask."""
-    share = 1 - Fraction(str(rate))
-    return Distribution(f"1 with probability {share}, else 0", (Fraction(1), *[share] * 4), Fill(share))
+RATES = {"r10": Fraction(1, 10), "r50": Fraction(1, 2)}
+DRAWN = {
+    name: Distribution(
+        f"1 with probability {1 - rate}, else 0",
+        (Fraction(1), *[1 - rate] * 4),
+        partial(fill, float(1 - rate)),
+    )
+    for name, rate in RATES.items()
+}
+"""Laws of a mask."""
 
 
 def experiment(derived: Derivation) -> Items:
@@ -82,19 +74,19 @@ def experiment(derived: Derivation) -> Items:
     bias, share, lead = (derived[name] for name in ("bias", "share", "lead"))
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
-        at, control = {r: rate, d: 8, n: 8, d_v: 8}, "biased-prediction" if name == "r50" else ""
-        of_rate = partial(Check, laws={z: masks(rate)})
+        at, two = {r: float(rate), d: 8, n: 8, d_v: 8}, {r: float(rate), d: 8, n: 2}
+        of_rate, control = partial(Check, laws={z: DRAWN[name]}), "biased-prediction" if name == "r50" else ""
         yield of_rate(f"bias-{name}", bias.start, at, equals=bias.end, tolerance=of_output)
         yield of_rate(f"noise-{name}", share.start, at, equals=share.end, tolerance=wide, control=control)
-        yield of_rate(f"lead-{name}", lead.start, {r: rate, d: 8, n: 2}, equals=lead.end, tolerance=wide)
+        yield of_rate(f"lead-{name}", lead.start, two, equals=lead.end, tolerance=wide)
     says = "the mean shrinks by the share dropped, as without the division"
     yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)
     says = "the noise is in proportion to the rate {r} itself"
     yield Wrong("rate-alone", of="noise-r50", equals=r, says=says)
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
-    says, at = "dropping keys keeps mean weights as well", {r: 0.5, d: 8, n: 2}
-    drawn, near = {z: masks(0.5)}, Within(1, 1, "the lead")
-    yield Wrong("order-does-not-matter", lead.start, at, equals=0, laws=drawn, tolerance=near, says=says)
+    says, near = "dropping keys keeps mean weights as well", Within(1, 1, "the lead")
+    wrong = partial(Wrong, laws={z: DRAWN["r50"]}, tolerance=near, says=says)
+    yield wrong("order-does-not-matter", lead.start, two, equals=0)
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
@@ -103,7 +95,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
     for name, checks, label in (("share", "noise-*", "noise"), ("lead", "lead-*", "lead lost, keys dropped")):
         layers.append(draw.curve(label, derived[name].end, (0.02, 0.6), scale="linear"))
         estimates = [(check.estimate, check.interval) for check in findings.matching(checks)]
-        layers.append(draw.points("measured", RATES.values(), estimates))
+        layers.append(draw.points("measured", map(float, RATES.values()), estimates))
     return draw.figure(
         "noise",
         "Dropout adds noise to the output in one proportion, however attention is spread",

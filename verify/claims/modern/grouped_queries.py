@@ -1,58 +1,36 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
-from sympy import Expr
+from collections.abc import Iterator
 
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Cov, Derivation, Items, Line
-from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score
-from verify.spec import score_of
+from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
 
-OTHER_HEAD, OTHER_KEY = score_of(b, j), score_of(b, l)
-"""The score of another head's query with the same key, and with a key of its own."""
-
-
-def related(other: Expr) -> Expr:
-    """Return the correlation of a squared score with the square of another one."""
-    return Cov(score**2, other**2) / Var(score**2)
+SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (j, l))
+"""The correlation of squared scores of two heads: with one key, and with a key each."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the variance of one head's scores, and how those of two heads with one key go together."""
-    one_head = Chain(
-        Var(score),
-        Line(d, "products of components have mean 0 and variance 1", moments(STANDARD)),
-    )
-    products = Chain(
-        Cov(score, OTHER_HEAD),
-        Line(0, "both queries have mean 0 and are independent", moments(STANDARD)),
-        name="products",
-        title="Covariance of the scores of two heads",
-    )
+    standard, normal = moments(STANDARD), moments(NORMAL_COMPONENTS)
+    yield Chain(Var(score), Line(d, "products of components have mean 0 and variance 1", standard))
+    apart, title = "both queries have mean 0 and are independent", "Covariance of the scores of two heads"
+    yield Chain(Cov(score, score_of(b, j)), Line(0, apart, standard), name="products", title=title)
+    length, title = "both squares have the key's length in them", "Covariance of their squares"
     squares = Chain(
-        Cov(score**2, OTHER_HEAD**2),
-        Line(2 * d, "both squares have the key's length in them", moments(NORMAL_COMPONENTS)),
-        name="squares",
-        title="Covariance of their squares",
+        Cov(score**2, score_of(b, j) ** 2), Line(2 * d, length, normal), name="squares", title=title
     )
-    square = Chain(
-        Var(score**2),
-        Line(2 * d * (d + 3), "fourth moments of both", moments(NORMAL_COMPONENTS)),
-        name="square",
-        title="Variance of a square",
-    )
-    correlation = Chain(
-        related(OTHER_HEAD),
+    fourth = Line(2 * d * (d + 3), "fourth moments of both", normal)
+    square = Chain(Var(score**2), fourth, name="square", title="Variance of a square")
+    yield from (squares, square)
+    yield Chain(
+        SHARED,
         Line(2 * d / Var(score**2), "the covariance", earlier(squares)),
         Line(1 / (d + 3), "the variance", earlier(square)),
         name="correlation",
         title="Correlation of the squared scores of two heads",
     )
-    own = Chain(
-        related(OTHER_KEY),
-        Line(0, "nothing is shared", moments(NORMAL_COMPONENTS)),
-        name="own",
-        title="The same for keys of their own",
-    )
-    return one_head, products, squares, square, correlation, own
+    nothing = Line(0, "nothing is shared", normal)
+    yield Chain(OWN, nothing, name="own", title="The same for keys of their own")
 
 
 def experiment(derived: Derivation) -> Items:
@@ -64,14 +42,14 @@ def experiment(derived: Derivation) -> Items:
         control = "biased-prediction" if size == 8 else ""
         yield Check(f"variance-d{size}", derived.start, at, equals=derived.end, control=control)
         yield Check(f"product-d{size}", products.start, at, equals=products.end, tolerance=of_score)
-        yield Check(f"squares-d{size}", correlation.start, at, equals=correlation.end, tolerance=near)
+        yield Check(f"squares-d{size}", SHARED, at, equals=correlation.end, tolerance=near)
     says = "a key that eight heads share has scores of twice the variance"
     yield Wrong("twice-the-variance", of="variance-d8", equals=2 * d, says=says)
     yield Wrong("heads-agree", of="product-d1", equals=d, says="heads with one key have one score")
     says = "scores of two heads are independent, so their squares are uncorrelated"
     yield Wrong("independent", of="squares-d1", equals=0, says=says)
-    says, own = "heads with keys of their own go together as much", derived["own"].start
-    yield Wrong("own-keys", own, {d: 1}, equals=correlation.end, tolerance=near, says=says)
+    says = "heads with keys of their own go together as much"
+    yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
     yield Plot(
         "together",
         "squares-d*",

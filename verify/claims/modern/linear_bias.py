@@ -1,11 +1,11 @@
 """A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import numpy as np
-from sympy import Expr, Rational, S, Symbol, exp, sqrt, tanh
+from sympy import Rational, S, Symbol, exp, sqrt, tanh
 
-from verify.spec import ROUNDING, STANDARD, Chain, Check, Claim, Computed, Derivation, E, Family, Items, Law
+from verify.spec import ROUNDING, STANDARD, Chain, Check, Claim, Computed, Derivation, E, Items, Law
 from verify.spec import Line, Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
 
 D, SLOPES = 16, {"m05": S.Half, "m0125": Rational(1, 8)}
@@ -15,31 +15,24 @@ ROWS = {s: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
 DISTANCE = j - 1
 
 
-def row_variance(scores: Expr) -> Expr:
-    """Return the mean variance within a row of scores, less the slope times the distance of the key."""
-    biased = scores - m * DISTANCE
-    return E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2)
-
-
-def row_chain(scores: Expr, variance: Expr, laws: Mapping[Family, Law], name: str = "") -> Chain:
-    """Derive that variance for scores of mean 0 and a variance under laws."""
+def derive() -> Iterator[Chain]:
+    """Derive the mean variance within a row, and how far attention reaches by the bias alone."""
     squares, mean = over_keys(DISTANCE**2) / n, over_keys(DISTANCE) / n
     varies = "no two scores go together: what the bias varies is added"
-    return Chain(
-        row_variance(scores),
-        Line(variance * (1 - 1 / n) + m**2 * (squares - mean**2), varies, moments(laws)),
-        Line(variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra),
-        name=name,
-        title="Scaled scores" if name else "Independent scores",
-    )
-
-
-def derive() -> tuple[Chain, ...]:
-    """Derive the variance within a row, and how far attention reaches by the bias alone."""
-    rows = row_chain(sigma * s[a, j], sigma**2, ROWS)
-    scaled = row_chain(score / sqrt(d), S.One, STANDARD, "scaled")
+    for scores, variance, laws, name, title in (
+        (sigma * s[a, j], sigma**2, ROWS, "", "Independent scores"),
+        (score / sqrt(d), S.One, STANDARD, "scaled", "Scaled scores"),
+    ):
+        biased = scores - m * DISTANCE
+        yield Chain(
+            E(over_keys(biased**2) / n - (over_keys(biased) / n) ** 2),
+            Line(variance * (1 - 1 / n) + m**2 * (squares - mean**2), varies, moments(laws)),
+            Line(variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra),
+            name=name,
+            title=title,
+        )
     first, second = ((1 - exp(-power * m * n)) / (1 - exp(-power * m)) for power in (1, 2))
-    alone = Chain(
+    yield Chain(
         over_keys(exp(-m * DISTANCE) ** 2) / over_keys(exp(-m * DISTANCE)) ** 2,
         Line(second / first**2, "geometric sums", algebra),
         Line(tanh(m / 2) / tanh(m * n / 2), "exponentials", algebra),
@@ -47,7 +40,6 @@ def derive() -> tuple[Chain, ...]:
         title="The bias alone",
         defines=r"$\sum p^2$ of equal scores",
     )
-    return rows, scaled, alone
 
 
 def squares_of_bias(slope: float, keys: int) -> float:

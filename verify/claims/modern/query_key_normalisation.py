@@ -1,10 +1,12 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
+from collections.abc import Iterator
+
 import numpy as np
-from sympy import Gt, Integral, Rational, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
+from sympy import Expr, Gt, Integral, Rational, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot, E, Items
-from verify.spec import Line, Plot, Var, Wrong, a, algebra, at_most, by_density, cite, cited, d, e, earlier
+from verify.spec import Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier
 from verify.spec import i, integral, j, k, moments, q, score
 from verify.spec.arrays import loops
 
@@ -17,36 +19,33 @@ h = Symbol("h", positive=True, integer=True)
 ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive all moments of a cosine, which are those of a Beta law; then two, their ratio, and its bound."""
     *parts, all_moments = even_moments()
-    mirrored = "its mean is 0: $-q$ is $q$ in another basis"
-    mean_square, fourth = (
+    yield from (*parts, all_moments)
+    square, fourth = (
         Chain(
             E(COSINE ** (2 * half)),
-            Line(all_moments.end.subs(h, half), "put in", earlier(all_moments, at={h: half})),
-            Line(end, "gamma functions of neighbours", algebra),
+            Line(end, "gamma functions of neighbours", earlier(all_moments, at={h: half})),
             name=name,
             title=f"The moment at $h = {half}$",
         )
         for half, end, name in ((1, 1 / d, "mean-square"), (2, 3 / (d * (d + 2)), "fourth-moment"))
     )
-    variance = Chain(
-        Var(COSINE),
-        Line(E(COSINE**2), mirrored, ROTATION),
-        Line(1 / d, "the moment at $h = 1$", earlier(mean_square)),
-        name="variance",
-        title="The variance",
-    )
-    at_root = Chain(
+    yield from (square, fourth)
+    mirrored = "its mean is 0: $-q$ is $q$ in another basis"
+    centred = Line(E(COSINE**2), mirrored, ROTATION)
+    first = Line(1 / d, "the moment at $h = 1$", earlier(square))
+    variance = Chain(Var(COSINE), centred, first, name="variance", title="The variance")
+    yield variance
+    yield Chain(
         Var(sqrt(d) * COSINE),
         Line(E(d * COSINE**2), mirrored, ROTATION),
-        Line(d * E(COSINE**2), "the factor", algebra),
-        Line(1, "the mean square of a cosine", earlier(mean_square)),
+        Line(1, "the mean square of a cosine", earlier(square)),
         name="at-root",
         title="The variance of the root of the dimension times a cosine",
     )
-    kurtosis = Chain(
+    yield Chain(
         E(COSINE**4) / Var(COSINE) ** 2,
         Line(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth)),
         Line(3 * d / (d + 2), "the variance", earlier(variance)),
@@ -54,49 +53,44 @@ def derive() -> tuple[Chain, ...]:
         title="The kurtosis",
     )
     crossed = Sum((q[a, i] * k[j, e] - q[a, e] * k[j, i]) ** 2, (i, 1, d), (e, 1, d)) / 2
-    not_zero = (Gt(Dot(q, a, q, a), 0), Gt(Dot(k, j, k, j), 0))
-    lagrange = at_most(d * crossed / LENGTHS, given=not_zero)
-    bound = Chain(
-        d * COSINE**2,
-        Line(d, "by Lagrange’s identity, whose squares are nowhere negative", lagrange, "≤"),
-        name="bound",
-        title="The square of the root of the dimension times a cosine",
-    )
-    return *parts, all_moments, mean_square, fourth, variance, at_root, kurtosis, bound
+    lagrange = at_most(d * crossed / LENGTHS, given=(Gt(Dot(q, a, q, a), 0), Gt(Dot(k, j, k, j), 0)))
+    squares = Line(d, "by Lagrange’s identity, whose squares are nowhere negative", lagrange, "≤")
+    title = "The square of the root of the dimension times a cosine"
+    yield Chain(d * COSINE**2, squares, name="bound", title=title)
 
 
-def even_moments() -> tuple[Chain, ...]:
+def even_moments() -> Iterator[Chain]:
     """Derive all even moments, after the integrals that they rest on."""
     (t, r), x = symbols("t r", positive=True), Symbol("x", real=True)
     along, length = q[a, 1], Dot(q, a, q, a)
 
-    def over(function: object) -> Integral:
+    def over(function: Expr) -> Integral:
         return Integral(function * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
 
-    def integrated(start: object, end: object, name: str, title: str) -> Chain:
-        return Chain(start, Line(end, "integrated", integral()), name=name, title=title)
-
-    def euler(power: object) -> Integral:
+    def euler(power: Expr) -> Integral:
         return Integral(t ** (h - 1) * power / gamma(h), (t, 0, oo))
 
-    raised = 2**h * gamma(h + S.Half) / sqrt(pi)
+    def integrated(start: Expr, end: Expr, name: str, title: str) -> Chain:
+        return Chain(start, Line(end, "integrated", integral()), name=name, title=title)
+
+    raised, falls = 2**h * gamma(h + S.Half) / sqrt(pi), exp(-t * x**2)
     inverse = integrated(euler(exp(-t * r)), r**-h, "inverse", "One over a power, as an integral")
-    first = integrated(
-        over(x ** (2 * h) * exp(-t * x**2)), raised * (1 + 2 * t) ** (-h - S.Half), "first", "One component"
-    )
-    other = integrated(over(exp(-t * x**2)), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
+    powers = raised * (1 + 2 * t) ** (-h - S.Half)
+    first = integrated(over(x ** (2 * h) * falls), powers, "first", "One component")
+    other = integrated(over(falls), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
     by_itself = E(along ** (2 * h) * exp(-t * along**2)) * E(exp(-t * along**2)) ** (d - 1)
+    factors = "independent factors, of one law but for the first"
     apart = Chain(
         E(along ** (2 * h) * exp(-t * length)),
-        Line(by_itself, "independent factors, of one law but for the first", moments(NORMAL_COMPONENTS)),
+        Line(by_itself, factors, moments(NORMAL_COMPONENTS)),
         name="apart",
         title="Components apart",
     )
-    swapped = cited("fubini", laws=NORMAL_COMPONENTS)
+    yield from (inverse, first, other, apart)
     put_in = earlier(inverse, at={r: length}, given=(Gt(length, 0),))
-    densities = by_density({along: x}, NORMAL_COMPONENTS)
+    densities, swapped = by_density({along: x}, NORMAL_COMPONENTS), cited("fubini", laws=NORMAL_COMPONENTS)
     beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
-    whole = Chain(
+    yield Chain(
         E(COSINE ** (2 * h)),
         Line(E(along ** (2 * h) * length**-h), "in a basis with the key’s direction first", ROTATION),
         Line(E(along ** (2 * h) * inverse.start.subs(r, length)), "the power as an integral", put_in),
@@ -108,7 +102,6 @@ def even_moments() -> tuple[Chain, ...]:
         Line(beta, "integrated over t: the moments of a Beta(½, (d − 1)/2) number", integral()),
         title="All even moments; odd ones are 0, for $-q$ has the law of $q$",
     )
-    return inverse, first, other, apart, whole
 
 
 def largest_cosine(scale: float) -> float:
@@ -121,15 +114,12 @@ def largest_cosine(scale: float) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
-    kinds = {"cosine": (derived["variance"], 8), "scaled": (derived["at-root"], 64)}
-    for name, (chain, biased) in kinds.items():
+    cosine, scaled, kurtosis = (derived[name] for name in ("variance", "at-root", "kurtosis"))
+    controls = {"cosine-variance-d8": "biased-prediction", "scaled-variance-d64": "biased-scaled"}
+    for name, chain in (("cosine", cosine), ("scaled", scaled)):
         for size in DIMENSIONS:
-            control = (
-                {"cosine": "biased-prediction", "scaled": "biased-scaled"}[name] if size == biased else ""
-            )
-            quantity, at = chain.start, {d: size}
-            yield Check(f"{name}-variance-d{size}", quantity, at, equals=chain.end, control=control)
-    kurtosis = derived["kurtosis"]
+            check = f"{name}-variance-d{size}"
+            yield Check(check, chain.start, {d: size}, equals=chain.end, control=controls.get(check, ""))
     yield Check("kurtosis-d8", kurtosis.start, {d: 8}, equals=kurtosis.end)
     what = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
     at, scale = {"d_k": 64, "keys": 64}, (8.0,)
@@ -149,7 +139,7 @@ def experiment(derived: Derivation) -> Items:
         alt="Variances over the dimension: of cosines on the falling line one over d, of cosines times the "
         "root of d level at one, and those that the usual division by the root would give at one over d "
         "squared.",
-        curves={"cosine": derived["variance"].end, "times the root": derived["at-root"].end},
+        curves={"cosine": cosine.end, "times the root": scaled.end},
         wrong={"wrong: divided by the root": 1 / d**2},
         y="variance of a score",
     )

@@ -1,9 +1,10 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
-from sympy import Expr, S, Symbol, cos, sin, sqrt, symbols
+from sympy import Expr, Matrix, S, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Figure, Findings, Given, Index
 from verify.spec import Items, Line, Named, Sum, Var, Wrong, a, algebra, cite, figures as draw, j, k, m
@@ -16,20 +17,13 @@ x, y = Family("x", m, P, TWO), Family("y", n, P, TWO)
 LAWS = {x: STANDARD[q], y: STANDARD[k]}
 mu, nu, theta = Given("mu", P, TWO), Given("nu", P, TWO), Given("theta", P)
 """Means, and the angle by which each pair is turned from one position to the next."""
-t, c, rho = Symbol("t", real=True), Symbol("c", real=True), Symbol("rho", real=True)
+t, c, rho = symbols("t c rho", real=True)
 """By how much the query's position is beyond the key's, which is c; the correlation within a pair."""
-Pair = tuple[Expr, Expr]
 
 
-def turned(pair: Pair, angle: Expr) -> Pair:
-    """Return a pair of components that is turned by an angle."""
-    first, second = pair
-    return cos(angle) * first - sin(angle) * second, sin(angle) * first + cos(angle) * second
-
-
-def dot(one: Pair, other: Pair) -> Expr:
-    """Return the dot product of two pairs."""
-    return one[0] * other[0] + one[1] * other[1]
+def turn(angle: Expr) -> Matrix:
+    """Return the rotation of a pair of components by an angle."""
+    return Matrix([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]])
 
 
 def over_pairs(of_pair: Expr) -> Expr:
@@ -37,60 +31,46 @@ def over_pairs(of_pair: Expr) -> Expr:
     return Sum(of_pair, (g, 1, P))
 
 
-def turned_score(name: str, query: Pair, key: Pair) -> Named:
+def turned_score(name: str, query: Matrix, key: Matrix) -> Named:
     """Return the score of a query and a key, each pair of which is turned by its angle at their positions."""
-    score = over_pairs(dot(turned(query, (c + t) * theta[g]), turned(key, c * theta[g])))
-    return Named(Symbol(name), score)
+    turned = turn((c + t) * theta[g]) * query, turn(c * theta[g]) * key
+    return Named(Symbol(name), over_pairs(turned[0].dot(turned[1])))
 
 
-def mixed(first: Expr, second: Expr) -> Pair:
-    """Return two components of correlation ρ."""
-    return first, rho * first + sqrt(1 - rho**2) * second
+QUERY, KEY = (Matrix([family[at, g, e] for e in (1, 2)]) for family, at in ((x, a), (y, j)))
+OF_QUERY, OF_KEY = (Matrix([means[g, e] for e in (1, 2)]) for means in (mu, nu))
+MIX = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
+"""What makes two independent components two of correlation ρ."""
+SCORE = turned_score(r"q'\cdot k'", OF_QUERY + sigma_q * QUERY, OF_KEY + sigma_k * KEY)
+TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 
 
-QUERY, KEY = (x[a, g, 1], x[a, g, 2]), (y[j, g, 1], y[j, g, 2])
-OF_QUERY, OF_KEY = (mu[g, 1], mu[g, 2]), (nu[g, 1], nu[g, 2])
-SCORE = turned_score(
-    r"q'\cdot k'",
-    (mu[g, 1] + sigma_q * QUERY[0], mu[g, 2] + sigma_q * QUERY[1]),
-    (nu[g, 1] + sigma_k * KEY[0], nu[g, 2] + sigma_k * KEY[1]),
-)
-TIED = turned_score(r"u'\cdot w'", mixed(*QUERY), mixed(*KEY))
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive what a rotation does to a pair, and mean and variance of a score over all pairs."""
     alpha, beta = symbols("alpha beta", real=True)
-    one, other = symbols("q_1 q_2", real=True), symbols("k_1 k_2", real=True)
-    means = sigma_k**2 * dot(OF_QUERY, OF_QUERY) + sigma_q**2 * dot(OF_KEY, OF_KEY)
+    first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))
+    means = sigma_k**2 * OF_QUERY.dot(OF_QUERY) + sigma_q**2 * OF_KEY.dot(OF_KEY)
     both, put_in = over_pairs(2 * sigma_q**2 * sigma_k**2 + means), "the turned query and key, put in"
-    variance = Chain(
+    yield Chain(
         Var(SCORE),
         Line(Var(SCORE.definition), put_in, algebra),
         Line(both, "the angle cancels: cos² + sin² = 1", moments(LAWS)),
         title="Variance",
     )
-    of_pair = dot(OF_QUERY, turned(OF_KEY, -t * theta[g]))
-    mean = Chain(
+    yield Chain(
         E(SCORE),
         Line(E(SCORE.definition), put_in, algebra),
-        Line(over_pairs(of_pair), "the mean key is turned", moments(LAWS)),
+        Line(over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS)),
         name="mean",
         title="Mean",
     )
-    length = Chain(
-        dot(turned(one, alpha), turned(one, alpha)),
-        Line(dot(one, one), "cos² + sin² = 1", algebra),
-        name="length",
-        title="The squared length of a turned pair",
-    )
-    relative = Chain(
-        dot(turned(one, alpha), turned(other, beta)),
-        Line(dot(one, turned(other, beta - alpha)), "only the distance counts", algebra),
-        name="relative",
-        title="What a pair adds to a score of two positions",
-    )
-    correlated = Chain(
+    once = turn(alpha) * first
+    same = Line(first.dot(first), "cos² + sin² = 1", algebra)
+    yield Chain(once.dot(once), same, name="length", title="The squared length of a turned pair")
+    apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
+    title = "What a pair adds to a score of two positions"
+    yield Chain(once.dot(turn(beta) * other), apart, name="relative", title=title)
+    yield Chain(
         Var(TIED),
         Line(Var(TIED.definition), put_in, algebra),
         Line(over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS)),
@@ -98,50 +78,47 @@ def derive() -> tuple[Chain, ...]:
         title="Variance, both components of a pair of $u$ and of $w$ correlated",
         given=(rho >= -1, rho <= 1),
     )
-    return variance, mean, length, relative, correlated
 
 
 ORIGINAL = [10000.0 ** (-pair / PAIRS) for pair in range(PAIRS)]
-ANGLES = numbers(ORIGINAL, "10000 to the power −i/8")
-APART = {theta: ANGLES, **{family: numbers(means) for family, means in zip((mu, nu), MEANS, strict=True)}}
+ANGLES = {theta: numbers(ORIGINAL, "10000 to the power −i/8")}
+APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
 """The angles of the original, and means that are those of every pair."""
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure mean and variance at several distances, for components with means and for correlated ones."""
     mean, tied, near = derived["mean"], derived["correlated"], of_deviation(36)
-    with_means, correlated = partial(Check, laws=APART), partial(Check, laws={theta: ANGLES})
+    with_means, correlated = partial(Check, laws=APART), partial(Check, laws=ANGLES)
     for distance in (0, 1, 10):
         here, control = {P: PAIRS, c: 5, t: distance}, "biased-prediction" if distance == 1 else ""
         at, name = {**here, sigma_q: 1, sigma_k: 1}, f"variance-at{distance}"
         yield with_means(name, derived.start, at, equals=derived.end, control=control)
         yield with_means(f"mean-at{distance}", mean.start, at, equals=mean.end, tolerance=near)
         yield correlated(f"correlated-at{distance}", tied.start, {**here, rho: MIXED}, equals=tied.end)
-    wrong = partial(Wrong, laws=APART)
-    says, at_once = "the variance is lower by what the means lose", mean.end.subs(t, 0)
-    lower = derived.end - at_once + mean.end
+    wrong, at_once = partial(Wrong, laws=APART), mean.end.subs(t, 0)
+    says, lower = "the variance is lower by what the means lose", derived.end - at_once + mean.end
     yield wrong("variance-turns", of="variance-at10", equals=lower, says=says)
     says = "the mean of a score is the same at every distance"
     yield wrong("mean-stays", of="mean-at10", equals=at_once, says=says)
     says = "keys turn against the queries, not with them"
     yield wrong("turned-the-other-way", of="mean-at1", equals=mean.end.subs(t, -t), says=says)
     says, still = "correlated pairs, too, keep their variance", tied.end.subs(t, 0)
-    yield Wrong("variance-stays", of="correlated-at10", equals=still, laws={theta: ANGLES}, says=says)
+    yield Wrong("variance-stays", of="correlated-at10", equals=still, laws=ANGLES, says=says)
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw mean and both variances over the distance."""
     means = zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True)
     values, layers = {sigma_q: 1, sigma_k: 1, rho: MIXED, **dict(means)}, []
-    for law, checks, label in (
-        (derived["mean"].end, "mean-at*", "mean"),
-        (derived.end, "variance-at*", "variance, components with means"),
-        (derived["correlated"].end, "correlated-at*", "variance, correlated pairs"),
+    for law, name, label in (
+        (derived["mean"].end, "mean", "mean"),
+        (derived.end, "variance", "variance, components with means"),
+        (derived["correlated"].end, "correlated", "variance, correlated pairs"),
     ):
-        of_pair = law.function.xreplace(values)
-        total = sum(of_pair.xreplace({theta[g]: angle}) for angle in ORIGINAL)
+        total = sum(law.function.xreplace(values).xreplace({theta[g]: angle}) for angle in ORIGINAL)
         layers.append(draw.curve(label, total, (0, 10), scale="linear"))
-        layers.append(draw.measured(findings.matching(checks), t))
+        layers.append(draw.measured(findings.matching(f"{name}-at*"), t))
     return draw.figure(
         "turning",
         "Rotary positions turn the mean of a score and leave the variance of independent components",

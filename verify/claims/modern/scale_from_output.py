@@ -1,10 +1,10 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, S, Symbol, log, simplify
+from sympy import Derivative, S, Symbol, log, simplify
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Check, Claim, Column, Computed
 from verify.spec import Derivation, E, Family, Given, Index, Items, Line, Named, Softmax, Sum, Within, Wrong
@@ -14,7 +14,8 @@ from verify.spec.arrays import Array, complex_step, largest_difference, loops, s
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
 """Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
-COLUMNS = "deviation over its standard error", "its square"
+SCORES, ROW = 4 * loops.fixed_normals(KEYS, 1 + VALUES)[:, 0], loops.fixed_normals(KEYS, 1 + VALUES)[:, 1:]
+"""Scores and values of one row."""
 c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
 N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
 g, error, errors = Given("g", N), Family("epsilon", N), Family("errors", T, d_v)
@@ -23,19 +24,19 @@ SQUARES = Sum(g[f] ** 2, (f, 1, N))
 p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j, l))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
-
-    def mean(x: Expr) -> Expr:
-        return over_keys(p * x)
-
-    covariance = mean(s[a, j] * v[j, e]) - mean(s[a, j]) * mean(v[j, e])
-    following = Chain(
-        Derivative(mean(v[j, e]), c),
-        Line(covariance, "the covariance of scores and values under the weights", derivative()),
+    output, mean = over_keys(p * v[j, e]), over_keys(p * s[a, j])
+    yield Chain(
+        Derivative(output, c),
+        Line(
+            over_keys(p * s[a, j] * v[j, e]) - mean * output,
+            "the covariance of scores and values under the weights",
+            derivative(),
+        ),
         title="How the output follows the scale",
     )
-    inverse = Chain(
+    yield Chain(
         log(p / other) / (s[a, j] - s[a, l]),
         Line(c, "the sum of all exponentials cancels", algebra),
         name="inverse",
@@ -43,13 +44,12 @@ def derive() -> tuple[Chain, ...]:
         defines="what two weights of a row say of its scale",
     )
     independent = r"errors are independent, with mean 0 and variance $\tau^2$"
-    fitted = Chain(
+    yield Chain(
         E((Sum(g[f] * tau * error[f], (f, 1, N)) / SQUARES) ** 2),
         Line(tau**2 / SQUARES, independent, moments({error: STANDARD[q]})),
         name="fitted",
         title="The mean square of what least squares adds, to first order; $g_f$ is the slope of entry $f$",
     )
-    return following, inverse, fitted
 
 
 def response(scores: Array, values: Array, scale: Array | float) -> tuple[Array, Array]:
@@ -64,8 +64,8 @@ def fitted_scale(scores: Array, values: Array, output: Array, start: float) -> A
     """Return the scale whose output is nearest to ``output`` by least squares, by Gauss-Newton."""
     scale = np.full_like(output[..., 0], start)
     for _ in range(6):
-        found, slope = response(scores, values, scale)
-        scale += np.einsum("...v,...v->...", slope, output - found) / (slope**2).sum(axis=-1)
+        here, slope = response(scores, values, scale)
+        scale += np.einsum("...v,...v->...", slope, output - here) / (slope**2).sum(axis=-1)
     return scale
 
 
@@ -76,26 +76,19 @@ def fits(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Arra
     output, slope = response(scores, values, scale)
     fitted = fitted_scale(scores, values, output + ERROR * noise, 1.05 * scale)
     deviation = (fitted - scale) * np.sqrt((slope**2).sum(axis=-1)) / ERROR
-    return dict(zip(COLUMNS, (deviation, deviation**2), strict=True))
-
-
-def _row() -> tuple[Array, Array]:
-    """Return the scores and values of one row, always the same."""
-    numbers = loops.fixed_normals(KEYS, 1 + VALUES)
-    return 4 * numbers[:, 0], numbers[:, 1:]
+    return {"deviation over its standard error": deviation, "its square": deviation**2}
 
 
 def fitted_to_row(scale: float) -> float:
     """Return the scale that is fitted to the output of that row under ``scale``, from a start 30% off."""
-    output, _ = response(*_row(), scale)
-    return float(fitted_scale(*_row(), output, 1.3 * PLANTED))
+    output, _ = response(SCORES, ROW, scale)
+    return float(fitted_scale(SCORES, ROW, output, 1.3 * PLANTED))
 
 
 def distance_of_slopes(scale: float) -> float:
     """Return how far the derived slope under ``scale`` is from that of the array code, differentiated."""
-    scores, values = _row()
-    followed = complex_step(lambda x: softmax(x * scores) @ values, np.full(1, PLANTED))
-    return largest_difference(followed[0], response(scores, values, scale)[1])
+    followed = complex_step(lambda x: softmax(x * SCORES) @ ROW, np.full(1, PLANTED))
+    return largest_difference(followed[0], response(SCORES, ROW, scale)[1])
 
 
 def experiment(derived: Derivation) -> Items:
@@ -103,20 +96,23 @@ def experiment(derived: Derivation) -> Items:
     spread = derived["fitted"]
     at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
     yield Check("first-order", spread.start, at, equals=spread.end, laws=laws)
-    relative, one_error = simplify(spread.end * SQUARES / tau**2), Within(2, 1, "the standard error")
-    normal = dict.fromkeys((q, k, v, errors), NORMAL)
-    of_fits = partial(Check, laws=normal, shape={m: 1, n: KEYS, d_v: VALUES, T: 32})
-    bias, square = (E(Column(fits, name)) for name in COLUMNS)
-    for size, control in ((4, "biased-prediction"), (64, "")):
-        at, name = {d: size}, f"error-d{size}"
-        yield of_fits(f"bias-d{size}", bias, at, equals=0, tolerance=one_error)
-        yield of_fits(name, square, at, equals=relative, tolerance=Within(2), control=control)
+    shape = {m: 1, n: KEYS, d_v: VALUES, T: 32}
+    of_fits = partial(Check, laws=dict.fromkeys((q, k, v, errors), NORMAL), shape=shape)
+    bias, square = E(Column(fits, "deviation over its standard error")), E(Column(fits, "its square"))
+    relative, near = simplify(spread.end * SQUARES / tau**2), Within(2, 1, "the standard error")
+    for size in (4, 64):
+        control = "biased-prediction" if size == 4 else ""
+        yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
+        fitted = of_fits(
+            f"error-d{size}", square, {d: size}, equals=relative, tolerance=Within(2), control=control
+        )
+        yield fitted
     row: dict[str, int | float | str] = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
-    of_row = partial(Computed, settings=row, allowance=ROUNDING)
+    of_row = partial(Computed, arguments=(PLANTED,), settings=row, allowance=ROUNDING)
     what = "the scale fitted to an output without errors"
-    yield of_row("found-again", what, fitted_to_row, (PLANTED,), equals=PLANTED)
+    yield of_row("found-again", what, fitted_to_row, equals=PLANTED)
     what = "largest distance of the derived slope from that of the array code, by a complex step"
-    yield of_row("slope", what, distance_of_slopes, (PLANTED,), equals=0)
+    yield of_row("slope", what, distance_of_slopes, equals=0)
     says = "fitted scales are half a standard error off on average"
     yield Wrong("half-an-error-off", of="bias-d4", equals=S.Half, says=says)
     larger, says = 1.01 * PLANTED, "a scale that is larger by one per cent leaves the same output"

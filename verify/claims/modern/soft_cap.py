@@ -1,5 +1,6 @@
 """A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -12,42 +13,41 @@ from verify.spec.score_law import lengths
 
 D, CAPS = 16, (1, 2, 4, 32)
 """Dimension of the scaled scores, and caps, the last about as large as those in use."""
-
-c, u = symbols("c u", positive=True)
-x = Symbol("s", real=True)
+(c, u), x = symbols("c u", positive=True), Symbol("s", real=True)
 SCALED, CAPPED = score / sqrt(d), c * tanh(x / c)
 LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
 """What the cap takes of a square; and how far a difference reaches either way that a slope is taken from."""
 
-SLOPE = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
 
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive what a cap takes of the second moment at most, its first terms, and the slope that is left."""
-    first, second = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4)
+    first, second, normal = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4), moments(NORMAL_COMPONENTS)
     rest, t = Abs(x) / c - u, tanh(u)
     fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
     less = c**2 * Integral(fourth, (u, 0, Abs(x) / c))
-    fall, sixth = "what is integrated is nowhere negative", Rational(17, 3) * (1 + 2 / d) * (1 + 4 / d)
-    exact = Line(first - less, "by the derivatives up to the fourth", numerically())
-    title = "What a cap takes of a square"
-    taken = Chain(LOST, exact, Line(first, fall, at_most(less), "≤"), name="taken", title=title)
-    normal = moments(NORMAL_COMPONENTS)
+    taken = Chain(
+        LOST,
+        Line(first - less, "by the derivatives up to the fourth", numerically()),
+        Line(first, "what is integrated is nowhere negative", at_most(less), "≤"),
+        name="taken",
+        title="What a cap takes of a square",
+    )
     bound = Chain(
         E(LOST.subs(x, SCALED)),
         Line(E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤"),
         Line((2 + 4 / d) / c**2, "its fourth moment", normal),
     )
+    yield from (taken, bound)
     large = Line(first, "the first term of the series in $1/c$", leading(c), "~")
-    largest = Chain(LOST, large, name="first", title="For a large cap")
+    yield Chain(LOST, large, name="first", title="For a large cap")
     beyond = Line(second, "the second term", leading(c), "~")
-    next_term = Chain(LOST - first, beyond, name="second", title="Beyond the first term")
+    yield Chain(LOST - first, beyond, name="second", title="Beyond the first term")
+    sixth = Rational(17, 3) * (1 + 2 / d) * (1 + 4 / d)
     of_scores = Line(bound.end - sixth / c**4, "fourth and sixth moment", normal)
-    terms, title = E((first + second).subs(x, SCALED)), "Both terms, of scaled scores"
-    both = Chain(terms, of_scores, name="two-terms", title=title)
+    both, title = E((first + second).subs(x, SCALED)), "Both terms, of scaled scores"
+    yield Chain(both, of_scores, name="two-terms", title=title)
     damps = Line(1 - CAPPED**2 / c**2, "tanh' = 1 − tanh²", derivative())
-    damped = Chain(Derivative(CAPPED, x), damps, name="slope", title="The cap’s slope")
-    return taken, bound, largest, next_term, both, damped
+    yield Chain(Derivative(CAPPED, x), damps, name="slope", title="The cap’s slope")
 
 
 def integrated(of_score: Expr, cap: float) -> float:
@@ -61,14 +61,14 @@ def integrated(of_score: Expr, cap: float) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
-    slope = derived["slope"].end
+    wide, near = Within(2), Within(0.5, fixed=True)
+    slope = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
     for cap in CAPS:
-        at, lost, false = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
-        bound = {"at_most": derived.end, "sharper": false, "sharper_truth": lost}
+        at, lost, less = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
         control = "biased-prediction" if cap == 1 else ""
-        yield Check(f"lost-c{cap}", derived.start, at, equals=lost, tolerance=Within(2), control=control)
-        yield Check(f"bound-c{cap}", derived.start, at, tolerance=Within(0.5, fixed=True), **bound)
-        yield Check(f"slope-c{cap}", SLOPE, at, equals=integrated(slope, cap))
+        yield Check(f"lost-c{cap}", derived.start, at, equals=lost, tolerance=wide, control=control)
+        yield Check(f"bound-c{cap}", derived.start, at, at_most=derived.end, tolerance=near, sharper=less)
+        yield Check(f"slope-c{cap}", slope, at, equals=integrated(derived["slope"].end, cap))
     says, both = "two terms suffice at a cap of one deviation", derived["two-terms"].end
     yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)
     says = "a cap of {cell:c} takes what the bound says"

@@ -1,5 +1,7 @@
 """The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
 
+from functools import partial
+
 from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, symbols
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line
@@ -17,52 +19,46 @@ def query(at: Index) -> Expr:
     return mu[at] + Sum(A[at, c] * z[a, c], (c, 1, r))
 
 
-def score_with(key: Index, name: str) -> Expr:
-    """Return the score of the query with a key, under a name."""
-    of_key = nu[i] + Sum(B[i, e] * w[key, e], (e, 1, r))
-    return Named(Symbol(name), over_components(query(i) * of_key))
-
-
-def covariance(matrix: Given) -> Expr:
-    """Return the covariance of components i and g of what a matrix makes of independent numbers."""
-    return Sum(matrix[i, c] * matrix[g, c], (c, 1, r))
-
-
-def form(name: str, pair: Expr) -> Named:
-    """Return the sum over all pairs of components, under its name as a product of matrices."""
-    return Named(Symbol(name), Sum(pair, (i, 1, d), (g, 1, d)))
-
-
 SYMBOLS = symbols(r"\mu_q \mu_k \Sigma_q \Sigma_k")
-SCORE, OTHER = score_with(j, r"q\cdot k"), score_with(l, r"q\cdot k'")
-TRACE = form(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A) * covariance(B))
-BY_QUERY = form(r"\mu_q^{\mathsf T} \Sigma_k \mu_q", mu[i] * covariance(B) * mu[g])
-BY_KEY = form(r"\mu_k^{\mathsf T} \Sigma_q \mu_k", nu[i] * covariance(A) * nu[g])
-OF_KEYS = form(r"q^{\mathsf T} \Sigma_k q", query(i) * covariance(B) * query(g))
+SCORE, OTHER = (
+    Named(Symbol(name), over_components(query(i) * (nu[i] + Sum(B[i, e] * w[key, e], (e, 1, r)))))
+    for key, name in ((j, r"q\cdot k"), (l, r"q\cdot k'"))
+)
+OF_QUERIES, OF_KEYS = (Sum(matrix[i, c] * matrix[g, c], (c, 1, r)) for matrix in (A, B))
+"""Covariances of components i and g of a query, and of a key."""
+TRACE, BY_QUERY, BY_KEY, GIVEN_QUERY = (
+    Named(Symbol(name), Sum(pair, (i, 1, d), (g, 1, d)))
+    for name, pair in (
+        (r"\operatorname{tr}(\Sigma_q \Sigma_k)", OF_QUERIES * OF_KEYS),
+        (r"\mu_q^{\mathsf T} \Sigma_k \mu_q", mu[i] * OF_KEYS * mu[g]),
+        (r"\mu_k^{\mathsf T} \Sigma_q \mu_k", nu[i] * OF_QUERIES * nu[g]),
+        (r"q^{\mathsf T} \Sigma_k q", query(i) * OF_KEYS * query(g)),
+    )
+)
 OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]))
-"""Variance and mean of the scores of one query, given that."""
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive both parts from the products of two scores of one query, and their sum."""
+    moment = moments(LAWS)
     within = Chain(
         E(SCORE**2) - E(SCORE * OTHER),
-        Line(E(OF_KEYS), "given the query, its scores are independent and vary like this", moments(LAWS)),
-        Line(TRACE + BY_QUERY, "the mean of a quadratic form", moments(LAWS)),
+        Line(E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment),
+        Line(TRACE + BY_QUERY, "the mean of a quadratic form", moment),
         name="within",
         title="Within rows: the mean variance of the scores of one query",
     )
     between = Chain(
         E(SCORE * OTHER) - E(SCORE) * E(OTHER),
-        Line(Var(OF_MEAN), "given the query, both scores have this mean", moments(LAWS)),
-        Line(BY_KEY, "the variance of a linear form", moments(LAWS)),
+        Line(Var(OF_MEAN), "given the query, both scores have this mean", moment),
+        Line(BY_KEY, "the variance of a linear form", moment),
         name="between",
         title="Between rows: the variance of the mean score of a query",
     )
     means = "the variance within a row, and what is left, for both scores have one mean"
     total = Chain(
         Var(SCORE),
-        Line(within.end + between.start, means, moments(LAWS)),
+        Line(within.end + between.start, means, moment),
         Line(within.end + between.end, "the variance between rows", earlier(between)),
         title="Both together",
     )
@@ -78,19 +74,19 @@ def experiment(derived: Derivation) -> Items:
     """Measure both parts and the total for means and covariances without any symmetry."""
     blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
-    wide, at = Within(2.0), {d: 8, r: 8}
-    within, between = derived["within"], derived["between"]
-    for name, chain in (("within", within), ("between", between), ("total", derived.chains[0])):
-        control = "biased-prediction" if name == "total" else ""
-        yield Check(name, chain.start, at, equals=chain.end, laws=laws, tolerance=wide, control=control)
+    check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=Within(2.0))
+    within, between, wrong = derived["within"], derived["between"], partial(Wrong, laws=laws)
+    yield check("within", within.start, equals=within.end)
+    yield check("between", between.start, equals=between.end)
+    yield check("total", derived.start, equals=derived.end, control="biased-prediction")
     says = "the keys’ mean makes rows vary, and the queries’ mean shifts them"
-    yield Wrong("exchanged", of="within", equals=TRACE + BY_KEY, laws=laws, says=says)
-    says, start, near = "rows are not shifted, whatever the means", between.start, of_deviation(130.25)
-    yield Wrong("nothing-shifts", start, at, equals=0, laws=laws, tolerance=near, says=says)
+    yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says=says)
+    says, near = "rows are not shifted, whatever the means", of_deviation(130.25)
+    yield wrong("nothing-shifts", between.start, {d: 8, r: 8}, equals=0, tolerance=near, says=says)
     says = "it is the queries’ mean that shifts rows"
-    yield Wrong("exchanged-shift", of="between", equals=BY_QUERY, laws=laws, says=says)
+    yield wrong("exchanged-shift", of="between", equals=BY_QUERY, says=says)
     says = "the scores of a row vary as much as all scores do"
-    yield Wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, laws=laws, says=says)
+    yield wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, says=says)
 
 
 CLAIM = Claim(

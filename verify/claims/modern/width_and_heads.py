@@ -38,15 +38,15 @@ def derive() -> tuple[Chain, ...]:
 
 def experiment(derived: Derivation) -> Items:
     """Measure variance and entropy of one head's rows under each of these scales."""
-    for name, (root, words) in ROOTS.items():
-        chain = derived[name] if name != "head" else derived.chains[0]
+    least = 0.0
+    for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
         lost, at = log(n) - E(Entropy(score / sqrt(root), j)), {n: KEYS, **used}
-        control = "biased-prediction" if name == "model" else ""
+        exact, control = integrated(lost, at, FINELY), "biased-prediction" if name == "model" else ""
         yield Check(f"variance-{name}", chain.start, used, equals=chain.end, control=control)
-        yield Check(f"entropy-{name}", lost, at, equals=integrated(lost, at, FINELY))
+        yield Check(f"entropy-{name}", lost, at, equals=exact)
         if name == "head":
-            least = integrated(lost, at, FINELY)
+            least = exact
             continue
         says = f"the root {words} keeps the variance at {{value}}"
         yield Wrong(f"one-{name}", of=f"variance-{name}", equals=1, says=says)
@@ -54,27 +54,24 @@ def experiment(derived: Derivation) -> Items:
         yield Wrong(f"same-{name}", of=f"entropy-{name}", equals=least, says=says)
 
 
-def lost_at(variance: float) -> float:
-    """Return the mean entropy that rows lose under a scale that leaves scores this variance, integrated."""
-    lost = log(n) - E(Entropy(score * sqrt(variance / WIDTH), j))
-    return integrated(lost, {n: KEYS, d: WIDTH}, ON_PAPER)
-
-
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the entropy lost under each scale on the curve of all."""
-    measured = zip(derived.chains, findings.matching("entropy-*"), strict=True)
-    places = sorted(
-        (float(chain.end.subs(HERE)), check.estimate, check.interval) for chain, check in measured
-    )
-    left = [place for place, *_ in places]
+
+    def lost_at(variance: float) -> float:
+        lost = log(n) - E(Entropy(score * sqrt(variance / WIDTH), j))
+        return integrated(lost, {n: KEYS, d: WIDTH}, ON_PAPER)
+
+    left = [float(chain.end.subs(HERE)) for chain in derived.chains]
+    estimates = [(check.estimate, check.interval) for check in findings.matching("entropy-*")]
+    places, points = zip(*sorted(zip(left, estimates, strict=True)), strict=True)
     return draw.figure(
         "entropy-of-mix-ups",
         "The wrong width costs rows their balance, or never lets them choose",
         "Mean entropy lost by rows over the variance that a scale leaves: a quarter for the model’s width, a "
         "half for the padded one, one for the head’s, four for the number of heads. All four measured points "
         "lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
-        draw.curve("integrated", lost_at, left, many=13),
-        draw.points("measured", left, [(estimate, interval) for _, estimate, interval in places]),
+        draw.curve("integrated", lost_at, places, many=13),
+        draw.points("measured", places, points),
         x="variance of the scores that the scale leaves",
         y="mean entropy lost, in nats",
     )

@@ -1,7 +1,7 @@
 """YaRN's temperature: a factor (0.1 ln s + 1)² on scores, and what it does to rows s times as long."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
@@ -22,34 +22,28 @@ SCALED = score / sqrt(d)
 SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED, j))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the variance, the effective share of many keys, and how their number follows the length."""
-    variance = Chain(
+    yield Chain(
         Var(FACTOR * SCALED),
         Line(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra),
         Line(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD)),
     )
+    yield from many_keys("many")
     bent, slopes = 1 + ell / 10, ell**2 / 10**4 + 233 * ell / 50000 + Rational(22689, 250000)
-    below = ell * (Rational(1263, 1250000) + (LAST - ell) * slopes)
-    grows = Chain(
+    below = at_most(ell * (Rational(1263, 1250000) + (LAST - ell) * slopes), given=(Le(ell, LAST),))
+    yield Chain(
         bent**4,
-        Line(1 + ell, r"for $s \le 735$", at_most(below, given=(Le(ell, LAST),)), "≤"),
+        Line(1 + ell, r"for $s \le 735$", below, "≤"),
         name="grows",
         title=r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
         defines="the variance of the scores",
     )
-    return variance, *many_keys("many"), grows, most_keys(bent)
-
-
-def most_keys(bent: Expr) -> Chain:
-    """Derive how many times as many keys there are at most; the variance is ``bent`` to the fourth."""
     root = cbrt(Rational(5, 2))
-    missing = (bent - root) ** 2 * (bent**2 + 2 * root * bent + 3 * root**2)
-    return Chain(
+    missing = at_most((bent - root) ** 2 * (bent**2 + 2 * root * bent + 3 * root**2))
+    yield Chain(
         1 + ell - bent**4,
-        Line(
-            15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", at_most(missing), "≤"
-        ),
+        Line(15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", missing, "≤"),
         name="most",
         title=r"The logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$",
         defines="how many times as many keys, as a logarithm",
@@ -63,16 +57,14 @@ def exact(mean: Expr) -> Callable[[float], float]:
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
-    wide, last = Within(2), LAST_LENGTH
+    last, wide = LAST_LENGTH, partial(Check, tolerance=Within(2))
     for length in (*LENGTHS, last):
-        control = "biased-prediction" if length == last else ""
-        at = {d: D, longer: length}
+        at, control = {d: D, longer: length}, "biased-prediction" if length == last else ""
         yield Check(f"variance-s{length}", derived.start, at, equals=derived.end, control=control)
     for length in LENGTHS:
         at = {n: KEYS * length, d: D, longer: length}
-        of_squares = Check(f"squares-s{length}", SQUARES, at, equals=exact(SQUARES)(length))
-        lost = Check(f"lost-s{length}", LOST, at, equals=exact(LOST)(length))
-        yield from (replace(check, tolerance=wide) for check in (of_squares, lost))
+        yield wide(f"squares-s{length}", SQUARES, at, equals=exact(SQUARES)(length))
+        yield wide(f"lost-s{length}", LOST, at, equals=exact(LOST)(length))
     says, once = "the factor enters the variance once", FACTOR.subs(longer, last)
     yield Wrong("factor-once", of=f"variance-s{last}", equals=once, says=says)
     says = "{cell:s} times as long rows attend to as many keys"
@@ -81,10 +73,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("no-effect", of="squares-s16", equals=plain, says=says)
     says = "rows lose as much entropy as at {lost-s1:s=}"
     yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says=says)
-    many = {
-        f"many-keys-s{length}": log(length) + 1 - derived.end.subs(longer, length) for length in (16, last)
+    powers = {
+        f"many-keys-s{length}": (log(longer) + 1 - derived.end).subs(longer, length) for length in (16, last)
     }
-    for name, power in {**many, "most-keys": derived["most"].end, "longest-row": LAST}.items():
+    for name, power in {**powers, "most-keys": derived["most"].end, "longest-row": LAST}.items():
         yield fact(name, name.replace("-", " "), exp(power))
 
 
