@@ -16,6 +16,7 @@ from verify.errors import ClaimError
 from verify.evidence import PROFILES, Fact
 from verify.montecarlo.distributions import Distribution
 from verify.montecarlo.experiment import EXACTLY, Allowance, Relation, Tolerance
+from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
 from verify.symbolic.vocabulary import Family
 
@@ -68,9 +69,11 @@ class Threshold:
 class Compared:
     """What checks and wrong versions share: a quantity, at values of its symbols, and its prediction.
 
-    Exactly one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``,
-    a float that was integrated, or a ``Threshold``. ``laws`` are those of families that are not standard
-    normal; ``shape`` are array sizes where the engine's own choice of them is not wanted.
+    In place of the quantity stands a chain that starts with it, or the derivation for its main chain. Exactly
+    one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``, a float
+    that was integrated, or a ``Threshold``. ``tolerance`` is a band, or a factor of the run's tolerance.
+    ``laws`` are those of families that are not standard normal; ``shape`` are array sizes where the engine's
+    own choice of them is not wanted.
     """
 
     id: str
@@ -81,8 +84,17 @@ class Compared:
     at_most: Any = None
     at_least: Any = None
     laws: Mapping[Family, Distribution] = field(default_factory=dict, hash=False)
-    tolerance: Within = field(default_factory=Within)
+    tolerance: Within | float = 1.0
     shape: Mapping[Symbol, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.quantity, Chain | Derivation):
+            object.__setattr__(self, "quantity", self.quantity.start)
+
+    @property
+    def within(self) -> Within:
+        """The band around the prediction."""
+        return self.tolerance if isinstance(self.tolerance, Within) else Within(self.tolerance)
 
     @property
     def relation(self) -> Relation:
@@ -111,20 +123,31 @@ class Compared:
 class Check(Compared):
     """A comparison of a measured quantity with its prediction.
 
-    A check of a chain's start against its end is one of the derived quantity. ``control`` is the id of the
-    control that the engine adds, with a prediction off by twice the tolerance: without it, one check of each
-    quantity gets one. For a bound, ``sharper`` is the factor of its constant that is false, which becomes its
-    control; ``sharper_truth`` is what the quantity is, where no check of it says so. ``uncontrolled`` says
-    why no control goes through the same code, where none does.
+    A check of a chain is one of what it derives: its start is compared with its end, as they are related,
+    unless something else is given. ``control`` says that this check, and not the middle one of its quantity,
+    gets the control that the engine adds, with a prediction off by twice the tolerance; or by which id. For a
+    bound, ``sharper`` is the factor of its constant that is false, which becomes its control, and
+    ``sharper_truth`` what the quantity is, where no check of it says so. ``uncontrolled`` says why no control
+    goes through the same code, where none does.
 
     Example:
         >>> Check("variance-d64", Var(score), {d: 64}, equals=d)
     """
 
-    control: str = ""
+    control: bool | str = False
     sharper: float = 0.0
     sharper_truth: float | None = None
     uncontrolled: str = ""
+
+    def __post_init__(self) -> None:
+        of_chain = isinstance(self.quantity, Chain | Derivation) and not self.is_compared
+        if of_chain and (side := _SIDES.get(self.quantity.relation)):
+            object.__setattr__(self, side, self.quantity.end)
+        super().__post_init__()
+
+
+_SIDES = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">": "at_least"}
+"""What a chain's end is to its start, by their relation."""
 
 
 @dataclass(frozen=True)
@@ -190,19 +213,28 @@ class Computed:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure of the checks whose ids match ``patterns``, over the values of a symbol, with derived curves.
+    """A figure of checks over the values of a symbol, beside curves.
 
-    ``curves`` are expressions in that symbol by their labels, ``wrong`` those that it is not. Without any
-    Plot, a claim's first fit is drawn.
+    ``patterns`` are those of the checks' ids; by labels, where several kinds are told apart. ``curves`` are
+    what is derived, ``bounds`` what it cannot pass and ``wrong`` what it is not: by their labels, expressions
+    in the symbol or functions of its value. They run from the first check to the last, or over the ``span``,
+    through as ``many`` points; without ``curves``, a line joins what the checks are compared with. ``x`` and
+    ``y`` are the words of the axes where the symbol and the quantity will not do; ``as_drawn`` makes of a
+    place and a measured value what is shown. Without any Plot, a claim's first fit is drawn.
     """
 
     id: str
-    patterns: tuple[str, ...] | str
+    patterns: str | tuple[str, ...] | Mapping[str, str]
     over: Symbol
     title: str
     alt: str
     curves: Mapping[str, Any] = field(default_factory=dict, hash=False)
     wrong: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    bounds: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    span: tuple[float, float] | None = None
+    many: int = 61
+    as_drawn: Callable[[float, float], float] = lambda _, value: value
+    x: str = ""
     y: str = ""
     x_scale: Literal["linear", "log"] = "log"
     y_scale: Literal["linear", "log"] = "log"

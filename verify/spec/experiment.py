@@ -123,7 +123,7 @@ class Plan:
             self.cells[setting],
             self.estimands[name],
             prediction,
-            given.tolerance.tolerance(self.run),
+            given.within.tolerance(self.run),
             given.relation,
             getattr(given, "uncontrolled", ""),
         )
@@ -173,7 +173,8 @@ class Plan:
                 groups.setdefault(kind, []).append(item)
         for group in groups.values():
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
-                name = item.control or ("biased-prediction" if len(groups) == 1 else f"biased-{item.id}")
+                usual = "biased-prediction" if item.control or len(groups) == 1 else f"biased-{item.id}"
+                name = item.control if isinstance(item.control, str) and item.control else usual
                 values = {str(symbol): sympify(value) for symbol, value in item.at.items()}
                 where = {
                     name: int(value) if value.is_Integer else float(value) for name, value in values.items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -102,8 +102,12 @@ def curve(
     scale: Scale = "log",
     many: int = 61,
 ) -> PlotLayer:
-    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function."""
+    """Return a curve between the ends of the ``places``: an expression in one symbol, or a function.
+
+    A constant is drawn through its ends alone.
+    """
     low, high = min(places), max(places)
+    many = many if callable(y) or sympify(y).free_symbols else 2
     x = np.geomspace(low, high, many) if scale == "log" and low > 0 else np.linspace(low, high, many)
     if isinstance(y, Basic) or not callable(y):
         expression = sympify(y)
@@ -162,19 +166,27 @@ def figure(
 
 def plot(item: Plot, findings: Any) -> Figure:
     """Return the figure of a plot: its checks' estimates, and its curves from end to end."""
-    patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
-    layers = [measured(findings.matching(pattern), item.over) for pattern in patterns]
-    places = [place for layer in layers for place in layer.x]
-    for role, curves in (("truth", item.curves), ("control", item.wrong)):
-        layers += [curve(label, y, places, role, scale=item.x_scale) for label, y in curves.items()]  # type: ignore[arg-type]
-    y_label = item.y or findings.matching(patterns[0])[0].quantity
+    if isinstance(item.patterns, Mapping):
+        labelled = list(item.patterns.items())
+    else:
+        patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
+        labelled = [("measured", pattern) for pattern in patterns]
+    checks = [(label, findings.matching(pattern)) for label, pattern in labelled]
+    layers = [measured(matching, item.over, label, as_drawn=item.as_drawn) for label, matching in checks]
+    if not item.curves:
+        layers += [expected(matching, item.over) for _, matching in checks]
+    places = item.span or [place for layer in layers for place in layer.x]
+    roles: dict[Role, Mapping[str, Any]] = {"truth": item.curves, "other": item.bounds, "control": item.wrong}
+    for role, curves in roles.items():
+        for label, y in curves.items():
+            layers.append(curve(label, y, places, role, scale=item.x_scale, many=item.many))
     return figure(
         item.id,
         item.title,
         item.alt,
         *layers,
-        x=item.over,
-        y=y_label,
+        x=item.x or item.over,
+        y=item.y or checks[0][1][0].quantity,
         x_scale=item.x_scale,
         y_scale=item.y_scale,
     )

@@ -115,15 +115,12 @@ def _transform(
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
     both, rest = over(u, over(v, exp(unit * t * u * v))), 1 - unit**2 * t**2
     there = earlier(of_query, at={c: rest}, given=given)
-    of_score = Chain(
-        E(exp(unit * t * score)),
-        Line(E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
-        Line(both**d, "both components are normal", densities),
-        Line(start.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u})),
-        Line(rest ** (-d / 2), "over the query", there),
-        name=name,
-        title=title,
-        given=given,
+    of_score = (
+        Chain(E(exp(unit * t * score)), name=name, title=title, given=given)
+        .then(E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS))
+        .then(both**d, "both components are normal", densities)
+        .then(start.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u}))
+        .then(rest ** (-d / 2), "over the query", there)
     )
     return of_key, of_query, of_score
 

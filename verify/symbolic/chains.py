@@ -160,7 +160,7 @@ class Chain:
             a line says of symbols as its own ``given`` is among them.
 
     Example:
-        >>> Chain(Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra))
+        >>> Chain(Var(score), title="By moments").then(E(score**2) - E(score) ** 2, "definition", algebra)
     """
 
     def __init__(
@@ -176,6 +176,13 @@ class Chain:
         self.name, self.title, self.defines = name, title, defines
         conditions = (each for line in lines for each in line.check.given if not families_of(each))
         self.stated, self.given = given, tuple(dict.fromkeys((*given, *conditions)))
+
+    def then(self, expression: Any, because: str, check: LineCheck, relation: Relation = "=") -> Chain:
+        """Return the chain with one line more, as ``Line`` has it."""
+        lines = (*self.lines, Line(expression, because, check, relation))
+        return Chain(
+            self.start, *lines, name=self.name, title=self.title, defines=self.defines, given=self.stated
+        )
 
     @property
     def end(self) -> Any:
@@ -294,6 +301,11 @@ class Derivation:
     def end(self) -> Any:
         """The end of the main chain."""
         return self._main.end
+
+    @property
+    def relation(self) -> Relation:
+        """How the end of the main chain stands to its start."""
+        return self._main.relation
 
     @property
     def _main(self) -> Chain:

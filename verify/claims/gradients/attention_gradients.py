@@ -5,11 +5,10 @@ from functools import partial
 import numpy as np
 from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed
-from verify.spec import Derivation, Dot, E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold
-from verify.spec import Within, Wrong, a, algebra, assume, at_most, cite, d, d_v, derivative, e
-from verify.spec import figures as draw, i, j, k, l, m, moments, n, over_components, over_keys, q, s, score
-from verify.spec import squares, u, v
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, Dot
+from verify.spec import E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold, Within, Wrong, a
+from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, figures as draw, i, j, k, l, m
+from verify.spec import moments, n, over_components, over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
@@ -51,11 +50,10 @@ def derive() -> tuple[Chain, ...]:
     everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
     linear = "the output is linear in the {}"
-    queries = Chain(
-        Derivative(everything, q[a, i]),
-        Line(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
-        Line(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
-        title="Queries, by the chain rule",
+    queries = (
+        Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule")
+        .then(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative())
+        .then(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra)
     )
     probability = Line(Dot(u, a, v, j), linear.format("probabilities"), derivative())
     jacobian = Line(of_score(s[a, j]), "the Jacobian of softmax", derivative())
@@ -78,38 +76,36 @@ def derive() -> tuple[Chain, ...]:
 def bounds() -> tuple[Chain, ...]:
     """Derive that what values receive is bounded, and that what queries receive is not."""
     spread = over_keys(Softmax(c * score, j) * (1 - Softmax(c * score, j)))
-    bound = Chain(
-        SENT,
-        Line(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
-        Line(LENGTH, "weights are at most 1 and sum to 1", at_most(LENGTH * spread), "≤"),
-        name="bound",
-        title="The values of one query together",
-        defines="what one query sends to the values, squared",
+    bound = (
+        Chain(
+            SENT,
+            name="bound",
+            title="The values of one query together",
+            defines="what one query sends to the values, squared",
+        )
+        .then(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra)
+        .then(LENGTH, "weights are at most 1 and sum to 1", at_most(LENGTH * spread), "≤")
     )
-    share = Chain(
-        E(SENT) / E(LENGTH),
-        Line(
+    share = (
+        Chain(E(SENT) / E(LENGTH), name="share", title="In the mean square, over what comes from above")
+        .then(
             E(squares(c * score)), "the gradients are independent of the weights", moments(NORMAL_COMPONENTS)
-        ),
-        Line(1, "weights are at most 1 and sum to 1", at_most(E(spread)), "≤"),
-        name="share",
-        title="In the mean square, over what comes from above",
+        )
+        .then(1, "weights are at most 1 and sum to 1", at_most(E(spread)), "≤")
     )
     moved = over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False))
     same = Chain(
         c * moved,
-        Line(c * score, "the factors cancel", algebra),
         name="same-scores",
         title="Queries over t and keys times t: the same scores, so the same probabilities",
         defines="a score of changed vectors",
-    )
+    ).then(c * score, "the factors cancel", algebra)
     unbounded = Chain(
         c * over_keys(OF_SCORE * (t * k[j, i])),
-        Line(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra),
         name="unbounded",
         title="But t times the gradient of the queries, for any t",
         defines="the gradient of the queries with changed keys",
-    )
+    ).then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)
     return bound, share, same, unbounded
 
 

@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
-from verify.spec import NORMAL, ROUNDING, Chain, Check, Claim, Column, Computed, Derivation, E, Family
-from verify.spec import Figure, Findings, Given, Index, Items, Law, Line, Threshold, Within, Wrong, algebra
-from verify.spec import assume, d, figures as draw, j, l, limit, moments, n
+from verify.spec import NORMAL, ROUNDING, Chain, Check, Claim, Column, Computed, Derivation, E, Family, Figure
+from verify.spec import Findings, Given, Index, Items, Law, Threshold, Within, Wrong, algebra, assume, d
+from verify.spec import figures as draw, j, l, limit, moments, n
 from verify.spec.arrays import Array, gradients, loops, probabilities
 
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
@@ -56,47 +56,37 @@ def derive() -> tuple[Chain, ...]:
     squares, shared = total(incoming[j, e]), part(incoming[j, e])
     adds = Chain(
         E(total(back)),
-        Line(squares + shared, "weights have mean 0, and variance one over the width", over_weights),
         name="adds",
         title="The sum of squares after one layer back, for any gradient that comes in",
         defines="its mean over weights",
-    )
+    ).then(squares + shared, "weights have mean 0, and variance one over the width", over_weights)
     doubles = Chain(
         E(part(back)),
-        Line(2 * shared, "the value path adds as much as the residual path brings", over_weights),
         name="doubles",
         title="The part of it that all tokens share",
         defines="its mean over weights",
-    )
+    ).then(2 * shared, "the value path adds as much as the residual path brings", over_weights)
     fresh = one_layer_back(g)
     first = Chain(
-        E(total(fresh)) / (n * D),
-        Line(
-            1 + 1 / n,
-            "the shared part of a fresh gradient is one in as many as there are tokens",
-            moments(FRESH),
-        ),
-        name="first",
-        title="The mean square of a fresh gradient, one layer back",
+        E(total(fresh)) / (n * D), name="first", title="The mean square of a fresh gradient, one layer back"
+    ).then(
+        1 + 1 / n,
+        "the shared part of a fresh gradient is one in as many as there are tokens",
+        moments(FRESH),
     )
     grown = Chain(
         1 + Sum(2**depth / n, (depth, 0, L - 1)),
-        Line(EVEN, "a geometric series", algebra),
         title="Each layer has weights of its own: it adds the shared part, and doubles that",
         defines="the mean square at the input of $L$ layers, over that at their output",
-    )
-    one_more = Chain(
-        EVEN + 2**L / n,
-        Line(EVEN.subs(L, L + 1), "one layer more", algebra),
-        name="one-more",
-        title="So it is again after one layer more",
+    ).then(EVEN, "a geometric series", algebra)
+    one_more = Chain(EVEN + 2**L / n, name="one-more", title="So it is again after one layer more").then(
+        EVEN.subs(L, L + 1), "one layer more", algebra
     )
     deep = Chain(
         Limit(EVEN.subs(L, L + 1) / EVEN, L, oo),
-        Line(2, "the power of two alone is left", limit()),
         name="deep",
         title="The growth per layer in ever deeper stacks",
-    )
+    ).then(2, "the power of two alone is left", limit())
     return adds, doubles, first, grown, one_more, deep
 
 
@@ -190,7 +180,7 @@ def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WI
 def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure the growth per layer at three scales, and the derived law where scores hardly vary."""
     first = derived["first"]
-    yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
+    yield Check("one-layer", first, {n: 4, D: 8}, laws={g: NORMAL, w: NORMAL})
     rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
     unscaled, scaled, over = (growth(after, name) for name in ("unscaled", "scaled", "over-scaled"))
     here, deep, one, wide = Threshold(HERE), Threshold(DEEP), Threshold(S.One), stack(WIDE)
@@ -228,9 +218,8 @@ def small_scores(even: Expr, tolerance: float) -> Items:
     grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
     for tokens, width, layers in shapes[: 1 if tolerance > FINE else 2 if tolerance > FINER else 3]:
         at, name = stack(1, layers, tokens, width), f"small-scores-n{tokens}-l{layers}"
-        control = "biased-prediction" if layers == 1 else ""
-        yield Check(name, grown, at, equals=even, laws=ALL, control=control)
-        root, control = 1 / (2 * L), control and "biased-per-layer"
+        yield Check(name, grown, at, equals=even, laws=ALL, control=layers == 1)
+        root, control = 1 / (2 * L), layers == 1 and "biased-per-layer"
         yield Check(f"{name}-per-layer", grown**root, at, equals=even**root, laws=ALL, control=control)
 
 

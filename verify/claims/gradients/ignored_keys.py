@@ -7,10 +7,9 @@ from itertools import pairwise
 import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
-from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Figure, Findings, Index, Indicator, Items, Law, Line, Softmax, Within, Wrong, a
-from verify.spec import algebra, assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score
-from verify.spec import score_of, unsigned
+from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
+from verify.spec import Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume
+from verify.spec import at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of, unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 DIMENSION = KEYS = 16
@@ -38,24 +37,22 @@ def derive() -> tuple[Chain, ...]:
     room = other**2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
-    bound = Chain(
-        squared(lambda key: x[key]),
-        Line(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
-        Line(
+    bound = (
+        Chain(squared(lambda key: x[key]), title="The key's row of the Jacobian")
+        .then(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra)
+        .then(
             FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l),
             cauchy,
             at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2),
             "≤",
-        ),
-        Line(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),
-        title="The key's row of the Jacobian",
+        )
+        .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
     )
     attained = Chain(
         squared(lambda key: M * (2 * KroneckerDelta(key, j) - 1)),
-        Line(BOUND, "both inequalities are equations", algebra),
         name="attained",
         title="No smaller bound holds: $x_j = M$, and $-M$ for all others",
-    )
+    ).then(BOUND, "both inequalities are equations", algebra)
     return bound, attained, on_average()
 
 
@@ -66,12 +63,14 @@ def on_average() -> Chain:
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
     half = over_keys(of_other * (r[j] - r[l]) ** 2, l) / 2
     toward = "every other key that differs from key j differs by 2, in the direction of $r_j$"
-    return Chain(
-        E(within * Abs(gap)) / most,
-        Line(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS)),
-        Line(1, "it does with chance one half, whatever the weights", moments(SIGNS)),
-        name="average",
-        title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
+    return (
+        Chain(
+            E(within * Abs(gap)) / most,
+            name="average",
+            title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
+        )
+        .then(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS))
+        .then(1, "it does with chance one half, whatever the weights", moments(SIGNS))
     )
 
 
@@ -102,7 +101,7 @@ def experiment(derived: Derivation) -> Items:
     for name, edges in EDGES.items():
         for least, most in pairwise(edges):
             at = {d: DIMENSION, n: KEYS, c: SCALES[name], low: Rational(least), high: Rational(most)}
-            yield Check(f"{name}-{slug(most)}", mean.start, at, equals=mean.end, laws=laws)
+            yield Check(f"{name}-{slug(most)}", mean, at, laws=laws)
     what = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
     for keys in (2, 5, 64):
         given, settings = (probabilities, keys, derived.end), {"keys": keys}
@@ -112,7 +111,7 @@ def experiment(derived: Derivation) -> Items:
     rare, wide = f"unscaled-{slug('0.01')}", Within(1.0, 1.0, "the value predicted")
     at = {d: DIMENSION, n: KEYS, c: S.One, low: Rational(1, 1000), high: Rational(1, 100)}
     says = "keys of a weight below a hundredth get no update at all"
-    yield Wrong("no-update-at-all", mean.start, at, equals=0, laws=laws, tolerance=wide, says=says)
+    yield Wrong("no-update-at-all", mean, at, equals=0, laws=laws, tolerance=wide, says=says)
     bound = sqrt(derived["attained"].end / (UNIT * p * (1 - p)) ** 2)
     says = "the bound is what a key gets on average"
     yield Wrong("bound-on-average", of=rare, equals=bound, says=says)

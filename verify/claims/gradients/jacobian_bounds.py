@@ -96,13 +96,15 @@ def derive() -> tuple[Chain, ...]:
         title="By the largest weight",
     )
     over = earlier(by_rows, given=(Gt(LENGTH, 0),))
-    half = Chain(
-        FORM / LENGTH,
-        Line(BOUND, "over $|x|^2$", over, "≤"),
-        Line(S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤"),
-        name="half",
-        title="The sums of rows never exceed one half",
-        defines="the norm is its largest value over all $x$",
+    half = (
+        Chain(
+            FORM / LENGTH,
+            name="half",
+            title="The sums of rows never exceed one half",
+            defines="the norm is its largest value over all $x$",
+        )
+        .then(BOUND, "over $|x|^2$", over, "≤")
+        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤")
     )
     return by_rows, by_largest, half, *from_below(), *with_one_ahead()
 
@@ -113,17 +115,16 @@ def from_below() -> tuple[Chain, Chain]:
     more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
     return Chain(
         quotient(any_row, first),
-        Line(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra),
         name="first",
         title=f"From below, in the direction of the first key: {DOWN}",
         given=(n >= 2,),
-    ), Chain(
+    ).then(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra), Chain(
         quotient(any_row, between),
-        Line(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra),
-        Line(p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"),
         name="second",
         title="From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
         given=(n >= 2,),
+    ).then(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra).then(
+        p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"
     )
 
 
@@ -134,32 +135,24 @@ def with_one_ahead() -> tuple[Chain, ...]:
     ahead, words = form(one_ahead, lambda key: x[key]), r"more by squares of $\sum x_j$ and of $x_j - x_l$"
     above = Chain(
         ahead,
-        Line(LEADING * LENGTH, words, more, "≤"),
         name="ahead",
         title="One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
         defines=r"$x^{\mathsf T}Jx$ of such a row",
-    )
+    ).then(LEADING * LENGTH, words, more, "≤")
     over = earlier(above, given=(Gt(LENGTH, 0),))
     return (
         above,
-        Chain(
-            ahead / LENGTH,
-            Line(LEADING, "over $|x|^2$", over, "≤"),
-            name="at-most",
-            title="Its norm is no more than that",
+        Chain(ahead / LENGTH, name="at-most", title="Its norm is no more than that").then(
+            LEADING, "over $|x|^2$", over, "≤"
         ),
         Chain(
             quotient(one_ahead, first),
-            Line(LEADING, "the deltas pick single terms", algebra),
             name="reached",
             title=f"That much is reached in the direction of the first key: {DOWN}",
             given=(n >= 2,),
-        ),
-        Chain(
-            Derivative(LEADING, t),
-            Line(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative()),
-            name="slope",
-            title="How the norm changes with the lead",
+        ).then(LEADING, "the deltas pick single terms", algebra),
+        Chain(Derivative(LEADING, t), name="slope", title="How the norm changes with the lead").then(
+            factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative()
         ),
     )
 

@@ -8,10 +8,9 @@ from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum
 from sympy import oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, cite, Chain, Check, Claim, Derivation, E, Entropy
-from verify.spec import Figure, Findings, Index, Items, Largest, Line, LogSumExp, Softmax, Threshold, Within
-from verify.spec import Wrong, a, algebra, at_least, at_most, between, cited, d, earlier, fact
-from verify.spec import figures as draw
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Entropy, Figure
+from verify.spec import Findings, Index, Items, Largest, LogSumExp, Softmax, Threshold, Within, Wrong, a
+from verify.spec import algebra, at_least, at_most, between, cite, cited, d, earlier, fact, figures as draw
 from verify.spec import integral, j, l, latex, n, numerically, over_keys, s, score, sigma, squares, substitute
 from verify.spec.integrals import DEVIATIONS, KEYS, integrated
 from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, smaller_of_two
@@ -46,10 +45,8 @@ def derive() -> tuple[Chain, ...]:
     """Derive the limit from an identity and again by ties, and bounds for every deviation."""
     trace, bound, largest, rest = for_all_deviations()
     identity, behind, lower, upper = near_the_limit(rest)
-    limit = Chain(
-        Limit(sigma * E(NORM), sigma, oo),
-        Line(LARGEST / 3, "both bounds tend to it", between(lower, upper)),
-        title="The limit, by an identity",
+    limit = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity").then(
+        LARGEST / 3, "both bounds tend to it", between(lower, upper)
     )
     spread, inverse = extended(rest), inverse_square()
     _, smaller = (chains := smaller_of_two("smaller"))
@@ -68,39 +65,27 @@ def derive() -> tuple[Chain, ...]:
 def for_all_deviations() -> tuple[Chain, Chain, Chain, Chain]:
     """Derive the bound by the largest score: by the trace, and by parts."""
     average = "no average of scores exceeds the largest"
-    rest = Chain(
-        E(REST),
-        Line(E(MEAN) / sigma, "integration by parts", BY_PARTS),
-        Line(LARGEST / sigma, average, at_most(E(BEHIND) / sigma), "≤"),
-        name="rest",
-        title="What the squared weights lack",
+    rest = (
+        Chain(E(REST), name="rest", title="What the squared weights lack")
+        .then(E(MEAN) / sigma, "integration by parts", BY_PARTS)
+        .then(LARGEST / sigma, average, at_most(E(BEHIND) / sigma), "≤")
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)
-    trace = Chain(
-        E(NORM),
-        Line(
-            E(REST) / 2,
-            "no eigenvalue is above ½, and their sum is the trace",
-            at_most(E(missing)),
-            "≤",
-        ),
-        name="trace",
-        title="A bound by the trace",
+    trace = Chain(E(NORM), name="trace", title="A bound by the trace").then(
+        E(REST) / 2,
+        "no eigenvalue is above ½, and their sum is the trace",
+        at_most(E(missing)),
+        "≤",
     )
-    bound = Chain(
-        E(NORM),
-        Line(E(REST) / 2, "the bound by the trace", earlier(trace), "≤"),
-        Line(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤"),
-        name="bound",
-        title="A bound for all n and σ",
+    bound = (
+        Chain(E(NORM), name="bound", title="A bound for all n and σ")
+        .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
+        .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
     density = cited("density of a maximum", laws=NORMAL_ROWS)
-    largest = Chain(
-        LARGEST,
-        Line(BY_DENSITY, r"all scores are at most z with probability $\Phi(z)^n$", density),
-        name="largest",
-        title="The mean of the largest score",
+    largest = Chain(LARGEST, name="largest", title="The mean of the largest score").then(
+        BY_DENSITY, r"all scores are at most z with probability $\Phi(z)^n$", density
     )
     return trace, bound, largest, rest
 
@@ -108,13 +93,11 @@ def for_all_deviations() -> tuple[Chain, Chain, Chain, Chain]:
 def extended(rest: Chain) -> Chain:
     """Derive the bound of what the squared weights lack by the number of keys."""
     most = cited("normal maximum", laws=NORMAL_ROWS)
-    return Chain(
-        1 - E(SQUARES),
-        Line(E(REST), "under one mean", algebra),
-        Line(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤"),
-        Line(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤"),
-        name="lacks",
-        title="What the squared weights lack, by the number of keys",
+    return (
+        Chain(1 - E(SQUARES), name="lacks", title="What the squared weights lack, by the number of keys")
+        .then(E(REST), "under one mean", algebra)
+        .then(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤")
+        .then(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤")
     )
 
 
@@ -122,21 +105,17 @@ def near_the_limit(rest: Chain) -> tuple[Chain, Chain, Chain, Chain]:
     """Derive an identity for all n and σ, and bounds that meet as the scores spread."""
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
-    identity = Chain(
-        sigma * E(NORM),
-        Line(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra),
-        Line(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS),
-        Line(E(PASSED) / 3, "collecting terms", algebra),
-        name="identity",
-        title="An identity for all n and σ",
+    identity = (
+        Chain(sigma * E(NORM), name="identity", title="An identity for all n and σ")
+        .then(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra)
+        .then(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS)
+        .then(E(PASSED) / 3, "collecting terms", algebra)
     )
     log_sum = at_most(E(LogSumExp(ROW, j) - sigma * TOP) / sigma)
-    behind = Chain(
-        E(BEHIND),
-        Line(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤"),
-        Line(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤"),
-        name="behind",
-        title="How far the mean score is below the largest",
+    behind = (
+        Chain(E(BEHIND), name="behind", title="How far the mean score is below the largest")
+        .then(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤")
+        .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
     )
     return identity, behind, near(-1, identity, rest, behind), near(1, identity, rest, behind)
 
@@ -158,40 +137,36 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     products = r"$|ab| \le (\varepsilon a^2 + b^2/\varepsilon)/2$ with $\varepsilon = 1/\sqrt\sigma$"
     lacks, entropy = "what the squared weights lack", "how far the mean score is below the largest"
     nearly = LARGEST / 3 - E(TOP * REST) / 3 + sign * far * E(BEHIND) / 3
-    return Chain(
-        sigma * E(NORM),
-        Line(E(PASSED) / 3, "the identity", earlier(identity)),
-        Line(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation),
-        Line(bounded(E(REST), E(BEHIND)), products, excess(whole), relation),
-        Line(bounded(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation),
-        Line(bounded(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation),
-        name="upper" if sign > 0 else "lower",
-        title="At most" if sign > 0 else "At least",
+    return (
+        Chain(
+            sigma * E(NORM),
+            name="upper" if sign > 0 else "lower",
+            title="At most" if sign > 0 else "At least",
+        )
+        .then(E(PASSED) / 3, "the identity", earlier(identity))
+        .then(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation)
+        .then(bounded(E(REST), E(BEHIND)), products, excess(whole), relation)
+        .then(bounded(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation)
+        .then(bounded(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation)
     )
 
 
 def by_ties(largest: Chain) -> tuple[Chain, Chain]:
     """Derive the same limit another way: how often the two largest scores tie, times what a tie passes."""
     weight = 1 / (1 + exp(-g))
-    tie = Chain(
-        Integral(OF_GAP, (g, 0, oo)),
-        Line(
-            Rational(1, 3),
-            "with $p = 1/(1+e^{-g})$: $\\int 4p(1-p)\\,dp$ from ½ to 1",
-            integral(2 * weight**2 - 4 * weight**3 / 3),
-        ),
-        name="tie",
-        title="What a tie passes on",
+    tie = Chain(Integral(OF_GAP, (g, 0, oo)), name="tie", title="What a tie passes on").then(
+        Rational(1, 3),
+        "with $p = 1/(1+e^{-g})$: $\\int 4p(1-p)\\,dp$ from ½ to 1",
+        integral(2 * weight**2 - 4 * weight**3 / 3),
     )
     return tie, Chain(
         TIES * tie.start,
-        Line(TIES / 3, "what a tie passes on", earlier(tie)),
-        Line(BY_DENSITY / 3, r"by parts, for $z\varphi(z) = -\varphi'(z)$", numerically(given=(n >= 2,))),
-        Line(LARGEST / 3, "the mean of the largest score", earlier(largest)),
         name="ties",
         title="The limit again, by ties: their density, times what a tie passes on",
         given=(n >= 2,),
-    )
+    ).then(TIES / 3, "what a tie passes on", earlier(tie)).then(
+        BY_DENSITY / 3, r"by parts, for $z\varphi(z) = -\varphi'(z)$", numerically(given=(n >= 2,))
+    ).then(LARGEST / 3, "the mean of the largest score", earlier(largest))
 
 
 def of_queries(bound: Chain, largest: Chain) -> tuple[Chain, ...]:
@@ -201,50 +176,35 @@ def of_queries(bound: Chain, largest: Chain) -> tuple[Chain, ...]:
     gap = OF_GAP.subs(g, sigma * (s[a, 1] - s[a, 2]))
     over = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
     chi_square, density = cited("chi-square", laws=NORMAL_COMPONENTS), w ** (d / 2 - 1) * exp(-w / 2)
-    inverse = Chain(
-        E(1 / LENGTH),
-        Line(
+    inverse = (
+        Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query", given=(d > 1,))
+        .then(
             Integral(density / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
             "the squared length is chi-square",
             chi_square,
-        ),
-        Line(
+        )
+        .then(
             gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
             "a gamma function again",
             integral(given=(d > 1,)),
-        ),
-        name="inverse",
-        title="One over the length of a query",
-        given=(d > 1,),
+        )
     )
     mean = Chain(
-        E(squared_norm(c * score)),
-        Line(E(squared_norm(c * LENGTH * s[a, j])), given_query, normal),
-        name="attention",
-        title="Scores of normal queries and keys",
+        E(squared_norm(c * score)), name="attention", title="Scores of normal queries and keys"
+    ).then(E(squared_norm(c * LENGTH * s[a, j])), given_query, normal)
+    two = Chain(NORM, name="two-keys", title="Two keys").then(
+        gap, "of two keys it depends on the gap alone", substitute({n: 2})
     )
-    two = Chain(
-        NORM,
-        Line(gap, "of two keys it depends on the gap alone", substitute({n: 2})),
-        name="two-keys",
-        title="Two keys",
+    ratio = Chain(E(squared_norm(score)) / mean.start, name="ratio", title="Unscaled over scaled").then(
+        E(squared_norm(LENGTH * s[a, j])) / mean.end, given_query, normal
     )
-    ratio = Chain(
-        E(squared_norm(score)) / mean.start,
-        Line(E(squared_norm(LENGTH * s[a, j])) / mean.end, given_query, normal),
-        name="ratio",
-        title="Unscaled over scaled",
-    )
-    unscaled = Chain(
-        E(squared_norm(score)),
-        Line(E(squared_norm(LENGTH * s[a, j])), given_query, normal),
-        Line(E(TOP / (2 * LENGTH)), "the bound at this deviation", over, "≤"),
-        Line(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
-        Line(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest)),
-        Line(BY_DENSITY * inverse.end / 2, "one over the length of a query", earlier(inverse)),
-        name="unscaled",
-        title="The bound for raw scores",
-        given=(d > 1,),
+    unscaled = (
+        Chain(E(squared_norm(score)), name="unscaled", title="The bound for raw scores", given=(d > 1,))
+        .then(E(squared_norm(LENGTH * s[a, j])), given_query, normal)
+        .then(E(TOP / (2 * LENGTH)), "the bound at this deviation", over, "≤")
+        .then(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS))
+        .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
+        .then(BY_DENSITY * inverse.end / 2, "one over the length of a query", earlier(inverse))
     )
     return inverse, mean, two, ratio, unscaled
 
@@ -253,17 +213,14 @@ def times_deviation(trace: Chain, bound: Chain, largest: Chain) -> tuple[Chain, 
     """Derive the bound as a share of what the trace allows, and times the deviation."""
     share = Chain(
         2 * E(NORM) / E(REST),
-        Line(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤"),
         name="share",
         title="The share of the bound by the trace that is reached",
         given=(n > 1,),
-    )
-    times = Chain(
-        sigma * E(NORM),
-        Line(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤"),
-        Line(BY_DENSITY / 2, "the mean of the largest score", earlier(largest)),
-        name="times-sigma",
-        title="The bound times the deviation",
+    ).then(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
+    times = (
+        Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")
+        .then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
+        .then(BY_DENSITY / 2, "the mean of the largest score", earlier(largest))
     )
     return share, times
 
@@ -276,13 +233,13 @@ def exact(quantity: Expr, at: dict[Expr, Expr]) -> float:
 def bounded(name: str, chain: Chain, at: dict[Expr, Expr], truth: Expr, false: float = 0) -> Check:
     """Return the check of a bound, with the factor of its constant that is false."""
     near, value = Within(0.5, fixed=True), exact(truth, at) if false else None
-    return Check(name, chain.start, at, at_most=chain.end, tolerance=near, sharper=false, sharper_truth=value)
+    return Check(name, chain, at, tolerance=near, sharper=false, sharper_truth=value)
 
 
 def of_two(quantity: Expr, dimension: int, scale: str) -> Check:
     """Return the comparison of two keys' mean with the integral over gap and length."""
     c_value = S.One if scale == "unscaled" else 1 / sqrt(S(dimension))
-    at, control = {n: S(2), d: S(dimension), c: c_value}, "biased-prediction" * (dimension == 64)
+    at, control = {n: S(2), d: S(dimension), c: c_value}, dimension == 64
     return Check(
         f"{scale}-d{dimension}",
         quantity,
@@ -313,7 +270,7 @@ def experiment(derived: Derivation) -> Items:
         start, value = derived["ratio"].start, integrated(derived["ratio"].start, at)
         yield Check(f"ratio-n{keys}-d{dimension}", start, at, equals=value, tolerance=Within(2.0))
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
-    yield Check("limit-n2", times.start, wide, equals=integrated(derived.end, {n: 2}), tolerance=rare)
+    yield Check("limit-n2", times, wide, equals=integrated(derived.end, {n: 2}), tolerance=rare)
     yield from wrong(derived)
     limit, norm = integrated(derived.end, {n: 2}), rf"${latex(sigma * E(NORM))}$"
     yield fact("limit-of-two", f"limit of {norm}, for two keys", Float(limit, 17))

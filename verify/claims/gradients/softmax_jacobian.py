@@ -54,28 +54,22 @@ def derive() -> tuple[Chain, ...]:
         name="by-logarithm",
         title="By the logarithm",
     )
-    row_sums = Chain(
-        over_keys(J, l),
-        Line(over_keys(ENTRY, l), "the entries, summed over a row", algebra),
-        Line(p - p * over_keys(p_l, l), "the delta picks one term", algebra),
-        Line(0, "weights sum to 1", algebra),
-        name="rows",
-        title="Row sums: moving all scores alike changes nothing",
+    row_sums = (
+        Chain(over_keys(J, l), name="rows", title="Row sums: moving all scores alike changes nothing")
+        .then(over_keys(ENTRY, l), "the entries, summed over a row", algebra)
+        .then(p - p * over_keys(p_l, l), "the delta picks one term", algebra)
+        .then(0, "weights sum to 1", algebra)
     )
-    trace = Chain(
-        over_keys(Derivative(p, s[a, j])),
-        Line(over_keys(p * (1 - p)), "the entries of the diagonal", algebra),
-        Line(1 - squares(s[a, j]), "weights sum to 1", algebra),
-        name="trace",
-        title="Trace",
+    trace = (
+        Chain(over_keys(Derivative(p, s[a, j])), name="trace", title="Trace")
+        .then(over_keys(p * (1 - p)), "the entries of the diagonal", algebra)
+        .then(1 - squares(s[a, j]), "weights sum to 1", algebra)
     )
     squared = p**2 * (EQUAL - 2 * EQUAL * p_l + p_l**2)
-    norm = Chain(
-        over_keys(over_keys(J**2, l)),
-        Line(over_keys(over_keys(squared, l)), "the entries squared; the delta is its own square", algebra),
-        Line(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra),
-        name="norm",
-        title="Squared Frobenius norm",
+    norm = (
+        Chain(over_keys(over_keys(J**2, l)), name="norm", title="Squared Frobenius norm")
+        .then(over_keys(over_keys(squared, l)), "the entries squared; the delta is its own square", algebra)
+        .then(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra)
     )
     return by_quotient, by_logarithm, row_sums, trace, norm
 

@@ -2,8 +2,8 @@
 
 from sympy import S, Symbol, sqrt
 
-from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Line, Named, Plot, Var, Within
-from verify.spec import Wrong, a, algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
+from verify.spec import Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, Var, Within, Wrong, a
+from verify.spec import algebra, cite, d, earlier, i, latex, m, moments, normal, over_components, q
 
 DIMENSIONS, RHO = (4, 16, 64), S.Half
 FACTORS = {"root-mean": 1 / sqrt(d), "over-mean": 1 / d}
@@ -18,40 +18,34 @@ ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 def derive() -> tuple[Chain, ...]:
     """Derive the mean of the score, as it is and divided; its variance, and the mean in deviations."""
     given, put_in = (rho <= 1,), r"$k = \rho q + \sqrt{1 - \rho^2}\,x$; x is independent of the query"
-    mean = Chain(
-        E(ALIGNED),
-        Line(E(SCORE), put_in, algebra),
-        Line(rho * over_components(E(q[a, i] ** 2)), "x has mean 0", moments(LAWS)),
-        Line(rho * d, "every square has mean 1", moments(LAWS)),
-        given=given,
+    mean = (
+        Chain(E(ALIGNED), given=given)
+        .then(E(SCORE), put_in, algebra)
+        .then(rho * over_components(E(q[a, i] ** 2)), "x has mean 0", moments(LAWS))
+        .then(rho * d, "every square has mean 1", moments(LAWS))
     )
     square, beside = rho**2 * Var(q[a, i] ** 2), (1 - rho**2) * Var(q[a, i] * x[a, i])
-    variance = Chain(
-        Var(ALIGNED),
-        Line(Var(SCORE), put_in, algebra),
-        Line(over_components(square + beside), "both parts are uncorrelated", moments(LAWS)),
-        Line(d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS)),
-        name="variance",
-        title="The variance",
-        given=given,
+    variance = (
+        Chain(Var(ALIGNED), name="variance", title="The variance", given=given)
+        .then(Var(SCORE), put_in, algebra)
+        .then(over_components(square + beside), "both parts are uncorrelated", moments(LAWS))
+        .then(d * (1 + rho**2), "a square has variance 2, a product 1", moments(LAWS))
     )
     scaled = (
-        Chain(
-            E(ALIGNED * factor),
-            Line(mean.end * factor, "a number goes before the mean", moments(LAWS)),
-            name=name,
-            title=f"The mean times ${latex(factor)}$",
-            given=given,
+        Chain(E(ALIGNED * factor), name=name, title=f"The mean times ${latex(factor)}$", given=given).then(
+            mean.end * factor, "a number goes before the mean", moments(LAWS)
         )
         for name, factor in FACTORS.items()
     )
-    ratio = Chain(
-        E(ALIGNED) / sqrt(Var(ALIGNED)),
-        Line(mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean)),
-        Line(rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance)),
-        name="ratio",
-        title="How many standard deviations the mean is from 0",
-        given=given,
+    ratio = (
+        Chain(
+            E(ALIGNED) / sqrt(Var(ALIGNED)),
+            name="ratio",
+            title="How many standard deviations the mean is from 0",
+            given=given,
+        )
+        .then(mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean))
+        .then(rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance))
     )
     return mean, variance, *scaled, ratio
 
@@ -59,11 +53,11 @@ def derive() -> tuple[Chain, ...]:
 def experiment(derived: Derivation) -> Items:
     """Measure mean and variance, and the mean under all scales and in deviations."""
     for size in DIMENSIONS:
-        at, control = {d: size, rho: RHO}, "biased-prediction" if size == DIMENSIONS[0] else ""
-        yield Check(f"mean-d{size}", derived.start, at, equals=derived.end, control=control)
+        at, control = {d: size, rho: RHO}, size == DIMENSIONS[0]
+        yield Check(f"mean-d{size}", derived, at, control=control)
         for name, chain in derived.others.items():
             within = Within(1.0 if name in FACTORS else 2.0)
-            yield Check(f"{name}-d{size}", chain.start, at, equals=chain.end, tolerance=within)
+            yield Check(f"{name}-d{size}", chain, at, tolerance=within)
     says = "divided by {root_d}, aligned scores have the same mean in every dimension, {value}"
     yield Wrong("root-keeps-the-mean", of="root-mean-d64", equals=1, says=says)
     says = "aligned or not, the variance is {d_k}"

@@ -30,10 +30,8 @@ def derive() -> tuple[Chain, ...]:
     gibbs, title = Line(log(n), even, cited("gibbs"), "≤"), "A row of any scaled scores at most"
     most = Chain(E(ENTROPY), gibbs, name="most", title=title)
     least = Chain(
-        E(ENTROPY),
-        Line(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥"),
-        title="The same row at least, such as row $t$ of a causal mask with its $n = t$ keys",
-    )
+        E(ENTROPY), title="The same row at least, such as row $t$ of a causal mask with its $n = t$ keys"
+    ).then(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥")
     return *others, scaled, most, least
 
 
@@ -68,7 +66,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"at-least-t{t}", lost.start, at, tolerance=near, **bound)
         # Rows of many keys vary least.
         wide = Within(0.5 if t == last else 0.75)
-        yield Check(f"value-t{t}", lost.start, at, equals=values[t], tolerance=wide)
+        yield Check(f"value-t{t}", lost, at, equals=values[t], tolerance=wide)
     of_two = over_lengths(half_a_nat_lost, two, D, D**-0.5).value
     why = "few rows lose so much, so that a sharper share takes many more draws"
     pairs = Within(10, because=why, fixed=True)

@@ -4,9 +4,8 @@ from sympy import Expr, Matrix, Rational, S, Symbol, sqrt
 
 from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
 from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Items, Line, Named, Plot, Sum
-from verify.spec import Var, Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n
-from verify.spec import over_components, q
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, Sum, Var
+from verify.spec import Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
 
 DIMENSIONS, RHO = (2, 8, 64), Rational(1, 4)
 rho = Symbol("rho", positive=True)
@@ -42,24 +41,24 @@ def derive() -> tuple[Chain, ...]:
     """Derive the equicorrelated case, and the trace for any covariances."""
     query, key = (part.xreplace({i: l}) for part in (OF_QUERY, OF_KEY))
     alike, unlike = E(OF_QUERY**2) * E(OF_KEY**2), E(OF_QUERY * query) * E(OF_KEY * key)
-    equal = Chain(
-        Var(EQUICORRELATED),
-        Line(E(EQUICORRELATED**2), "its mean is 0", moments(LAWS)),
-        Line(d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS)),
-        Line(d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS)),
-        Line(d * (1 + (d - 1) * rho**2), "collected", algebra),
-        title="Pairs of components",
-        given=(rho <= 1,),
+    equal = (
+        Chain(Var(EQUICORRELATED), title="Pairs of components", given=(rho <= 1,))
+        .then(E(EQUICORRELATED**2), "its mean is 0", moments(LAWS))
+        .then(d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS))
+        .then(d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS))
+        .then(d * (1 + (d - 1) * rho**2), "collected", algebra)
     )
-    trace = Chain(
-        Var(Named(Symbol(r"q\cdot k"), MIXTURE)),
-        Line(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra),
-        Line(
+    trace = (
+        Chain(
+            Var(Named(Symbol(r"q\cdot k"), MIXTURE)),
+            name="trace",
+            title="Any covariances of a centred query and key",
+        )
+        .then(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra)
+        .then(
             written_out(TRACE), r"the covariances are $AA^{\mathsf T}$ and $BB^{\mathsf T}$", moments(MIXED)
-        ),
-        Line(TRACE, "a double sum is a trace", algebra),
-        name="trace",
-        title="Any covariances of a centred query and key",
+        )
+        .then(TRACE, "a double sum is a trace", algebra)
     )
     return equal, trace
 
@@ -68,10 +67,10 @@ def experiment(derived: Derivation) -> Items:
     """Measure the correlated score over the dimensions, and a score of other covariances."""
     within, trace = Within(2.0), derived["trace"]
     for size in DIMENSIONS:
-        name, at, control = f"variance-d{size}", {d: size, rho: RHO}, "biased-prediction" * (size == 2)
-        yield Check(name, derived.start, at, equals=derived.end, tolerance=within, control=control)
+        name, at, control = f"variance-d{size}", {d: size, rho: RHO}, size == 2
+        yield Check(name, derived, at, tolerance=within, control=control)
     laws = {A: four_blocks(MIXING[0]), B: four_blocks(MIXING[1])}
-    yield Check("any-covariances", trace.start, {d: 8, r: 8}, equals=trace.end, laws=laws, tolerance=within)
+    yield Check("any-covariances", trace, {d: 8, r: 8}, laws=laws, tolerance=within)
     says = "correlated or not, the variance is {d_k}"
     yield Wrong("as-if-independent", of="variance-d64", equals=d, says=says)
     says = "the correlation adds its own size, not its square: {counted_once}"

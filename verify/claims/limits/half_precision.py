@@ -10,8 +10,7 @@ from sympy import Integral, Rational, Sum, Symbol, binomial, erfc, exp, factoria
 from sympy import symbols
 
 from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Indicator
-from verify.spec import Items, Line, Threshold, Within, Wrong, assume, d, fact, figures as draw, numerically
-from verify.spec import score
+from verify.spec import Items, Threshold, Within, Wrong, assume, d, fact, figures as draw, numerically, score
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
@@ -31,23 +30,19 @@ x, y = symbols("x y", nonnegative=True, integer=True)
 def derive() -> tuple[Chain, ...]:
     """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
     given_query = "given the query a score is normal, its variance the query’s squared length"
-    tail = Chain(
-        E(Indicator(score - b)),
-        Line(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning")),
-        Line(
+    tail = (
+        Chain(E(Indicator(score - b)), title="The share of scores above $b$")
+        .then(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning"))
+        .then(
             Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo)),
             "the squared length is chi-square",
             of_normals("chi-square"),
-        ),
-        title="The share of scores above $b$",
+        )
     )
     power = exp(-b) * b ** (x - y) / factorial(x - y)
     term = power * binomial(h + y - 1, y) / 2 ** (h + y)
-    even = Chain(
-        tail.end.subs(d, 2 * h),
-        Line(Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically()),
-        name="even",
-        title="In an even dimension, $d_k = 2h$",
+    even = Chain(tail.end.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$").then(
+        Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically()
     )
     return tail, even
 
@@ -89,7 +84,7 @@ def experiment(derived: Derivation) -> Items:
     few, _, many = DIMENSIONS
     for size, factor in zip(DIMENSIONS, (2, 1, 0.4), strict=True):
         at, band = {d: size, b: OVERFLOW}, Within(factor)  # a rare event is known less well
-        yield Check(f"raw-d{size}", derived.start, at, equals=derived.end, tolerance=band)
+        yield Check(f"raw-d{size}", derived, at, tolerance=band)
     scaled = E(Indicator(score / sqrt(d) - b))
     for size in DIMENSIONS:
         yield Check(f"scaled-d{size}", scaled, {d: size, b: OVERFLOW}, at_most=RARE)
@@ -104,7 +99,7 @@ def experiment(derived: Derivation) -> Items:
     )
     yield Wrong("raw-as-rarely", of=f"raw-d{many}", equals=rarely, says=says)
     says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
-    yield Wrong("raw-rare", derived.start, {d: few, b: OVERFLOW}, at_most=RARE, says=says)
+    yield Wrong("raw-rare", derived, {d: few, b: OVERFLOW}, at_most=RARE, says=says)
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
     root = {Symbol("power of d_k"): -0.25}
     yield Wrong(

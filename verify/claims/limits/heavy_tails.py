@@ -10,7 +10,7 @@ from sympy import E as EULER
 from sympy import Derivative, Integral, Rational, S, Symbol, atan, exp, lambdify, limit, log, oo, pi, sqrt
 
 from verify.spec import CAUCHY, Chain, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap, Law
-from verify.spec import Line, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
+from verify.spec import Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
 from verify.spec import figures as draw, integral, j, k, of_probability, q, score
 from verify.spec.score_law import below as below_of_normals
 
@@ -42,30 +42,24 @@ LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, d
 def derive() -> tuple[Chain, ...]:
     """Derive the law of one product, and that its truncated second moment grows without bound."""
     of_key = Chain(
-        Integral(density(w), (w, -oo, b)),
-        Line(S.Half + atan(b) / pi, "integrated", integral()),
-        name="of-key",
-        title="How many components of a key are below $b$",
-    )
+        Integral(density(w), (w, -oo, b)), name="of-key", title="How many components of a key are below $b$"
+    ).then(S.Half + atan(b) / pi, "integrated", integral())
     inner, over_key = Integral(density(w), (w, -oo, y / u)), earlier(of_key, at={b: y / u})
     densities = by_density({k[j, 1]: w, q[a, 1]: u}, LAWS)
     sizes, of_size = (u, 0, oo), "given the size of the query’s component"
-    distribution = Chain(
-        BELOW,
-        Line(Integral(2 * density(u) * inner, sizes), of_size, densities),
-        Line(Integral(2 * density(u) * (S.Half + atan(y / u) / pi), sizes), "over the key", over_key),
-        name="distribution",
-        title="The product of two Cauchy components",
+    distribution = (
+        Chain(BELOW, name="distribution", title="The product of two Cauchy components")
+        .then(Integral(2 * density(u) * inner, sizes), of_size, densities)
+        .then(Integral(2 * density(u) * (S.Half + atan(y / u) / pi), sizes), "over the key", over_key)
     )
     shares = Derivative(distribution.end.subs(y, x), x)
     over_sizes = Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes)
     primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
-    of_product = Chain(
-        Derivative(BELOW.subs(y, x), x),
-        Line(shares, "of its distribution", earlier(distribution, at={y: x})),
-        Line(over_sizes, "differentiated", derivative()),
-        Line(DENSITY, "partial fractions", integral(primitive)),
-        title="Its density",
+    of_product = (
+        Chain(Derivative(BELOW.subs(y, x), x), title="Its density")
+        .then(shares, "of its distribution", earlier(distribution, at={y: x}))
+        .then(over_sizes, "differentiated", derivative())
+        .then(DENSITY, "partial fractions", integral(primitive))
     )
     return of_key, distribution, of_product, *second_moment()
 
@@ -74,19 +68,18 @@ def second_moment() -> tuple[Chain, Chain]:
     """Derive that x² times the density, over x from e to e^L, exceeds any bound as L grows."""
     squares = (2 * x**2 * DENSITY * x).subs(x, exp(v)).subs(log(exp(v)), v)
     more = 4 * exp(v) * ((v - 1) * exp(2 * v) + 1) / (pi**2 * (exp(2 * v) - 1))
-    bound = Chain(
-        squares,
-        Line(4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"),
-        name="bound",
-        title="$x^2$ times the density of either sign, at $x = e^v$",
+    bound = Chain(squares, name="bound", title="$x^2$ times the density of either sign, at $x = e^v$").then(
+        4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"
     )
     put_in = earlier(bound, given=(L >= 1,))
-    moment = Chain(
-        Integral(squares, (v, 1, L)),
-        Line(Integral(bound.end, (v, 1, L)), "the bound, put in", put_in, "≥"),
-        Line(4 * (exp(L) - EULER) / pi**2, "it grows with L, without bound", integral()),
-        name="moment",
-        title="The second moment of a product, over sizes from $e$ to $e^L$",
+    moment = (
+        Chain(
+            Integral(squares, (v, 1, L)),
+            name="moment",
+            title="The second moment of a product, over sizes from $e$ to $e^L$",
+        )
+        .then(Integral(bound.end, (v, 1, L)), "the bound, put in", put_in, "≥")
+        .then(4 * (exp(L) - EULER) / pi**2, "it grows with L, without bound", integral())
     )
     return bound, moment
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from sympy import Expr, Float, Limit, log, oo, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
-from verify.spec import Line, Softmax, Within, Wrong, a, at_least, between, cite, cited, earlier
-from verify.spec import fact, figures as draw, j, l, n, over_keys, s, sigma, squares
+from verify.spec import Line, Softmax, Within, Wrong, a, at_least, between, cite, cited, earlier, fact
+from verify.spec import figures as draw, j, l, n, over_keys, s, sigma, squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import ONCE, at_most_keys
 
@@ -24,21 +24,17 @@ def derive() -> tuple[Chain, ...]:
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     more = at_least(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
     stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
-    bound = Chain(
-        MEAN,
-        Line(1 - E(weighted) / sigma**2, "integration by parts", stein),
-        Line(1 - E(top) / sigma**2, "no average of scores exceeds the largest", more, "≥"),
-        Line(1 - sqrt(2 * log(n)) / sigma, "the largest of $n$ normal scores", most, "≥"),
+    bound = (
+        Chain(MEAN)
+        .then(1 - E(weighted) / sigma**2, "integration by parts", stein)
+        .then(1 - E(top) / sigma**2, "no average of scores exceeds the largest", more, "≥")
+        .then(1 - sqrt(2 * log(n)) / sigma, "the largest of $n$ normal scores", most, "≥")
     )
     at_growing = earlier(bound, at={sigma: GROWING}, given=(n > 1,))
     cancelled = "the bound for any spread: the number of keys cancels"
     growing = Chain(
-        MEAN.xreplace({sigma: GROWING}),
-        Line(bound.end.xreplace({sigma: GROWING}), cancelled, at_growing, "≥"),
-        name="growing",
-        title=f"With {NAME}",
-        given=(n > 1,),
-    )
+        MEAN.xreplace({sigma: GROWING}), name="growing", title=f"With {NAME}", given=(n > 1,)
+    ).then(bound.end.xreplace({sigma: GROWING}), cancelled, at_growing, "≥")
     return bound, growing, *at_fixed_spread()
 
 
@@ -46,19 +42,12 @@ def at_fixed_spread() -> tuple[Chain, ...]:
     """Derive that at a fixed spread the mean sum of squared weights falls to 0."""
     *others, upper = at_most_keys()
     at_most = Chain(
-        MEAN,
-        Line(upper.end / n, "the bound of n times it", earlier(upper, given=(n > ONCE,)), "≤"),
-        name="at-most",
-        title="At a fixed spread at most, for enough keys",
-        given=upper.given,
-    )
+        MEAN, name="at-most", title="At a fixed spread at most, for enough keys", given=upper.given
+    ).then(upper.end / n, "the bound of n times it", earlier(upper, given=(n > ONCE,)), "≤")
     positive = Line(0, "squares are not negative", at_least(MEAN), "≥")
     not_negative = Chain(MEAN, positive, name="at-least", title="At least")
-    fixed = Chain(
-        Limit(MEAN, n, oo),
-        Line(0, "it lies between two bounds that tend there", between(not_negative, at_most)),
-        name="fixed",
-        title="At a fixed spread, for ever more keys",
+    fixed = Chain(Limit(MEAN, n, oo), name="fixed", title="At a fixed spread, for ever more keys").then(
+        0, "it lies between two bounds that tend there", between(not_negative, at_most)
     )
     return *others, upper, at_most, not_negative, fixed
 
@@ -75,8 +64,8 @@ def experiment(derived: Derivation) -> Items:
     values, thin = ({keys: exact(mean)(keys) for keys in (*KEYS, MANY)} for mean in (growing.start, MEAN))
     for keys in KEYS:
         at, false = {n: keys}, 1.18 if keys == last else 0
-        yield Check(f"growing-n{keys}", growing.start, at, equals=values[keys], tolerance=wide)
-        kept = Check(f"kept-n{keys}", growing.start, at, at_least=growing.end, tolerance=near)
+        yield Check(f"growing-n{keys}", growing, at, equals=values[keys], tolerance=wide)
+        kept = Check(f"kept-n{keys}", growing, at, tolerance=near)
         yield replace(kept, sharper=false, sharper_truth=values[keys])
         yield Check(f"fixed-n{keys}", MEAN, {n: keys, sigma: 1}, equals=thin[keys], tolerance=wide)
     says = "a fixed scale keeps attention as concentrated over {cell:n} keys as over {fixed-n4:n}"

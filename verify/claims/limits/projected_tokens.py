@@ -3,8 +3,8 @@
 from sympy import Expr, Rational, Symbol, sqrt
 
 from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Family, Given
-from verify.spec import Index, Items, Line, Named, Sum, Var, Within, Wrong, a, algebra, b, cite, d, e
-from verify.spec import earlier, fact, i, l, m, moments, over_components, q, substitute
+from verify.spec import Index, Items, Named, Sum, Var, Within, Wrong, a, algebra, b, cite, d, e, earlier, fact
+from verify.spec import i, l, m, moments, over_components, q, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""
@@ -44,31 +44,23 @@ def derive() -> tuple[Chain, ...]:
     """Derive the scaled score's variance for entries of any variance."""
     lengths = Sum(GIVEN[a, e] ** 2, (e, 1, D)) * Sum(GIVEN[b, c] ** 2, (c, 1, D))
     of_tokens = Sum(_normalised(a, e) ** 2, (e, 1, D)) * Sum(_normalised(b, c) ** 2, (c, 1, D))
-    mean = Chain(
-        E(OF_GIVEN / sqrt(d)),
-        Line(0, "both projections have entries of mean 0", moments(ENTRIES)),
-        name="mean",
-        title="The mean, given the tokens",
+    mean = Chain(E(OF_GIVEN / sqrt(d)), name="mean", title="The mean, given the tokens").then(
+        0, "both projections have entries of mean 0", moments(ENTRIES)
     )
-    square = Chain(
-        E(OF_GIVEN**2 / d),
-        Line(v**2 * lengths, "independent entries, weighted by those of a token", moments(ENTRIES)),
-        name="square",
-        title="The mean square, given the tokens",
+    square = Chain(E(OF_GIVEN**2 / d), name="square", title="The mean square, given the tokens").then(
+        v**2 * lengths, "independent entries, weighted by those of a token", moments(ENTRIES)
     )
-    variance = Chain(
-        Var(PROJECTED / sqrt(d)),
-        Line(E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra),
-        Line(E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS)),
-        Line(E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS)),
-        Line(v**2 * D**2, "tokens have the squared length D", algebra),
+    variance = (
+        Chain(Var(PROJECTED / sqrt(d)))
+        .then(E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra)
+        .then(E(SCORE**2 / d), "the mean, given the tokens, averaged", earlier(mean, at=TOKENS))
+        .then(E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS))
+        .then(v**2 * D**2, "tokens have the squared length D", algebra)
     )
-    by_head = Chain(
-        variance.start,
-        Line(variance.end, "the variance", earlier(variance)),
-        Line(4 / (1 + d / D) ** 2, "$v = 2/(D + d_k)$", substitute({v: 2 / (D + d)})),
-        name="by-head",
-        title="Xavier’s initialisation, head by head",
+    by_head = (
+        Chain(variance.start, name="by-head", title="Xavier’s initialisation, head by head")
+        .then(variance.end, "the variance", earlier(variance))
+        .then(4 / (1 + d / D) ** 2, "$v = 2/(D + d_k)$", substitute({v: 2 / (D + d)}))
     )
     return mean, square, variance, by_head
 
@@ -78,11 +70,7 @@ def experiment(derived: Derivation) -> Items:
     start, end, near, drawn = derived.start, derived.end, Within(2.0), {m: 64}
     for name, (words, entry) in INITIALISATIONS.items():
         at, law = {**SIZES, v: entry.subs(SIZES)}, NORMAL if name == "he" else UNIFORM
-        check, laws, usual = (
-            f"{name}-square",
-            {W: law, U: law},
-            "biased-prediction" * (name == "linear-default"),
-        )
+        check, laws, usual = f"{name}-square", {W: law, U: law}, name == "linear-default"
         yield Check(check, start, at, equals=end, laws=laws, tolerance=near, shape=drawn, control=usual)
         if name in ("per-head-xavier", "packed-xavier", "he"):
             says = f"after scaling the variance is {{value}}, with the initialisation {words}"

@@ -4,8 +4,8 @@ import numpy as np
 from sympy import Expr, Rational, S, Sum, Symbol
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Line, Wrong, algebra
-from verify.spec import cite, fact, figures as draw, j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Wrong, algebra, cite
+from verify.spec import fact, figures as draw, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
@@ -20,11 +20,10 @@ def derive() -> tuple[Chain, ...]:
     """Derive the weight of a token on itself, and what it tends to."""
     own = Chain(
         n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))),
-        Line(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra),
         title=r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself",
         defines="the weight of a token on itself",
         given=(rho < 1,),
-    )
+    ).then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra)
     return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Cov, Derivation, E, Family, Figure, Findings, Items
-from verify.spec import Line, Named, Softmax, Var, Within, Wrong, a, algebra, at_least, cite, cited, earlier
-from verify.spec import fact, figures as draw, j, m, moments, n, normal, s
+from verify.spec import Named, Softmax, Var, Within, Wrong, a, algebra, at_least, cite, cited, earlier, fact
+from verify.spec import figures as draw, j, m, moments, n, normal, s
 
 factor, r = Symbol("lambda", nonnegative=True), Symbol("r", real=True)
 rho = Symbol("rho", real=True)
@@ -28,46 +28,51 @@ def derive() -> tuple[Chain, ...]:
     """Derive the noise of a difference, and the same over its mean."""
     shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
     one_law = cited("normal combination", laws=LAWS)
-    noise = Chain(
-        Var(LESS) / Var(FIRST),
-        Line(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra),
-        Line(1 + factor**2 - shared, "scores of both maps have one law", one_law),
-        Line(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra),
-        title="The variance of a weight over that of a plain one",
-        given=(*POSSIBLE, MANY),
+    noise = (
+        Chain(
+            Var(LESS) / Var(FIRST),
+            title="The variance of a weight over that of a plain one",
+            given=(*POSSIBLE, MANY),
+        )
+        .then(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra)
+        .then(1 + factor**2 - shared, "scores of both maps have one law", one_law)
+        .then(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra)
     )
-    mean = Chain(
-        E(LESS) / E(FIRST),
-        Line((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra),
-        Line(1 - factor, "keys are alike in both maps", moments(LAWS)),
-        name="mean",
-        title="The mean of a weight over that of a plain one",
-        given=POSSIBLE,
+    mean = (
+        Chain(
+            E(LESS) / E(FIRST),
+            name="mean",
+            title="The mean of a weight over that of a plain one",
+            given=POSSIBLE,
+        )
+        .then((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra)
+        .then(1 - factor, "keys are alike in both maps", moments(LAWS))
     )
     means, less = mean.start, factor < 1
-    relative = Chain(
-        noise.start / means**2,
-        Line(noise.end / means**2, "the variance", earlier(noise)),
-        Line(noise.end / (1 - factor) ** 2, "the mean", moments(LAWS)),
-        Line(
+    relative = (
+        Chain(
+            noise.start / means**2,
+            name="relative",
+            title="The variance over the squared mean, over that of a plain weight",
+            given=(*POSSIBLE, MANY, less),
+        )
+        .then(noise.end / means**2, "the variance", earlier(noise))
+        .then(noise.end / (1 - factor) ** 2, "the mean", moments(LAWS))
+        .then(
             1 + 2 * factor * (1 - CORRELATION) / (1 - factor) ** 2,
             "the square of the mean taken out",
             algebra,
-        ),
-        name="relative",
-        title="The variance over the squared mean, over that of a plain weight",
-        given=(*POSSIBLE, MANY, less),
+        )
     )
     plain = {CORRELATION: rho}
     surplus = at_least(2 * factor * (1 - rho) / (1 - factor) ** 2, given=(rho <= 1, less))
     never = Chain(
         (noise.end / (1 - factor) ** 2).xreplace(plain),
-        Line(S.One, "no correlation is above 1", surplus, "≥"),
         name="never",
         title="The noise over the squared mean is not reduced",
         defines="the variance over the squared mean",
         given=(rho <= 1, less),
-    )
+    ).then(S.One, "no correlation is above 1", surplus, "≥")
     apart = (of_independent(chain, name) for chain, name in ((noise, "apart"), (relative, "relative-apart")))
     return noise, mean, relative, never, *apart, of_exponentials()
 
@@ -76,13 +81,15 @@ def of_independent(chain: Chain, name: str) -> Chain:
     """Derive what a chain comes to for independent maps."""
     start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
     alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
-    return Chain(
-        start,
-        Line(end, "correlated maps", earlier(chain, at={r: 0})),
-        Line(alone, "independent weights have no covariance", moments(LAWS)),
-        name=name,
-        title=f"{chain.title}: independent maps",
-        given=tuple(condition for condition in chain.given if condition not in POSSIBLE),
+    return (
+        Chain(
+            start,
+            name=name,
+            title=f"{chain.title}: independent maps",
+            given=tuple(condition for condition in chain.given if condition not in POSSIBLE),
+        )
+        .then(end, "correlated maps", earlier(chain, at={r: 0}))
+        .then(alone, "independent weights have no covariance", moments(LAWS))
     )
 
 
@@ -90,13 +97,15 @@ def of_exponentials() -> Chain:
     """Derive the correlation of exponentials of scores, which that of weights of many keys tends to."""
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
-    return Chain(
-        Cov(first, exp(OTHER)) / Var(first),
-        Line(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS)),
-        Line((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS)),
-        name="exponentials",
-        title="The correlation of exponentials",
-        given=POSSIBLE,
+    return (
+        Chain(
+            Cov(first, exp(OTHER)) / Var(first),
+            name="exponentials",
+            title="The correlation of exponentials",
+            given=POSSIBLE,
+        )
+        .then(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS))
+        .then((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS))
     )
 
 
@@ -118,12 +127,12 @@ def experiment(derived: Derivation) -> Items:
         of_weight, over_mean = (derived[chain].end for chain in ("apart", "relative-apart"))
         if correlation:
             of_weight, over_mean = (at_half(chain, shared) for chain in (derived.end, relative.end))
-        control = "biased-prediction" if (keys, correlation) == SETTINGS[1] else ""
-        yield Check(f"noise-{name}", derived.start, at, equals=of_weight, tolerance=wide, control=control)
-        yield Check(f"relative-{name}", relative.start, at, equals=over_mean, tolerance=wide)
+        control = (keys, correlation) == SETTINGS[1]
+        yield Check(f"noise-{name}", derived, at, equals=of_weight, tolerance=wide, control=control)
+        yield Check(f"relative-{name}", relative, at, equals=over_mean, tolerance=wide)
     exponentials = derived["exponentials"].end.subs(r, Rational(9, 10))
     limit, at = at_half(derived.end, exponentials), {n: 64, r: 0.9, factor: 0.5}
-    yield Check("many", derived.start, at, at_most=limit, tolerance=wide)
+    yield Check("many", derived, at, at_most=limit, tolerance=wide)
     less = at_half(derived.end, shared) + 0.05 * shared
     says = "the correlation counts a twentieth less"
     yield Wrong("less-correlation", of="noise-n2-r9", equals=less, says=says)

@@ -12,7 +12,7 @@ from scipy.linalg import hadamard
 from sympy import Expr, Integral, Rational, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Check, Claim, Column, Computed, Derivation
-from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
+from verify.spec import Distribution, E, Items, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
 from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
 from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
 
@@ -43,24 +43,19 @@ def derive() -> tuple[Chain, ...]:
     key = k[j, 1] * cos(theta) - k[j, 2] * sin(theta), k[j, 1] * sin(theta) + k[j, 2] * cos(theta)
     plain = q[a, 1] * k[j, 1] + q[a, 2] * k[j, 2]
     turned = Chain(
-        query[0] * key[0] + query[1] * key[1],
-        Line(plain, r"$\cos^2 + \sin^2 = 1$", algebra),
-        title="Two components of query and key, turned by one angle",
-    )
-    variance = Chain(
-        Var(turned.start),
-        Line(Var(plain), "not turned", earlier(turned)),
-        Line(2, "moments of the components", moments(STANDARD)),
-        name="variance",
-        title="The variance of what they contribute",
+        query[0] * key[0] + query[1] * key[1], title="Two components of query and key, turned by one angle"
+    ).then(plain, r"$\cos^2 + \sin^2 = 1$", algebra)
+    variance = (
+        Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
+        .then(Var(plain), "not turned", earlier(turned))
+        .then(2, "moments of the components", moments(STANDARD))
     )
     step = Chain(
         Integral(e**2 / h, (e, -h / 2, h / 2)),
-        Line(h**2 / 12, "integrated", integral()),
         name="step",
         title="An error that is uniform within half a step $h$",
         defines="the mean squared error",
-    )
+    ).then(h**2 / 12, "integrated", integral())
     return turned, variance, step
 
 
@@ -153,7 +148,7 @@ def experiment(derived: Derivation) -> Items:
     tenth = Threshold(Rational(11, 10))
     yield Check("outputs-e4m3-n256", gain("e4m3-outputs"), many, at_least=tenth, **drawn)
     variance = derived["variance"]
-    yield Check("turned", variance.start, {theta: 1, d: 2}, equals=variance.end)
+    yield Check("turned", variance, {theta: 1, d: 2})
     what = "largest change of scores by a rotation of all components"
     at_width = {"d_k": WIDTH}
     yield Computed("change", what, change_by_rotation, equals=0, settings=at_width, allowance=ROUNDING)

@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Le, Rational, S, exp, symbols
 
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Column, Computed, Derivation, E, Family
-from verify.spec import Figure, Items, Largest, Law, Line, Threshold, Within, Wrong, a, assume, at_most, cite
+from verify.spec import Figure, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most, cite
 from verify.spec import figures as draw, j, l, m, moments, n, over_keys, s, substitute
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
@@ -57,36 +57,34 @@ IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 def derive() -> tuple[Chain, ...]:
     """Derive that no term of at most 2^h takes a sum beyond the middle of 2^(b + h) and the next number."""
-    next_sum = Chain(
-        total + term,
-        Line(
+    next_sum = (
+        Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded")
+        .then(
             2 ** (b + h) + term,
             "the sum is at most $2^{b + h}$",
             at_most(2 ** (b + h) - total, given=(Le(total, 2 ** (b + h)),)),
             "≤",
-        ),
-        Line(
+        )
+        .then(
             2 ** (b + h) + 2**h,
             "the term is at most $2^h$, which is half the spacing there",
             at_most(2**h - term, given=(Le(term, 2**h),)),
             "≤",
-        ),
-        title="A sum $S$ and a term $t$, before they are rounded",
+        )
     )
     half = Chain(
-        2 ** (e + 1 - b) / 2,
-        Line(2**h, "from $2^{b + h}$ on", substitute({e: b + h})),
-        name="half",
-        title="Half the spacing of $b$-bit numbers from $2^e$ on",
-    )
+        2 ** (e + 1 - b) / 2, name="half", title="Half the spacing of $b$-bit numbers from $2^e$ on"
+    ).then(2**h, "from $2^{b + h}$ on", substitute({e: b + h}))
     most = S(2) ** BITS["bfloat16"]
     below = at_most(2 * E(most - IN_TURN) / n, given=(Le(IN_TURN, most),))
-    kept = Chain(
-        E(IN_TURN) / E(EXACT),
-        Line(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM)),
-        Line(2 * most / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤"),
-        name="kept",
-        title="The mean of a sum in bfloat16 over that of the exact one, for uniform terms",
+    kept = (
+        Chain(
+            E(IN_TURN) / E(EXACT),
+            name="kept",
+            title="The mean of a sum in bfloat16 over that of the exact one, for uniform terms",
+        )
+        .then(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM))
+        .then(2 * most / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤")
     )
     return next_sum, half, kept
 
@@ -101,7 +99,7 @@ def experiment(derived: Derivation) -> Items:
         at, low, high = {n: keys}, Threshold(Rational(99, 100)), Threshold(left)
         drawn, factors = dict[str, Any](tolerance=near, shape=rows), (0.98, 1.02, 0.95)
         less, more, few = factors if keys == 1024 else (0, 0, 0)
-        yield Check(f"kept-n{keys}", kept.start, at, at_most=kept.end, laws=uniform, sharper=less, **drawn)
+        yield Check(f"kept-n{keys}", kept, at, laws=uniform, sharper=less, **drawn)
         yield Check(f"pairs-n{keys}", pairs, at, at_least=low, laws=uniform, sharper=more, **drawn)
         yield Check(f"softmax-n{keys}", softmax, at, at_most=high, laws=normal, sharper=few, **drawn)
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):

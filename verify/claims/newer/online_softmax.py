@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Le, Min, Rational, S, Sum, Symbol, exp, log, symbols
 
 from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Check, Claim, Column, Computed
-from verify.spec import Derivation, E, Family, Figure, Items, Line, Softmax, Threshold, Wrong, a, algebra
-from verify.spec import at_most, cite, d_v, fact, figures as draw, j, m, n, over_keys, s, v
+from verify.spec import Derivation, E, Family, Figure, Items, Softmax, Threshold, Wrong, a, algebra, at_most
+from verify.spec import cite, d_v, fact, figures as draw, j, m, n, over_keys, s, v
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 
@@ -22,34 +22,29 @@ r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x"
 def derive() -> tuple[Chain, ...]:
     """Derive how large a partial sum becomes where the reference lags, and that any reference cancels."""
     above = s[a, j] - s[a, 1]
-    largest = Chain(
-        over_keys(exp(above)),
-        Line(1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra),
-        Line(
+    largest = (
+        Chain(over_keys(exp(above)), title="A partial sum of exponentials")
+        .then(1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra)
+        .then(
             1 + (n - 1) * exp(t),
             "no score exceeds the reference by more than $t$",
             at_most(Sum(exp(t) - exp(above), (j, 2, n)), given=(Le(above, t),)),
             "≤",
-        ),
-        title="A partial sum of exponentials",
+        )
     )
-    cancels = Chain(
-        Softmax(s[a, j] - r, j),
-        Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra),
-        name="cancels",
-        title="With any reference $r$",
+    cancels = Chain(Softmax(s[a, j] - r, j), name="cancels", title="With any reference $r$").then(
+        Softmax(s[a, j], j), "the exponential of the reference cancels", algebra
     )
     lead = Min(R * x[a, j], t)
     drawn = Chain(
         E(1 + Sum(exp(lead), (j, 2, n))),
-        Line(
-            1 + (n - 1) * exp(t),
-            "none of them exceeds $t$",
-            at_most(E(Sum(exp(t) - exp(lead), (j, 2, n)))),
-            "≤",
-        ),
         name="drawn",
         title="On average over rows whose scores lie anywhere from 0 to $R$ above the first, but at most $t$",
+    ).then(
+        1 + (n - 1) * exp(t),
+        "none of them exceeds $t$",
+        at_most(E(Sum(exp(t) - exp(lead), (j, 2, n)))),
+        "≤",
     )
     return largest, cancels, drawn
 
@@ -129,9 +124,7 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("same-weights", what, distance_from_softmax, equals=0, settings=at, allowance=ROUNDING)
     capped, at = derived["drawn"], {n: KEYS, R: RANGE, t: 2}
     laws, truth = {x: UNIT_INTERVAL}, mean_of_capped(2)
-    yield Check(
-        "drawn-t2", capped.start, at, at_most=capped.end, laws=laws, sharper=0.97, sharper_truth=truth
-    )
+    yield Check("drawn-t2", capped, at, laws=laws, sharper=0.97, sharper_truth=truth)
     rows = dict[str, Any](laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))

@@ -7,7 +7,7 @@ from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
 from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Items, Line, Within, Wrong, a, algebra, at_least, at_most, cite, fact
+from verify.spec import Findings, Items, Within, Wrong, a, algebra, at_least, at_most, cite, fact
 from verify.spec import figures as draw, j, m, n
 from verify.spec.arrays import softmax
 
@@ -33,24 +33,18 @@ def derive() -> tuple[Chain, ...]:
     less = at_most(E(Sum(DRAWN * short, (j, 2, n)) * MOST / total), given=within)
     least = Chain(
         LEADER,
-        Line(LEAST, "no other score is less than $g$ behind", more, "≥"),
         title=r"A leader ahead of each other key by $g$ to $R$, times $s\ln n$: its weight at least",
         defines="the mean weight of the leader",
-    )
+    ).then(LEAST, "no other score is less than $g$ behind", more, "≥")
     most = Chain(
-        LEADER,
-        Line(MOST, "no other score is more than $R$ behind", less, "≤"),
-        name="most",
-        title="Its weight at most",
-        defines="the mean weight of the leader",
-    )
+        LEADER, name="most", title="Its weight at most", defines="the mean weight of the leader"
+    ).then(MOST, "no other score is more than $R$ behind", less, "≤")
     plain = Chain(
         1 / (1 + (n - 1) * exp(-g)),
-        Line(PLAIN, "both parts times the leader’s exponential", algebra),
         name="plain",
         title="Without a factor, all others alike",
         defines="the weight of the leader",
-    )
+    ).then(PLAIN, "both parts times the leader’s exponential", algebra)
     return least, most, plain, *around_critical("the lead times $s$")
 
 
@@ -75,11 +69,11 @@ def experiment(derived: Derivation) -> Items:
     for keys in KEYS:
         at, truth = {n: keys, **put}, mean_of_leader(keys)
         rows = dict[str, Any](laws={x: UNIT_INTERVAL}, shape={m: 16})
-        control, false = ("biased-prediction", 0.99) if keys == KEYS[0] else ("", 0)
+        control, false = (True, 0.99) if keys == KEYS[0] else (False, 0)
         yield Check(f"value-n{keys}", LEADER, at, equals=truth, control=control, **rows)
         yield Check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight, **rows)
         sharp = dict[str, Any](sharper=false, sharper_truth=truth)
-        yield Check(f"most-n{keys}", most.start, at, at_most=most.end, tolerance=tight, **sharp, **rows)
+        yield Check(f"most-n{keys}", most, at, tolerance=tight, **sharp, **rows)
     what = "weight of a score of 3, all others being -2"
     for keys in LEVELS:
         times, here = FACTOR * log(keys), {**put, n: keys}

@@ -5,8 +5,8 @@ from sympy import Integral, Limit, Rational, S, Symbol, exp, gamma, oo, pi, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, Dot, E, Figure
 from verify.spec import Findings, Items, Law, Line, Within, Wrong, a, algebra, at_most, between, by_density
-from verify.spec import cite, cited, d, earlier, fact, figures as draw, integral, j, moments, n, over_keys
-from verify.spec import q, s, score, sigma, substitute
+from verify.spec import cite, cited, d, earlier, fact, figures as draw, integral, j, moments, n, over_keys, q
+from verify.spec import s, score, sigma, substitute
 
 KEYS = (4, 64, 1024)
 NARROW = Rational(1, 4)
@@ -28,11 +28,8 @@ def bounds() -> tuple[Chain, ...]:
     above = Chain(SUM, alike, concave, title="From above")
     line = x * (1 / (1 + c / n) - (x - c) / n / (1 + c / n) ** 2)
     gap = at_most(x * (x - c) ** 2 / n**2 / ((1 + x / n) * (1 + c / n) ** 2))
-    tangent = Chain(
-        line,
-        Line(x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤"),
-        name="tangent",
-        title="A tangent",
+    tangent = Chain(line, name="tangent", title="A tangent").then(
+        x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤"
     )
     mean, square = E(TERM), E(TERM**2)
     there, best = earlier(tangent, at={x: TERM}), substitute({c: square / mean})
@@ -54,29 +51,23 @@ def of_normal(above: Chain, below: Chain) -> tuple[Chain, ...]:
     """Derive moments of exponentials of normal scores, and both bounds there."""
     density = by_density({s[a, j]: z}, NORMAL_ROWS)
     mean_power = Integral(exp(r * sigma * z) * exp(-(z**2) / 2) / sqrt(2 * pi), (z, -oo, oo))
-    moment = Chain(
-        E(TERM**r),
-        Line(mean_power, "the normal density", density),
-        Line(exp(r**2 * sigma**2 / 2), "integrated", integral()),
-        name="moment",
-        title="Powers of the exponential of a normal score",
+    moment = (
+        Chain(E(TERM**r), name="moment", title="Powers of the exponential of a normal score")
+        .then(mean_power, "the normal density", density)
+        .then(exp(r**2 * sigma**2 / 2), "integrated", integral())
     )
     mean, square = exp(sigma**2 / 2), exp(2 * sigma**2)
     first, second = earlier(moment, at={r: 1}), earlier(moment, at={r: 2})
-    most = Chain(
-        SUM,
-        Line(above.end, "the bound from above", earlier(above), "≤"),
-        Line(mean / (1 + mean / n), "the mean", first),
-        name="normal-above",
-        title="Normal scores, from above",
+    most = (
+        Chain(SUM, name="normal-above", title="Normal scores, from above")
+        .then(above.end, "the bound from above", earlier(above), "≤")
+        .then(mean / (1 + mean / n), "the mean", first)
     )
-    least = Chain(
-        SUM,
-        Line(below.end, "the bound from below", earlier(below), "≥"),
-        Line(mean**2 / (mean + E(TERM**2) / n), "the mean", first),
-        Line(mean**2 / (mean + square / n), "the mean square", second),
-        name="normal-below",
-        title="Normal scores, from below",
+    least = (
+        Chain(SUM, name="normal-below", title="Normal scores, from below")
+        .then(below.end, "the bound from below", earlier(below), "≥")
+        .then(mean**2 / (mean + E(TERM**2) / n), "the mean", first)
+        .then(mean**2 / (mean + square / n), "the mean square", second)
     )
     return moment, most, least
 
@@ -84,33 +75,31 @@ def of_normal(above: Chain, below: Chain) -> tuple[Chain, ...]:
 def of_scaled() -> tuple[Chain, ...]:
     """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
     term, length = exp(score / sqrt(d)), Dot(q, a, q, a)
-    weight = Chain(
-        n * E(1 / (1 + n / term)),
-        Line(E(term / (1 + term / n)), "$n$ drawn in", algebra),
-        name="weight",
-        title="The mean of a weight, $n$ times",
+    weight = Chain(n * E(1 / (1 + n / term)), name="weight", title="The mean of a weight, $n$ times").then(
+        E(term / (1 + term / n)), "$n$ drawn in", algebra
     )
     lengths = Chain(
         Integral(x ** (d / 2 - 1) * exp(-c * x / 2) / (2 ** (d / 2) * gamma(d / 2)), (x, 0, oo)),
-        Line(c ** (-d / 2), "integrated", integral()),
         name="lengths",
         title="A mean over squared lengths of queries",
-    )
+    ).then(c ** (-d / 2), "integrated", integral())
     rises, given_query, chi_square = (
         cited(theorem, laws=NORMAL_COMPONENTS)
         for theorem in ("monotone convergence", "conditioning", "chi-square")
     )
     there = earlier(lengths, at={c: 1 - 1 / d}, given=(d > 1,))
-    scaled = Chain(
-        Limit(weight.start, n, oo),
-        Line(Limit(weight.end, n, oo), "of a weight", earlier(weight)),
-        Line(E(term), "it rises to the exponential of the score", rises),
-        Line(E(exp(length / (2 * d))), "given the query a score is normal", given_query),
-        Line(lengths.start.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square),
-        Line((1 - 1 / d) ** (-d / 2), "integrated", there),
-        name="scaled",
-        title="The limit for scaled scores, whether or not they have a mean square",
-        given=(d > 1,),
+    scaled = (
+        Chain(
+            Limit(weight.start, n, oo),
+            name="scaled",
+            title="The limit for scaled scores, whether or not they have a mean square",
+            given=(d > 1,),
+        )
+        .then(Limit(weight.end, n, oo), "of a weight", earlier(weight))
+        .then(E(term), "it rises to the exponential of the score", rises)
+        .then(E(exp(length / (2 * d))), "given the query a score is normal", given_query)
+        .then(lengths.start.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square)
+        .then((1 - 1 / d) ** (-d / 2), "integrated", there)
     )
     return weight, lengths, scaled
 
@@ -132,7 +121,7 @@ def experiment(derived: Derivation) -> Items:
     most, least = derived["normal-above"], derived["normal-below"]
     for keys in KEYS:
         at, exact = {n: keys, sigma: 1}, mean_of_sigmoids(keys)
-        control, false = "biased-prediction" if keys == KEYS[-1] else "", 0.95 if keys == KEYS[1] else 0
+        control, false = keys == KEYS[-1], 0.95 if keys == KEYS[1] else 0
         yield Check(f"sum-n{keys}", SUM, at, equals=exact, control=control)
         yield Check(f"above-n{keys}", SUM, at, at_most=most.end, tolerance=NEAR, sharper=false)
         yield Check(f"below-n{keys}", SUM, at, at_least=least.end, tolerance=NEAR)

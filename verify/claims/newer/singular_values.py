@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Expr, Float, Integral, Rational, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Figure, Findings
-from verify.spec import Items, Line, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
+from verify.spec import Items, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
 from verify.spec import figures as draw, integral, j, k, m, n, q, s
 from verify.spec.arrays import Array, softmax
 
@@ -42,24 +42,24 @@ ROWS, BOTH = {s: NORMAL}, {q: NORMAL, k: NORMAL}
 def derive() -> tuple[Chain, ...]:
     """Derive the variance of exponentials of normal scores over the square of their mean."""
     bell = exp(-(y**2) / 2) / sqrt(2 * pi)
-    of_power = Chain(
-        E(exp(c * s[a, j])),
-        Line(
+    of_power = (
+        Chain(E(exp(c * s[a, j])), name="power", title="The mean of an exponential")
+        .then(
             Integral(exp(c * y) * bell, (y, -oo, oo)),
             "a score is normal",
             by_density({s[a, j]: y}, NORMAL_ROWS),
-        ),
-        Line(exp(c**2 / 2), "integrated", integral()),
-        name="power",
-        title="The mean of an exponential",
+        )
+        .then(exp(c**2 / 2), "integrated", integral())
     )
     once, twice = earlier(of_power, at={c: sqrt(v)}), earlier(of_power, at={c: 2 * sqrt(v)})
-    ratio = Chain(
-        Var(POWER) / E(POWER) ** 2,
-        Line(E(exp(2 * sqrt(v) * s[a, j])) / E(POWER) ** 2 - 1, "definition", algebra),
-        Line(exp(2 * v) / E(POWER) ** 2 - 1, "the mean square", twice),
-        Line(exp(v) - 1, "the mean", once),
-        title="The variance of exponentials of normal scores over their squared mean",
+    ratio = (
+        Chain(
+            Var(POWER) / E(POWER) ** 2,
+            title="The variance of exponentials of normal scores over their squared mean",
+        )
+        .then(E(exp(2 * sqrt(v) * s[a, j])) / E(POWER) ** 2 - 1, "definition", algebra)
+        .then(exp(2 * v) / E(POWER) ** 2 - 1, "the mean square", twice)
+        .then(exp(v) - 1, "the mean", once)
     )
     return of_power, ratio
 
@@ -72,7 +72,7 @@ def _edge(derived: Derivation) -> Expr:
 def experiment(derived: Derivation) -> Items:
     """Measure the second singular value for independent scores, and for those of queries and keys."""
     edge, near, floor = _edge(derived), Within(1.0, fixed=True), Threshold(Rational(29, 100))
-    yield Check("ratio", derived.start, {v: SPREAD**2}, equals=derived.end)
+    yield Check("ratio", derived, {v: SPREAD**2})
     for keys in KEYS:
         there, shape, least = {n: keys, v: SPREAD**2}, {m: keys, n: keys}, f"least-apart-n{keys}"
         most = Check(

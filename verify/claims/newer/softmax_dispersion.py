@@ -7,8 +7,8 @@ import numpy as np
 from sympy import Expr, Ge, KroneckerDelta, Le, Rational, Symbol, exp
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings
-from verify.spec import Items, Largest, Line, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
-from verify.spec import earlier, fact, figures as draw, j, l, m, n, over_keys, s, sigma
+from verify.spec import Items, Largest, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite, earlier
+from verify.spec import fact, figures as draw, j, l, m, n, over_keys, s, sigma
 from verify.spec.arrays import softmax
 
 R = Symbol("R", positive=True)
@@ -26,34 +26,26 @@ def derive() -> tuple[Chain, ...]:
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
     less = at_least(over_keys(others * (exp(R) - exp(above)), l) * LEAST / total, given=(Le(above, R),))
-    most = Chain(
-        Softmax(s[a, j], j),
-        Line(1 / total, WRITTEN, algebra),
-        Line(MOST, "no other score is further below than $R$", more, "≤"),
-        title="A weight at most",
+    most = (
+        Chain(Softmax(s[a, j], j), title="A weight at most")
+        .then(1 / total, WRITTEN, algebra)
+        .then(MOST, "no other score is further below than $R$", more, "≤")
     )
-    least = Chain(
-        Softmax(s[a, j], j),
-        Line(1 / total, WRITTEN, algebra),
-        Line(LEAST, "no other score is further above than $R$", less, "≥"),
-        name="least",
-        title="A weight at least",
+    least = (
+        Chain(Softmax(s[a, j], j), name="least", title="A weight at least")
+        .then(1 / total, WRITTEN, algebra)
+        .then(LEAST, "no other score is further above than $R$", less, "≥")
     )
     apart, bound = sigma * above, MOST.subs(R, 2 * sigma)
     within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(sigma * above), l)
     further = at_most(over_keys(others * (exp(apart) - exp(-2 * sigma)), l) * bound / total, given=within)
-    levels = Chain(
-        Softmax(LEVELS, j),
-        Line(1 / total, WRITTEN, algebra),
-        Line(bound, r"no two scores differ by more than $2\sigma$", further, "≤"),
-        name="levels",
-        title=r"Scores between $-\sigma$ and $\sigma$",
+    levels = (
+        Chain(Softmax(LEVELS, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$")
+        .then(1 / total, WRITTEN, algebra)
+        .then(bound, r"no two scores differ by more than $2\sigma$", further, "≤")
     )
-    drawn = Chain(
-        LARGEST,
-        Line(bound, "the bound of every weight", earlier(levels, given=within), "≤"),
-        name="drawn",
-        title="The largest weight of such a row, on average",
+    drawn = Chain(LARGEST, name="drawn", title="The largest weight of such a row, on average").then(
+        bound, "the bound of every weight", earlier(levels, given=within), "≤"
     )
     return most, least, levels, drawn
 
@@ -76,9 +68,9 @@ def experiment(derived: Derivation) -> Items:
     for keys, level in ROWS:
         at, name = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
         rows = dict[str, Any](laws={s: RADEMACHER}, shape={m: 16})
-        control = "biased-prediction" if keys == 4 else ""
+        control = keys == 4
         value = means[keys, level]
-        yield Check(f"largest-{name}", drawn.start, at, equals=value, control=control, **rows)
+        yield Check(f"largest-{name}", drawn, at, equals=value, control=control, **rows)
         false = 0.93 if keys == 2 else 0
         bound = dict[str, Any](at_most=drawn.end, sharper=false, sharper_truth=value)
         yield Check(f"bound-{name}", drawn.start, at, tolerance=tight, **bound, **rows)

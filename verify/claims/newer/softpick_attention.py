@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Indicator, Items
-from verify.spec import Line, Within, Wrong, a, algebra, by_density, cite, earlier, fact
-from verify.spec import figures as draw, integral, j, n, of_probability, over_keys, s, sigma
+from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, figures as draw, integral
+from verify.spec import j, n, of_probability, over_keys, s, sigma
 
 KEYS = (2, 16, 64, 1024)
 y = Symbol("y", real=True)
@@ -30,48 +30,46 @@ def over_scores(x: Integral) -> Integral:
 def derive() -> tuple[Chain, ...]:
     """Derive the mean of what softpick keeps of a score, and its share of the mean of all sizes."""
     above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
-    zero = Chain(
-        ZERO,
-        Line(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", DRAWN),
-        Line(S.Half, "half of all scores are positive", integral()),
-        name="half",
-        title="Weights that are 0",
+    zero = (
+        Chain(ZERO, name="half", title="Weights that are 0")
+        .then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", DRAWN)
+        .then(S.Half, "half of all scores are positive", integral())
     )
-    kept = Chain(
-        E(POSITIVE),
-        Line(over_scores(Max(above, 0)), "the density of a score", DRAWN),
-        Line(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral()),
-        Line(mean * below - S.Half, "integrated", integral()),
-        name="kept",
-        title="Positive scores",
-        defines=r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$",
+    kept = (
+        Chain(
+            E(POSITIVE),
+            name="kept",
+            title="Positive scores",
+            defines="the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation "
+            r"$\sigma$",
+        )
+        .then(over_scores(Max(above, 0)), "the density of a score", DRAWN)
+        .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral())
+        .then(mean * below - S.Half, "integrated", integral())
     )
-    whole = Chain(
-        E(ABOVE),
-        Line(over_scores(above), "the density of a score", DRAWN),
-        Line(mean - 1, "integrated", integral()),
-        name="whole",
-        title="All scores",
+    whole = (
+        Chain(E(ABOVE), name="whole", title="All scores")
+        .then(over_scores(above), "the density of a score", DRAWN)
+        .then(mean - 1, "integrated", integral())
     )
-    share = Chain(
-        E(POSITIVE) / E(SIZE),
-        Line(
+    share = (
+        Chain(E(POSITIVE) / E(SIZE), title="The positive part’s share of the mean size")
+        .then(
             E(POSITIVE) / (2 * E(POSITIVE) - E(ABOVE)),
             "a size is twice the positive part less the number",
             algebra,
-        ),
-        Line(
+        )
+        .then(
             E(POSITIVE) / (2 * E(POSITIVE) - mean + 1),
             "the mean of $e^s - 1$",
             earlier(whole),
-        ),
-        Line(
+        )
+        .then(
             kept.end / (2 * kept.end - mean + 1),
             "the mean of the positive part",
             earlier(kept),
-        ),
-        Line((mean * below - S.Half) / (mean * erf(sigma / sqrt(2))), "terms gathered", algebra),
-        title="The positive part’s share of the mean size",
+        )
+        .then((mean * below - S.Half) / (mean * erf(sigma / sqrt(2))), "terms gathered", algebra)
     )
     return zero, kept, whole, share
 
@@ -94,7 +92,7 @@ def experiment(derived: Derivation) -> Items:
     """Measure the sum of rows against the integral and the limit, what it tends to, and zeros."""
     near, most = Within(0.5, fixed=True), derived.end.subs(sigma, 1)
     for keys in KEYS:
-        control = "biased-prediction" if keys == 64 else ""
+        control = keys == 64
         at = {n: keys, sigma: 1}
         yield Check(f"sum-n{keys}", TOTAL, at, equals=mean_total(keys), control=control)
     at, truth = {n: 1024, sigma: 1}, mean_total(1024)
@@ -102,8 +100,8 @@ def experiment(derived: Derivation) -> Items:
     yield Check("zero-n64", ZERO, {n: 64}, equals=derived["half"].end)
     kept = derived["kept"]
     for words, deviation in (("half", S.Half), ("one", S.One)):
-        yield Check(f"kept-s{words}", kept.start, {sigma: deviation}, equals=kept.end)
-        yield Check(f"share-s{words}", derived.start, {sigma: deviation}, equals=derived.end)
+        yield Check(f"kept-s{words}", kept, {sigma: deviation})
+        yield Check(f"share-s{words}", derived, {sigma: deviation})
     says = "rows of many keys sum to four fifths"
     yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=Within(0.1), says=says)
     says = "the weights of a row sum to one, as with softmax"

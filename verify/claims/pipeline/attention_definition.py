@@ -3,8 +3,8 @@
 import numpy as np
 from sympy import Limit, Symbol, exp, oo, symbols
 
-from verify.spec import NORMAL, cite, Allowance, Chain, Claim, Computed, Items, Line, Named
-from verify.spec import Softmax, Wrong, algebra, e, j, limit, over_keys, score, v
+from verify.spec import NORMAL, Allowance, Chain, Claim, Computed, Items, Named, Softmax, Wrong, algebra, cite
+from verify.spec import e, j, limit, over_keys, score, v
 from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
 from verify.spec.arrays import softmax, stream
 
@@ -41,30 +41,27 @@ WRONG = {
 
 def derive() -> tuple[Chain, ...]:
     """Derive the definition, one entry of the output, from the four steps; and what a mask leaves."""
-    entry = Chain(
-        over_keys(WEIGHT * v[j, e]),
-        Line(over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra),
-        Line(
+    entry = (
+        Chain(over_keys(WEIGHT * v[j, e]), title="One entry of the output, backwards through the steps")
+        .then(over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra)
+        .then(
             over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score)),
             "the exponentials of one row share their sum",
             algebra,
-        ),
-        title="One entry of the output, backwards through the steps",
+        )
     )
     rows = Chain(
         over_keys(WEIGHT),
-        Line(1, "each is an exponential over their sum", algebra),
         name="rows",
         title="The sum of a row's weights",
         defines="the sum of a row's weights",
-    )
+    ).then(1, "each is an exponential over their sum", algebra)
     left = Chain(
         Limit(x / (seen + hidden * exp(-t)), t, oo),
-        Line(x / seen, "a mask lowers the scores of hidden keys without end", limit()),
         name="left",
         title="The weight of a key that a mask leaves",
         defines="the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$",
-    )
+    ).then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
     return entry, rows, left
 
 

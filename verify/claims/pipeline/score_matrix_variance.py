@@ -28,11 +28,10 @@ def derive() -> tuple[Chain, ...]:
         line = Line(end, why, moments(NORMAL_COMPONENTS))
         return Chain(start, definition, line, name=name, title=f"Covariance of {of}", defines=f"that of {of}")
 
-    entry = Chain(
-        Var(score),
-        Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(d, why, moments(NORMAL_COMPONENTS)),
-        title="Any one entry",
+    entry = (
+        Chain(Var(score), title="Any one entry")
+        .then(E(score**2) - E(score) ** 2, "definition", algebra)
+        .then(d, why, moments(NORMAL_COMPONENTS))
     )
     return (
         entry,
@@ -48,12 +47,12 @@ def experiment(derived: Derivation) -> Items:
 
     def check(name: str, chain: Any, within: Within, **more: Any) -> Check:
         at, shape = {d: D, **more.pop("places", {})}, more.pop("shape", WHOLE)
-        return Check(name, chain.start, at, equals=chain.end, tolerance=within, shape=shape, **more)
+        return Check(name, chain, at, tolerance=within, shape=shape, **more)
 
     near, both = Within(3.0, because=LONE), {**FIRST, b: 2, l: 2}
     yield check("variance-first", derived, near, places=FIRST, shape=CORNERS)
     yield check("variance-last", derived, near, places=LAST, shape=CORNERS)
-    yield check("variance-all", derived, Within(2.0), control="biased-prediction")
+    yield check("variance-all", derived, Within(2.0), control=True)
     yield check("covariance-in-row", derived["row"], OF_SCORES)
     yield check("covariance-of-corners", derived["corners"], OF_SCORES, places=both, shape=CORNERS)
     yield check("squares-in-row", derived["squares"], OF_SQUARES)
@@ -61,7 +60,7 @@ def experiment(derived: Derivation) -> Items:
 
     level, squares = derived.end.subs(d, D), derived["squares"]
     says = "the entries of a row are independent, so their squares are uncorrelated"
-    alone = Wrong("row-is-independent", squares.start, {d: D}, equals=0, shape=WHOLE, says=says)
+    alone = Wrong("row-is-independent", squares, {d: D}, equals=0, shape=WHOLE, says=says)
     yield replace(alone, tolerance=OF_ROW)
     says = "the entries of a matrix vary the more, the larger it is: here by {value}"
     yield Wrong("times-the-matrix", of="variance-all", equals=SIDE * level, says=says)

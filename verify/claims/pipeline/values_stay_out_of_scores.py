@@ -1,8 +1,8 @@
 """The values have no part in the scores' variance."""
 
 from verify.spec import EXPONENTIAL, LAPLACE, NORMAL, STANDARD, Chain, Check, Claim, Cov, Derivation, Dot, E
-from verify.spec import Indicator, Items, Line, Plot, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments
-from verify.spec import n, q, score, v
+from verify.spec import Indicator, Items, Plot, Var, Within, Wrong, algebra, d, d_v, j, k, m, moments, n, q
+from verify.spec import score, v
 
 D, SIDE = 64, 32
 VALUES = {1: EXPONENTIAL, 64: NORMAL, 512: LAPLACE}
@@ -18,28 +18,31 @@ LONG = Indicator(SIZE - 1)
 def derive() -> tuple[Chain, ...]:
     """Derive the variance, in which no value occurs, and how squared scores and values go together."""
     independent = "values are independent of queries and keys"
-    variance = Chain(
-        Var(score),
-        Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(d, "moments of the components", moments(STANDARD)),
-        title="The score: no value occurs in it",
+    variance = (
+        Chain(Var(score), title="The score: no value occurs in it")
+        .then(E(score**2) - E(score) ** 2, "definition", algebra)
+        .then(d, "moments of the components", moments(STANDARD))
     )
-    together = Chain(
-        Cov(score**2, SIZE),
-        Line(E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra),
-        Line(0, independent, moments(BESIDE)),
-        name="covariance-of-squares",
-        title="Covariance of a squared score and the mean square of its value's components",
-        defines="the covariance of the two squares",
+    together = (
+        Chain(
+            Cov(score**2, SIZE),
+            name="covariance-of-squares",
+            title="Covariance of a squared score and the mean square of its value's components",
+            defines="the covariance of the two squares",
+        )
+        .then(E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra)
+        .then(0, independent, moments(BESIDE))
     )
     share = E(LONG)
-    of_long = Chain(
-        E(score**2 * LONG) / share - (E(score * LONG) / share) ** 2,
-        Line(E(score**2) - E(score) ** 2, independent, moments(BESIDE)),
-        Line(d, "moments of the components", moments(STANDARD)),
-        name="of-long-values",
-        title="The variance of the scores whose values are long",
-        defines="the variance of those scores whose value has a mean square above 1",
+    of_long = (
+        Chain(
+            E(score**2 * LONG) / share - (E(score * LONG) / share) ** 2,
+            name="of-long-values",
+            title="The variance of the scores whose values are long",
+            defines="the variance of those scores whose value has a mean square above 1",
+        )
+        .then(E(score**2) - E(score) ** 2, independent, moments(BESIDE))
+        .then(d, "moments of the components", moments(STANDARD))
     )
     return variance, together, of_long
 
@@ -48,11 +51,11 @@ def experiment(derived: Derivation) -> Items:
     """Draw values of three widths beside the scores; measure variance and covariance."""
     shape, of_long, together = {m: SIDE, n: SIDE}, derived["of-long-values"], derived["covariance-of-squares"]
     for width, law in VALUES.items():
-        at, control = {d: D, d_v: width}, "biased-prediction" if width == 1 else ""
+        at, control = {d: D, d_v: width}, width == 1
         name, law_of = f"variance-dv{width}", {v: law}
-        yield Check(name, of_long.start, at, equals=of_long.end, laws=law_of, shape=shape, control=control)
+        yield Check(name, of_long, at, laws=law_of, shape=shape, control=control)
     at, near = {d: D, d_v: D}, Within(1.0, D, "the variance of a score", fixed=True)
-    yield Check("covariance", together.start, at, equals=together.end, tolerance=near, shape=shape)
+    yield Check("covariance", together, at, tolerance=near, shape=shape)
     says = "wider values make larger scores: the variance is their dimension, {value}"
     yield Wrong("values-change-the-variance", of="variance-dv512", equals=d_v, says=says)
     says, of_keys = "the values come from the same projection as the keys", Cov(score**2, OF_KEY)

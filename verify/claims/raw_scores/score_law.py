@@ -8,9 +8,8 @@ import numpy as np
 from scipy import integrate, special
 from sympy import Derivative, Integral, Symbol, cos, exp, lambdify, oo
 
-from verify.spec import Chain, Check, Claim, Derivation, Figure, Findings, Items, LargestGap, Line
-from verify.spec import Wrong, cite, cited, d, derivative, earlier, figures as draw, integral
-from verify.spec import of_probability
+from verify.spec import Chain, Check, Claim, Derivation, Figure, Findings, Items, LargestGap, Wrong, cite
+from verify.spec import cited, d, derivative, earlier, figures as draw, integral, of_probability
 from verify.spec.score_law import BELOW, CHI_SQUARE, DENSITY, MIXTURE, SHARE
 from verify.spec.score_law import basset, below, characteristic, distribution, of_normals, w, x, z
 
@@ -24,32 +23,33 @@ t = Symbol("t", real=True)
 def derive() -> tuple[Chain, ...]:
     """Derive the density as a mixture of normal ones, and again from the characteristic function."""
     below_x, mixture = distribution(), basset()
-    density = Chain(
-        Derivative(SHARE.subs(x, z), z),
-        Line(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z})),
-        Line(MIXTURE, "differentiated: a mixture of normal densities", derivative()),
-        Line(DENSITY, "an integral of Basset’s", earlier(mixture)),
+    density = (
+        Chain(Derivative(SHARE.subs(x, z), z))
+        .then(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z}))
+        .then(MIXTURE, "differentiated: a mixture of normal densities", derivative())
+        .then(DENSITY, "an integral of Basset’s", earlier(mixture))
     )
     over_scores, over_lengths = (z, 0, oo), (w, 0, oo)
-    transform = Chain(
-        2 * Integral(DENSITY * cos(t * z), over_scores),
-        Line(2 * Integral(MIXTURE * cos(t * z), over_scores), "as a mixture", earlier(mixture)),
-        Line(
+    transform = (
+        Chain(
+            2 * Integral(DENSITY * cos(t * z), over_scores),
+            name="transform",
+            title="The transform of a symmetric law with this density",
+        )
+        .then(2 * Integral(MIXTURE * cos(t * z), over_scores), "as a mixture", earlier(mixture))
+        .then(
             Integral(2 * MIXTURE.function * cos(t * z), over_scores, over_lengths),
             "in the other order",
             cited("fubini"),
-        ),
-        Line(Integral(CHI_SQUARE * exp(-(t**2) * w / 2), over_lengths), "over $z$", integral(given=(t > 0,))),
-        Line((1 + t**2) ** (-d / 2), "over $w$", integral(given=(t > 0,))),
-        name="transform",
-        title="The transform of a symmetric law with this density",
+        )
+        .then(Integral(CHI_SQUARE * exp(-(t**2) * w / 2), over_lengths), "over $z$", integral(given=(t > 0,)))
+        .then((1 + t**2) ** (-d / 2), "over $w$", integral(given=(t > 0,)))
     )
     again = Chain(
         density.start,
-        Line(DENSITY, "the law with this characteristic function", of_normals("fourier")),
         name="again",
         title="The density by its characteristic function, which determines a law",
-    )
+    ).then(DENSITY, "the law with this characteristic function", of_normals("fourier"))
     return below_x, mixture, density, *characteristic(), transform, again
 
 

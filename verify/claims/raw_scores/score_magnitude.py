@@ -2,8 +2,8 @@
 
 from sympy import Abs, Integral, Rational, gamma, oo, pi, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Computed, Derivation, E, Items, Line
-from verify.spec import Plot, Wrong, algebra, cite, d, earlier, integral, moments, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Computed, Derivation, E, Items, Line, Plot
+from verify.spec import Wrong, algebra, cite, d, earlier, integral, moments, score
 from verify.spec.score_law import CHI_SQUARE, DENSITY, MIXTURE, SQUARES, basset, of_normals, w, z
 
 DIMENSIONS = (1, 2, 8, 64, 512)
@@ -26,20 +26,16 @@ def derive() -> tuple[Chain, ...]:
         Line(EXACT, "integrated", integral()),
     )
     mixture, halves = basset(), "twice the positive half of a mixture of normal laws"
-    by_density = Chain(
-        SIZE,
-        Line(Integral(2 * z * MIXTURE, of_size), halves, chi_square),
-        Line(Integral(2 * z * DENSITY, of_size), "the exact density", earlier(mixture)),
-        Line(EXACT, "integrated", integral()),
-        name="by-density",
-        title="From the exact density",
+    by_density = (
+        Chain(SIZE, name="by-density", title="From the exact density")
+        .then(Integral(2 * z * MIXTURE, of_size), halves, chi_square)
+        .then(Integral(2 * z * DENSITY, of_size), "the exact density", earlier(mixture))
+        .then(EXACT, "integrated", integral())
     )
-    length = Chain(
-        E(LENGTH),
-        Line(sqrt(E(SQUARES)), "no variance is negative", of_normals("jensen"), "≤"),
-        Line(sqrt(d), "the mean square of each component is 1", moments(NORMAL_COMPONENTS)),
-        name="length",
-        title="The mean length of a query",
+    length = (
+        Chain(E(LENGTH), name="length", title="The mean length of a query")
+        .then(sqrt(E(SQUARES)), "no variance is negative", of_normals("jensen"), "≤")
+        .then(sqrt(d), "the mean square of each component is 1", moments(NORMAL_COMPONENTS))
     )
     bounded = Line(ASYMPTOTE, "the length’s bound", earlier(length), "≤")
     above = Chain(SIZE, given_query, bounded, name="above", title="From above")
@@ -49,13 +45,11 @@ def derive() -> tuple[Chain, ...]:
     )
     turned = Chain(EXACT, mean, from_above, name="turned", title="The exact value from above")
     both, more = 2 * d / pi, {d: d + 1}
-    below = Chain(
-        SIZE,
-        Line(EXACT, "the mean size", earlier(exact)),
-        Line(both / EXACT.subs(more), r"times that of one dimension more it is $2d_k/\pi$", algebra),
-        Line(both / ASYMPTOTE.subs(more), "which is bounded", earlier(turned, at=more), "≥"),
-        name="below",
-        title="From below, by the size in one dimension more",
+    below = (
+        Chain(SIZE, name="below", title="From below, by the size in one dimension more")
+        .then(EXACT, "the mean size", earlier(exact))
+        .then(both / EXACT.subs(more), r"times that of one dimension more it is $2d_k/\pi$", algebra)
+        .then(both / ASYMPTOTE.subs(more), "which is bounded", earlier(turned, at=more), "≥")
     )
     return exact, mixture, by_density, length, above, turned, below
 
@@ -68,7 +62,7 @@ def exact_size(dimension: int) -> float:
 def experiment(derived: Derivation) -> Items:
     """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
     for size in DIMENSIONS:
-        named = "biased-prediction" if size == 64 else ""
+        named = size == 64
         yield Check(f"magnitude-d{size}", SIZE, {d: size}, equals=derived.end, control=named)
     says = "a typical score has the size of its standard deviation, {root_d}"
     yield Wrong("size-of-deviation", SIZE, {d: 64}, equals=sqrt(d), says=says)

@@ -1,14 +1,11 @@
 """E[q·k] = 0 for independent centred components."""
 
 from fractions import Fraction
-from math import sqrt
 
-from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Check, Claim, Derivation, E, Figure, Findings, Items
-from verify.spec import Line, Sum, Wrong, a, algebra, d, figures as drawing, i, j, k, moments, mu_k, mu_q
-from verify.spec import of_deviation, q, score
+from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Check, Claim, Derivation, E, Items, Plot, Sum, Wrong
+from verify.spec import a, algebra, d, i, j, k, moments, mu_k, mu_q, of_deviation, q, score
 
-DIMENSIONS = (1, 8, 64, 512, 1024)
-OFF_CENTRE = NORMAL.moved(Fraction(1, 2), 1)
+OFF_CENTRE = dict.fromkeys((q, k), NORMAL.moved(Fraction(1, 2), 1))
 """Normal components with mean ½ and variance 1."""
 
 
@@ -17,51 +14,34 @@ def derive() -> tuple[Chain, ...]:
     products = Sum(E(q[a, i] * k[j, i]), (i, 1, d))
     means = Sum(E(q[a, i]) * E(k[j, i]), (i, 1, d))
     return (
-        Chain(
-            E(score),
-            Line(products, "the mean of a sum is the sum of the means", algebra),
-            Line(means, "components of a query are independent of those of a key", moments(CENTRED)),
-            Line(0, "their means are 0", moments(CENTRED)),
-        ),
-        Chain(
-            E(score),
-            Line(means, "linearity and independence, as before", moments(GENERAL)),
-            Line(d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
-            name="any-means",
-            title="For components of any mean",
-        ),
+        Chain(E(score))
+        .then(products, "the mean of a sum is the sum of the means", algebra)
+        .then(means, "components of a query are independent of those of a key", moments(CENTRED))
+        .then(0, "their means are 0", moments(CENTRED)),
+        Chain(E(score), name="any-means", title="For components of any mean")
+        .then(means, "linearity and independence, as before", moments(GENERAL))
+        .then(d * mu_q * mu_k, "every dimension adds the same", moments(GENERAL)),
     )
 
 
-def experiment(derived: Derivation) -> Items:
+def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure the mean; its scale is √d_k, the size of a typical score, because the mean itself is 0."""
-    for size in DIMENSIONS:
-        control = "biased-prediction" if size == 64 else ""
+    for size in (1, 8, 64, 512, 1024):
         within = of_deviation(size, 0.5)
-        yield Check(
-            f"mean-d{size}", derived.start, {d: size}, equals=derived.end, tolerance=within, control=control
-        )
-    laws = {q: OFF_CENTRE, k: OFF_CENTRE}
-    yield Check("off-centre-d8", derived.start, {d: 8}, equals=derived["any-means"].end, laws=laws)
-    what = "the mean is {main:end} even for components that are not centred"
-    within = of_deviation(8, 0.5)
-    yield Wrong("shifted-mean", derived.start, {d: 8}, equals=0, laws=laws, tolerance=within, says=what)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the mean as a fraction of √d_k with its interval and the tolerance."""
-    width = findings.checks["mean-d1"].tolerance
-    ends = DIMENSIONS[0], DIMENSIONS[-1]
-    return drawing.figure(
+        yield Check(f"mean-d{size}", derived, {d: size}, tolerance=within, control=size == 64)
+    yield Check("off-centre-d8", derived["any-means"], {d: 8}, laws=OFF_CENTRE)
+    says, within = "the mean is {main:end} even for components that are not centred", of_deviation(8, 0.5)
+    yield Wrong("shifted-mean", derived, {d: 8}, equals=0, laws=OFF_CENTRE, tolerance=within, says=says)
+    yield Plot(
         "mean-over-root",
-        "Scores average to zero in every dimension",
-        "The measured mean of q·k divided by the square root of the dimension stays at 0, inside the "
+        "mean-d*",
+        over=d,
+        title="Scores average to zero in every dimension",
+        alt="The measured mean of q·k divided by the square root of the dimension stays at 0, inside the "
         "tolerance, from {mean-d1:d_k} to {mean-d1024:d_k} dimensions.",
-        drawing.joined("derived: {main:end}", ends, (0, 0)),
-        drawing.joined("tolerance", ends, (width, width), "other"),
-        drawing.joined("", ends, (-width, -width), "other"),
-        drawing.measured(findings.matching("mean-d*"), d, as_drawn=lambda size, mean: mean / sqrt(size)),
-        x=d,
+        curves={"derived: {main:end}": 0},
+        bounds={"tolerance": tolerance / 2, "": -tolerance / 2},
+        as_drawn=lambda size, mean: mean / size**0.5,
         y="mean of {score} over {root_d}",
         y_scale="linear",
     )
@@ -73,5 +53,4 @@ CLAIM = Claim(
     meaning="Scores balance out around 0: what grows with the dimension is their spread, not their mean. "
     "Only one of the two vectors need be centred. Where neither is (say, after a ReLU), the mean "
     "grows like the dimension itself: {any-means} for components with means {mu_q} and {mu_k}.",
-    symbols={"mu_q": mu_q, "mu_k": mu_k},
 )

@@ -4,8 +4,8 @@ from typing import Any
 
 from sympy import Derivative, I, Integral, Rational, Subs, Symbol, exp, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, STANDARD, cite, Chain, Check, Claim, Derivation, E, Family, Fit
-from verify.spec import Items, Line, Plot, Var, Wrong, a, algebra, by_density, d, derivative, earlier, fact, i
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, E, Family, Fit, Items
+from verify.spec import Plot, Var, Wrong, a, algebra, by_density, cite, d, derivative, earlier, fact, i
 from verify.spec import integral, j, k, m, moments, n, over_components, q, score
 
 PRODUCT = q[a, i] * k[j, i]
@@ -21,17 +21,17 @@ CORRELATED = over_components(
 
 def derive() -> tuple[Chain, ...]:
     """Derive the variance from two moments of the components, and again for normal components."""
-    by_moments = Chain(
-        Var(score),
-        Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(E(score**2), "every product of components has mean 0", moments(STANDARD)),
-        Line(over_components(E(PRODUCT**2)), "so have those of two different ones", moments(STANDARD)),
-        Line(
+    by_moments = (
+        Chain(Var(score))
+        .then(E(score**2) - E(score) ** 2, "definition", algebra)
+        .then(E(score**2), "every product of components has mean 0", moments(STANDARD))
+        .then(over_components(E(PRODUCT**2)), "so have those of two different ones", moments(STANDARD))
+        .then(
             over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)),
             "query and key are independent",
             moments(STANDARD),
-        ),
-        Line(d, "every square has mean 1", moments(STANDARD)),
+        )
+        .then(d, "every square has mean 1", moments(STANDARD))
     )
     return by_moments, *by_transform()
 
@@ -42,40 +42,38 @@ def by_transform() -> tuple[Chain, ...]:
     c = Symbol("c", positive=True)
     of_key = Chain(
         Integral(exp(I * v * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo)),
-        Line(exp(-(v**2) / 2), "integrated", integral()),
         name="of-key",
         title="A mean over a normal component of a key",
-    )
+    ).then(exp(-(v**2) / 2), "integrated", integral())
     of_query = Chain(
         Integral(exp(-c * x**2 / 2) / sqrt(2 * pi), (x, -oo, oo)),
-        Line(1 / sqrt(c), "integrated", integral()),
         name="of-query",
         title="A mean over a normal component of a query",
-    )
+    ).then(1 / sqrt(c), "integrated", integral())
     inner = exp(I * t * x * y) * exp(-(y**2) / 2) / sqrt(2 * pi)
     both = Integral(Integral(inner, (y, -oo, oo)) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
     first, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: y, q[a, 1]: x}, NORMAL_COMPONENTS)
-    transform = Chain(
-        E(exp(I * t * score)),
-        Line(E(exp(I * t * first)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS)),
-        Line(both**d, "both components are normal", densities),
-        Line(of_query.start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={v: t * x})),
-        Line((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2})),
-        name="transform",
-        title="The characteristic function of a score of normal components",
+    transform = (
+        Chain(
+            E(exp(I * t * score)),
+            name="transform",
+            title="The characteristic function of a score of normal components",
+        )
+        .then(E(exp(I * t * first)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS))
+        .then(both**d, "both components are normal", densities)
+        .then(of_query.start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={v: t * x}))
+        .then((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2}))
     )
 
     def second(function: Any) -> Any:
         return -Subs(Derivative(function, (t, 2)), t, 0)
 
-    again = Chain(
-        Var(score),
-        Line(E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS)),
-        Line(second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra),
-        Line(second(transform.end), "the characteristic function", earlier(transform)),
-        Line(d, "differentiated", derivative()),
-        name="by-transform",
-        title="The variance again, by the characteristic function",
+    again = (
+        Chain(Var(score), name="by-transform", title="The variance again, by the characteristic function")
+        .then(E(score**2), "its mean is 0", moments(NORMAL_COMPONENTS))
+        .then(second(E(exp(I * t * score))), "twice differentiated, at t = 0", algebra)
+        .then(second(transform.end), "the characteristic function", earlier(transform))
+        .then(d, "differentiated", derivative())
     )
     return of_key, of_query, transform, again
 
@@ -83,11 +81,11 @@ def by_transform() -> tuple[Chain, ...]:
 def experiment(derived: Derivation) -> Items:
     """Measure the variance over the dimensions, and the line through it."""
     for size in DIMENSIONS:
-        yield Check(f"variance-d{size}", derived.start, {d: size}, equals=derived.end)
+        yield Check(f"variance-d{size}", derived, {d: size})
     yield Fit("variance-d*", over=d, law=derived.end)
     yield Wrong(
         "d-squared",
-        derived.start,
+        derived,
         {d: 64},
         equals=d**2,
         says="the variance is the square of {d_k}, as if one product were added that many times",

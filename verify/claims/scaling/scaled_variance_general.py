@@ -2,77 +2,53 @@
 
 from sympy import sqrt
 
-from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Figure
-from verify.spec import Findings, Fit, Items, Line, Sum, Var, Wrong, a, d, earlier, i, j, k, moments
-from verify.spec import figures as drawing
-from verify.spec import mu_k, mu_q, q, score, sigma_k, sigma_q
+from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Fit, Items
+from verify.spec import Plot, Sum, Var, Wrong, a, d, earlier, i, j, k, moments, mu_k, mu_q, q, score, sigma_k
+from verify.spec import sigma_q
 
-DIMENSIONS = (1, 8, 64, 256)
-CASES = {
-    "centred": {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)},
-    "uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL},
-}
+CENTRED_LAWS, UNIFORM = {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)}, dict.fromkeys((q, k), UNIT_INTERVAL)
 scaled, product = score / sqrt(d), q[a, i] * k[j, i]
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive that the scaled variance is that of one product, and what that is."""
-    restored = Chain(
-        Var(scaled),
-        Line(Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL)),
-        Line(Var(product), "all of them have the same variance", moments(GENERAL)),
+    of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
+    restored = (
+        Chain(Var(scaled))
+        .then(Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL))
+        .then(Var(product), "all of them have the same variance", moments(GENERAL))
     )
-    level = Chain(
-        Var(scaled),
-        Line(Var(product), "the variance of one product", earlier(restored)),
-        Line(
-            sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2,
-            "query and key are independent",
-            moments(GENERAL),
-        ),
-        name="level",
-        title="In means and variances",
+    level = (
+        Chain(Var(scaled), name="level", title="In means and variances")
+        .then(Var(product), "the variance of one product", earlier(restored))
+        .then(of_product, "query and key are independent", moments(GENERAL))
     )
-    centred = Chain(
-        Var(scaled),
-        Line(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED)),
-        name="centred",
-        title="For centred components",
+    centred = Chain(Var(scaled), name="centred", title="For centred components").then(
+        sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED)
     )
     return restored, level, centred
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
-    level = derived["level"].end
-    for name, laws in CASES.items():
-        for size in DIMENSIONS:
-            control = "biased-prediction" if (name, size) == ("uniform", 8) else ""
-            at = {d: size}
-            yield Check(f"{name}-variance-d{size}", Var(scaled), at, equals=level, laws=laws, control=control)
-        yield Fit(f"{name}-variance-d*", over=d, law=level, only=("slope",), prefix=f"{name}-")
-    at, uniform, centred = {d: 256}, CASES["uniform"], derived["centred"].end
+    level, centred, at = derived["level"], derived["centred"].end, {d: 256}
+    for name, laws in (("centred", CENTRED_LAWS), ("uniform", UNIFORM)):
+        for size in (1, 8, 64, 256):
+            control = (name, size) == ("uniform", 8)
+            yield Check(f"{name}-variance-d{size}", level, {d: size}, laws=laws, control=control)
+        yield Fit(f"{name}-variance-d*", over=d, law=level.end, only=("slope",), prefix=f"{name}-")
     says = "scaling makes the variance {value}, whatever the components, here uniform ones"
-    yield Wrong("always-one", Var(scaled), at, equals=1, laws=uniform, says=says)
+    yield Wrong("always-one", level, at, equals=1, laws=UNIFORM, says=says)
     says = "it is {centred:end} also for components with a mean, here uniform ones"
-    yield Wrong("means-do-not-matter", Var(scaled), at, equals=centred, laws=uniform, says=says)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw both levels over the dimension."""
-    layers = []
-    for name, laws in CASES.items():
-        points = findings.matching(f"{name}-variance-d*")
-        words = f"{laws[q].name} and {laws[k].name}"
-        layers += [drawing.expected(points, d, words), drawing.measured(points, d)]
-    return drawing.figure(
+    yield Wrong("means-do-not-matter", level, at, equals=centred, laws=UNIFORM, says=says)
+    yield Plot(
         "levels",
-        "Scaling brings back the variance of one product, which need not be 1",
-        "Scaled variances stay level over the dimension: at {centred-variance-d1:prediction} for centred "
+        {"2·normal and 3·normal": "centred-variance-d*", "U(0,1) and U(0,1)": "uniform-variance-d*"},
+        over=d,
+        title="Scaling brings back the variance of one product, which need not be 1",
+        alt="Scaled variances stay level over the dimension: at {centred-variance-d1:prediction} for centred "
         "components of unequal spread, at {uniform-variance-d1:prediction.3} for uniform ones, not at 1.",
-        *layers,
-        drawing.curve("wrong", lambda _: 1.0, DIMENSIONS, "control"),
-        x=d,
+        wrong={"wrong": 1},
         y="variance of {scaled_score}",
     )
 

@@ -1,43 +1,37 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot, Sum, Var
-from verify.spec import Wrong, a, algebra, d, i, j, k, m, moments, n, over_components, over_keys, q, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Sum, Var, Wrong, a
+from verify.spec import algebra, d, i, j, k, m, moments, n, over_components, over_keys, q, score
 
-PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
-TOKENS = (2, 8, 32, 128)
+product, squares = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 
 
 def derive() -> tuple[Chain, Chain]:
     """Derive the variance of one score, in which no length occurs, and the mean square of all scores."""
-    of_any = Chain(
-        Var(score),
-        Line(E(score**2) - E(score) ** 2, "definition", algebra),
-        Line(over_components(E(PRODUCT**2)), "all other products have mean 0", moments(STANDARD)),
-        Line(over_components(SQUARES), "query and key are independent", moments(STANDARD)),
-        Line(d, "every square has mean 1", moments(STANDARD)),
+    of_any = (
+        Chain(Var(score))
+        .then(E(score**2) - E(score) ** 2, "definition", algebra)
+        .then(over_components(E(product**2)), "all other products have mean 0", moments(STANDARD))
+        .then(over_components(squares), "query and key are independent", moments(STANDARD))
+        .then(d, "every square has mean 1", moments(STANDARD))
     )
-    of_all = Chain(
-        E(Sum(over_keys(score**2), (a, 1, m))) / (m * n),
-        Line(d, "each score adds the same, whatever the others are", moments(STANDARD)),
-        name="all",
-        title="The mean square of all scores of a text",
+    total, title = E(Sum(over_keys(score**2), (a, 1, m))), "The mean square of all scores of a text"
+    of_all = Chain(total / (m * n), name="all", title=title).then(
+        d, "each score adds the same, whatever the others are", moments(STANDARD)
     )
     return of_any, of_all
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
-    for tokens in TOKENS:
-        control = "biased-prediction" if tokens == TOKENS[-1] else ""
-        at = {d: 64, m: tokens, n: tokens}
-        yield Check(f"variance-n{tokens}", Var(score), at, equals=derived.end, control=control)
+    at = {tokens: {d: 64, m: tokens, n: tokens} for tokens in (2, 8, 32, 128)}
+    for tokens, sizes in at.items():
+        yield Check(f"variance-n{tokens}", derived, sizes, control=tokens == 128)
     yield Fit("variance-n*", over=n, law=derived.end, only=("slope",))
-    for name, tokens, wrong, says in (
-        ("number-of-words", 32, n, "{d_k} is the number of words: the variance is that number, {value}"),
-        ("doubles", 128, d * n / 2, "the variance doubles with the number of tokens"),
-    ):
-        at = {d: 64, m: tokens, n: tokens}
-        yield Wrong(name, Var(score), at, equals=wrong, says=says)
+    says = "{d_k} is the number of words: the variance is that number, {value}"
+    yield Wrong("number-of-words", derived, at[32], equals=n, says=says)
+    says = "the variance doubles with the number of tokens"
+    yield Wrong("doubles", derived, at[128], equals=d * n / 2, says=says)
     yield Plot(
         "level",
         "variance-n*",

@@ -2,9 +2,8 @@
 
 from sympy import sqrt
 
-from verify.spec import STANDARD, cite, Chain, Check, Claim, Derivation, E, Fit, Items, Line, Plot
-from verify.spec import Var, Wrong, a, algebra, d, earlier, fact, i, j, k, latex, moments, over_components
-from verify.spec import q, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, algebra
+from verify.spec import cite, d, earlier, fact, i, j, k, latex, moments, over_components, q, score
 
 DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 PRODUCT, SQUARES = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
@@ -13,25 +12,20 @@ scaled = score / sqrt(d)
 
 def derive() -> tuple[Chain, ...]:
     """Derive it directly, and again from the variance of the raw score."""
-    direct = Chain(
-        Var(scaled),
-        Line(E(scaled**2) - E(scaled) ** 2, "definition", algebra),
-        Line(over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD)),
-        Line(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD)),
-        Line(1, "every square has mean 1", moments(STANDARD)),
+    direct = (
+        Chain(Var(scaled))
+        .then(E(scaled**2) - E(scaled) ** 2, "definition", algebra)
+        .then(over_components(E(PRODUCT**2)) / d, "all other products have mean 0", moments(STANDARD))
+        .then(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD))
+        .then(1, "every square has mean 1", moments(STANDARD))
     )
-    raw = Chain(
-        Var(score),
-        Line(d, "a sum of as many products, each of variance 1", moments(STANDARD)),
-        name="raw",
-        title="The variance of the raw score",
+    raw = Chain(Var(score), name="raw", title="The variance of the raw score").then(
+        d, "a sum of as many products, each of variance 1", moments(STANDARD)
     )
-    outside = Chain(
-        Var(scaled),
-        Line(Var(score) / d, "a factor enters the variance squared", algebra),
-        Line(1, "the variance of the raw score is the dimension", earlier(raw)),
-        name="factor-first",
-        title="Again, with the factor first",
+    outside = (
+        Chain(Var(scaled), name="factor-first", title="Again, with the factor first")
+        .then(Var(score) / d, "a factor enters the variance squared", algebra)
+        .then(1, "the variance of the raw score is the dimension", earlier(raw))
     )
     return direct, raw, outside
 
@@ -39,7 +33,7 @@ def derive() -> tuple[Chain, ...]:
 def experiment(derived: Derivation) -> Items:
     """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
     for size in DIMENSIONS:
-        yield Check(f"variance-d{size}", derived.start, {d: size}, equals=derived.end)
+        yield Check(f"variance-d{size}", derived, {d: size})
     yield Fit("variance-d*", over=d, law=derived.end)
     yield Wrong("unscaled", Var(score), {d: 64}, equals=1, says="it is {value} even without scaling")
     yield fact("scaled-variance", f"variance of ${latex(scaled)}$", derived.end)

@@ -2,32 +2,25 @@
 
 from sympy import Eq, Rational, Symbol, root, solve, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Items, Line, Var, Wrong, algebra, d
-from verify.spec import earlier, equivalent, moments, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Items, Var, Wrong, algebra, d, earlier
+from verify.spec import equivalent, moments, score
 
 c = Symbol("c", real=True)
-DIMENSIONS = (4, 64, 512)
 
 
 def derive() -> tuple[Chain, Chain]:
     """Solve c²·d = 1 for the factor."""
-    multiple = Chain(
-        Var(c * score),
-        Line(c**2 * Var(score), "a factor enters the variance squared", algebra),
-        Line(c**2 * d, "the variance of the raw score is the dimension", moments(STANDARD)),
-        name="multiple",
-        title="The variance of a multiple",
+    multiple = (
+        Chain(Var(c * score), name="multiple", title="The variance of a multiple")
+        .then(c**2 * Var(score), "a factor enters the variance squared", algebra)
+        .then(c**2 * d, "the variance of the raw score is the dimension", moments(STANDARD))
     )
     roots = Eq((c - 1 / sqrt(d)) * (c + 1 / sqrt(d)), 0, evaluate=False)
-    solved = Chain(
-        Eq(Var(c * score), 1, evaluate=False),
-        Line(Eq(c**2 * d, 1, evaluate=False), "the variance of the multiple", earlier(multiple), "⇔"),
-        Line(
-            roots,
-            "divided by the dimension and factored; a product is 0 where a factor is",
-            equivalent(),
-            "⇔",
-        ),
+    factored = "divided by the dimension and factored; a product is 0 where a factor is"
+    solved = (
+        Chain(Eq(Var(c * score), 1, evaluate=False))
+        .then(Eq(c**2 * d, 1, evaluate=False), "the variance of the multiple", earlier(multiple), "⇔")
+        .then(roots, factored, equivalent(), "⇔")
     )
     return multiple, solved
 
@@ -36,9 +29,8 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure both roots in three dimensions, and other factors that must fail."""
     multiple = derived["multiple"]
     for sign, factor in zip(("minus", "plus"), solve(derived.end, c), strict=True):
-        for size in DIMENSIONS:
-            at = {c: factor.subs(d, size), d: size}
-            yield Check(f"{sign}-d{size}", multiple.start, at, equals=multiple.end)
+        for size in (4, 64, 512):
+            yield Check(f"{sign}-d{size}", multiple, {c: factor.subs(d, size), d: size})
     larger = 1 + 2 * Rational(str(tolerance))
     for name, factor, says in (
         ("fourth-root", 1 / root(d, 4), "the fourth root does as well"),
@@ -47,7 +39,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         ("multiplied", sqrt(d), "multiplying by the root in place of dividing does as well"),
         ("nearly", larger / sqrt(d), "a factor larger by twice the tolerance does as well"),
     ):
-        yield Wrong(name, multiple.start, {c: factor.subs(d, 64), d: 64}, equals=1, says=says)
+        yield Wrong(name, multiple, {c: factor.subs(d, 64), d: 64}, equals=1, says=says)
 
 
 CLAIM = Claim(

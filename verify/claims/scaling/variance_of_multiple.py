@@ -3,35 +3,25 @@
 from sympy import Rational, Symbol
 
 from verify.spec import EXPONENTIAL, GENERAL, LAPLACE, NORMAL, RADEMACHER, UNIT_INTERVAL, Chain, Check, Claim
-from verify.spec import Derivation, E, Family, Items, Line, Var, Wrong, algebra, d, earlier, j, k, moments
-from verify.spec import mu_k, mu_q, n, q, score, sigma_k, sigma_q
+from verify.spec import Derivation, E, Family, Items, Var, Wrong, algebra, d, earlier, j, k, moments, mu_k
+from verify.spec import mu_q, n, q, score, sigma_k, sigma_q
 
-c = Symbol("c", real=True)
-X = Family("X", n)[j]
-CASES = (
-    ("normal", NORMAL, 3),
-    ("laplace", LAPLACE, -Rational(1, 2)),
-    ("rademacher", RADEMACHER, Rational(1, 8)),
-    ("exponential", EXPONENTIAL, 2),
-    ("uniform", UNIT_INTERVAL, -3),
-)
+c, X = Symbol("c", real=True), Family("X", n)[j]
 
 
 def derive() -> tuple[Chain, Chain]:
     """Derive the rule for any variable, and what it says of a score."""
-    rule = Chain(
-        Var(c * X),
-        Line(E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra),
-        Line(c**2 * E(X**2) - c**2 * E(X) ** 2, "a constant leaves the mean", algebra),
-        Line(c**2 * Var(X), "definition, read backwards", algebra),
+    rule = (
+        Chain(Var(c * X))
+        .then(E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra)
+        .then(c**2 * E(X**2) - c**2 * E(X) ** 2, "a constant leaves the mean", algebra)
+        .then(c**2 * Var(X), "definition, read backwards", algebra)
     )
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
-    of_score = Chain(
-        Var(c * score),
-        Line(c**2 * Var(score), "the rule", earlier(rule, {X: score})),
-        Line(c**2 * d * of_product, "products of different components are independent", moments(GENERAL)),
-        name="score",
-        title="Of a score",
+    of_score = (
+        Chain(Var(c * score), name="score", title="Of a score")
+        .then(c**2 * Var(score), "the rule", earlier(rule, {X: score}))
+        .then(c**2 * d * of_product, "products of different components are independent", moments(GENERAL))
     )
     return rule, of_score
 
@@ -39,22 +29,17 @@ def derive() -> tuple[Chain, Chain]:
 def experiment(derived: Derivation) -> Items:
     """Measure the variance of multiples of a score in four dimensions, for five laws and constants."""
     of_score = derived["score"]
-    for name, law, constant in CASES:
-        yield Check(
-            f"{name}-multiple",
-            of_score.start,
-            {c: constant, d: 4},
-            equals=of_score.end,
-            laws={q: law, k: law},
-            control="biased-prediction" if law == NORMAL else "",
-        )
-    yield Wrong(
-        "linear",
-        of_score.start,
-        {c: 3, d: 4},
-        equals=of_score.end / c,
-        says="the constant enters once: the variance is {once}",
-    )
+    for name, law, constant in (
+        ("normal", NORMAL, 3),
+        ("laplace", LAPLACE, -Rational(1, 2)),
+        ("rademacher", RADEMACHER, Rational(1, 8)),
+        ("exponential", EXPONENTIAL, 2),
+        ("uniform", UNIT_INTERVAL, -3),
+    ):
+        at, laws = {c: constant, d: 4}, {q: law, k: law}
+        yield Check(f"{name}-multiple", of_score, at, laws=laws, control=law == NORMAL)
+    says = "the constant enters once: the variance is {once}"
+    yield Wrong("linear", of_score, {c: 3, d: 4}, equals=of_score.end / c, says=says)
 
 
 CLAIM = Claim(

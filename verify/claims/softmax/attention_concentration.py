@@ -6,7 +6,7 @@ from sympy import Eq, Expr, Float, Integral, Rational, S, Symbol, erf, exp, log,
 
 from verify.spec.lemmas import for_raw_scores, inverse_square
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
-from verify.spec import Largest, Line, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
+from verify.spec import Largest, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
 from verify.spec import equivalent, fact, figures as draw, j, l, n, over_keys, s, score, sigma, squares
 from verify.spec.integrals import KEYS, ON_PAPER, integrated
 
@@ -25,36 +25,31 @@ def derive() -> tuple[Chain, ...]:
     """Derive the bound from the largest of n scores, and average it over queries."""
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
-    first = Chain(
-        1 - E(squares(ROW)),
-        Line(E(weighted) / sigma**2, "integration by parts", cited("stein", laws=NORMAL_ROWS)),
-        Line(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤"),
-        name="first",
-        title="A bound by the largest score",
+    first = (
+        Chain(1 - E(squares(ROW)), name="first", title="A bound by the largest score")
+        .then(E(weighted) / sigma**2, "integration by parts", cited("stein", laws=NORMAL_ROWS))
+        .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
     )
     density = Integral(n * z * NORMAL * BELOW ** (n - 1), (z, -oo, oo))
-    exact = Chain(
-        first.start,
-        Line(first.end, "the bound by the largest score", earlier(first), "≤"),
-        Line(density / sigma, "the density of the largest", cited("density of a maximum", laws=NORMAL_ROWS)),
-        name="by-the-largest",
-        title="The same as an integral",
+    exact = (
+        Chain(first.start, name="by-the-largest", title="The same as an integral")
+        .then(first.end, "the bound by the largest score", earlier(first), "≤")
+        .then(density / sigma, "the density of the largest", cited("density of a maximum", laws=NORMAL_ROWS))
     )
     most = cited("normal maximum", laws=NORMAL_ROWS)
-    bound = Chain(
-        first.start,
-        Line(first.end, "the bound by the largest score", earlier(first), "≤"),
-        Line(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤"),
+    bound = (
+        Chain(first.start)
+        .then(first.end, "the bound by the largest score", earlier(first), "≤")
+        .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
     )
     solved = equivalent(t, given=(n > 1,))
     force = Chain(
         Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False),
-        Line(Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", solved, "⇔"),
         name="in-force",
         title="Where the bound is 1",
         defines="that the bound is 1 for scores of variance $t$",
         given=(n > 1,),
-    )
+    ).then(Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", solved, "⇔")
     inverse = inverse_square()
     return first, exact, bound, force, inverse, for_raw_scores(bound, inverse)
 

@@ -3,7 +3,7 @@
 from sympy import Expr, Float, Gt, Rational, S, exp, log, sqrt
 
 from verify.spec.lemmas import entropy_lost, lost
-from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items, Line
+from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items
 from verify.spec import Threshold, Within, Wrong, a, cite, d, earlier, fact, figures as draw, j, n
 from verify.spec import of_probability, s, score, sigma, squares
 from verify.spec.integrals import KEYS, integrated
@@ -27,12 +27,8 @@ def derive() -> tuple[Chain, ...]:
     """Derive the bound by Gaussian integration by parts, and average it over queries."""
     first, bound, scaled = entropy_lost()
     above = earlier(first, given=(Gt(REST, 0),))
-    ratio = Chain(
-        lost(ROW) / first.end,
-        Line(1, "no more is lost than this bound", above, "≤"),
-        name="ratio",
-        title="The loss over that bound",
-        given=(n > 1,),
+    ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=(n > 1,)).then(
+        1, "no more is lost than this bound", above, "≤"
     )
     return first, ratio, bound, scaled
 
@@ -51,7 +47,7 @@ def experiment(derived: Derivation) -> Items:
         at, name = {n: keys, d: size}, f"n{keys}-d{size}"
         yield bounded(f"loss-{name}", scaled.start, at, scaled.end, 0.98 if keys == 512 else 0)
         if size <= 64:
-            yield Check(f"value-{name}", scaled.start, at, equals=integrated(scaled.start, at))
+            yield Check(f"value-{name}", scaled, at, equals=integrated(scaled.start, at))
     yield bounded("first-bound", ratio.start, TIGHT, ratio.end, 0.98)
     yield bounded("loss-of-spread-rows", derived.start, WIDE, derived.end, 0.9)
     for (keys, size), least in BELOW.items():

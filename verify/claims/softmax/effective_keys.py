@@ -6,20 +6,8 @@ from sympy import E as EULER
 from sympy import Float, Limit, S, oo
 
 from verify.spec.many_keys import many_keys
-from verify.spec import (
-    Allowance,
-    Chain,
-    Check,
-    Computed,
-    Derivation,
-    E,
-    Figure,
-    Findings,
-    Items,
-    Line,
-    Within,
-)
-from verify.spec import Claim, Wrong, a, earlier, figures as draw, j, n, s, sigma, squares
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
+from verify.spec import Within, Wrong, a, earlier, figures as draw, j, n, s, sigma, squares
 from verify.spec.integrals import integrated
 
 KEYS, BOUNDED, MANY = (4, 16, 64), (64, 1024), 10**6
@@ -34,11 +22,8 @@ def derive() -> tuple[Chain, ...]:
     """Derive the limit from a bound for any number of keys and another for many."""
     *others, limit = many_keys()
     start = Limit(n * E(squares(s[a, j])), n, oo)
-    unit = Chain(
-        start,
-        Line(EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})),
-        name="unit",
-        title="Scores of variance 1",
+    unit = Chain(start, name="unit", title="Scores of variance 1").then(
+        EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})
     )
     return *others, limit, unit
 
@@ -47,12 +32,12 @@ def experiment(derived: Derivation) -> Items:
     """Measure n·E Σp² and its bounds for several numbers of keys, and compare that of very many with e."""
     lower, upper, near = derived["lower"], derived["upper"], Within(0.25, fixed=True)
     for keys in KEYS:
-        yield Check(f"squares-n{keys}", lower.start, {n: keys, sigma: 1}, equals=times_squares(keys))
+        yield Check(f"squares-n{keys}", lower, {n: keys, sigma: 1}, equals=times_squares(keys))
     for keys in BOUNDED:
         at, exact = {n: keys, sigma: 1}, times_squares(keys)
         low, high = (1.02, 0.98) if keys == BOUNDED[-1] else (0, 0)
-        below = Check(f"lower-n{keys}", lower.start, at, at_least=lower.end, sharper=low)
-        above = Check(f"upper-n{keys}", upper.start, at, at_most=upper.end, sharper=high)
+        below = Check(f"lower-n{keys}", lower, at, sharper=low)
+        above = Check(f"upper-n{keys}", upper, at, sharper=high)
         yield from (replace(check, tolerance=near, sharper_truth=exact) for check in (below, above))
     near_limit = Allowance(1e-4, "the distance from the limit of infinitely many keys")
     at, unit = {"n": MANY, "sigma": 1}, derived["unit"]

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import special
 from sympy import Symbol, exp
 
-from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Line, Softmax, Wrong, a, algebra, j, l
-from verify.spec import over_keys, s
+from verify.spec import ROUNDING, Chain, Claim, Computed, Items, Softmax, Wrong, a, algebra, j, l, over_keys
+from verify.spec import s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
 ROWS, KEYS = 64, 50
@@ -29,18 +29,12 @@ p = Softmax(s[a, j], j)
 def derive() -> tuple[Chain, ...]:
     """Derive that the weights sum to 1, their ratio, and that a shift changes nothing."""
     return (
-        Chain(over_keys(p), Line(1, "numerators and denominator are the same sum", algebra)),
-        Chain(
-            p / Softmax(s[a, l], l),
-            Line(exp(s[a, j] - s[a, l]), "the common denominator cancels", algebra),
-            name="ratio",
-            title="The ratio of two weights",
+        Chain(over_keys(p)).then(1, "numerators and denominator are the same sum", algebra),
+        Chain(p / Softmax(s[a, l], l), name="ratio", title="The ratio of two weights").then(
+            exp(s[a, j] - s[a, l]), "the common denominator cancels", algebra
         ),
-        Chain(
-            Softmax(s[a, j] + c, j),
-            Line(p, "a factor $e^c$ cancels from numerator and denominator", algebra),
-            name="shift",
-            title="The same number added to all scores",
+        Chain(Softmax(s[a, j] + c, j), name="shift", title="The same number added to all scores").then(
+            p, "a factor $e^c$ cancels from numerator and denominator", algebra
         ),
     )
 

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from sympy import Expr, Float, sqrt
 
 from verify.spec.lemmas import for_raw_scores, inverse_square, smaller_of_two
-from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest
-from verify.spec import Softmax, Threshold, Within, Wrong, a, d, fact
-from verify.spec import j, n, s, score, sigma, figures as draw
+from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest, Softmax
+from verify.spec import Threshold, Within, Wrong, a, d, fact, figures as draw, j, n, s, score, sigma
 from verify.spec.integrals import integrated
 
 TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
@@ -45,12 +44,12 @@ def experiment(derived: Derivation) -> Items:
         at = {n: 2, d: size}
         truth, false = 1 - integrated(largest(score), at), 0.95 if size == 64 else 0
         name = f"raw-bound-d{size}"
-        yield Check(name, raw.start, at, at_most=raw.end, sharper=false, sharper_truth=truth)
+        yield Check(name, raw, at, sharper=false, sharper_truth=truth)
     for size in SPREADS:
         at, name, false = {n: 2, sigma: size}, f"bound-sigma-{size}", 0.98 if size == SPREADS[-1] else 0
         mean, most = 1 - integrated(largest(sigma * s[a, j]), at), bound.subs(sigma, size)
-        yield Check(f"smaller-sigma-{size}", derived.start, at, equals=mean)
-        yield Check(name, derived.start, at, at_most=most, tolerance=near, sharper=false, sharper_truth=mean)
+        yield Check(f"smaller-sigma-{size}", derived, at, equals=mean)
+        yield Check(name, derived, at, at_most=most, tolerance=near, sharper=false, sharper_truth=mean)
         share = rf"share of the bound on $1 - \mathbb{{E}}\max_j p_j$ that is reached at $\sigma = {size}$"
         yield fact(f"reached-sigma-{size}", share, Float(mean / float(most), 6))
     larger, of_rows = "mean of the larger weight of two keys at", largest(sigma * s[a, j])

@@ -3,8 +3,8 @@
 from sympy import Float, Integral, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Line
-from verify.spec import Softmax, Within, Wrong, a, algebra, at_most, cited, earlier, fact, integral, j, n, s
-from verify.spec import sigma, substitute, figures as draw
+from verify.spec import Softmax, Within, Wrong, a, algebra, at_most, cited, earlier, fact, figures as draw
+from verify.spec import integral, j, n, s, sigma, substitute
 from verify.spec.integrals import integrated
 
 DEVIATIONS = (1, 2, 8, 32)
@@ -26,19 +26,17 @@ def derive() -> tuple[Chain, ...]:
     logistic = Line(1 / (1 + exp(-GAP)), first, substitute({n: 2}))
     tails = Line(1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", algebra)
     normal = cited("normal combination", laws=NORMAL_ROWS)
-    mean = Chain(
-        E(p * (1 - p)),
-        Line(E(SLOPE.subs(x, GAP)), "of two keys it depends on the gap alone", substitute({n: 2, j: 1})),
-        Line(Integral(SLOPE * DENSITY, OVER), r"the gap is normal with variance $2\sigma^2$", normal),
-        name="mean",
-        title="The mean as an integral over the gap",
+    mean = (
+        Chain(E(p * (1 - p)), name="mean", title="The mean as an integral over the gap")
+        .then(E(SLOPE.subs(x, GAP)), "of two keys it depends on the gap alone", substitute({n: 2, j: 1}))
+        .then(Integral(SLOPE * DENSITY, OVER), r"the gap is normal with variance $2\sigma^2$", normal)
     )
     missing = at_most(Integral(SLOPE * (PEAK - DENSITY), OVER))
-    bound = Chain(
-        mean.start,
-        Line(mean.end, "averaged over the gap", earlier(mean)),
-        Line(Integral(SLOPE * PEAK, OVER), "the density of the gap is largest at 0", missing, "≤"),
-        Line(PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x)))),
+    bound = (
+        Chain(mean.start)
+        .then(mean.end, "averaged over the gap", earlier(mean))
+        .then(Integral(SLOPE * PEAK, OVER), "the density of the gap is largest at 0", missing, "≤")
+        .then(PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x))))
     )
     return (
         Chain(Softmax(sigma * s[a, 1], 1), logistic, name="logistic", title="The weights of two keys"),

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from sympy import Expr, Rational, exp, sqrt
 
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Line, Softmax, Threshold
-from verify.spec import Wrong, a, algebra, d, fact, latex, n, s, substitute
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Softmax, Threshold, Wrong, a
+from verify.spec import algebra, d, fact, latex, n, s, substitute
 from verify.spec.arrays import Array, in_single_precision, largest_difference, softmax
 
 EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
@@ -18,10 +18,10 @@ FIRST, SECOND = s[a, 1], s[a, 2]
 
 def derive() -> Chain:
     """Derive the weight of one of two scores from the definition."""
-    return Chain(
-        Softmax(FIRST, 1),
-        Line(exp(FIRST) / (exp(FIRST) + exp(SECOND)), "the definition for two keys", substitute({n: 2})),
-        Line(1 / (1 + exp(SECOND - FIRST)), "above and below over the first exponential", algebra),
+    return (
+        Chain(Softmax(FIRST, 1))
+        .then(exp(FIRST) / (exp(FIRST) + exp(SECOND)), "the definition for two keys", substitute({n: 2}))
+        .then(1 / (1 + exp(SECOND - FIRST)), "above and below over the first exponential", algebra)
     )
 
 

@@ -2,7 +2,7 @@
 
 from sympy import Expr, Limit, S, Symbol, oo
 
-from verify.spec import Chain, Line, at_least, at_most, limit, n
+from verify.spec import Chain, at_least, at_most, limit, n
 
 eps = Symbol("epsilon", positive=True)
 """How far the product of factor and lead is above 1, or below."""
@@ -22,28 +22,25 @@ def around_critical(product: str, size: Symbol = n) -> tuple[Chain, ...]:
     bounds = (
         Chain(
             above,
-            Line(least, "there are fewer other keys than keys", at_least(rises), "≥"),
             name="above",
             title=f"Where {product} is $1 + \\varepsilon$",
             defines="the weight beyond the critical factor",
-        ),
+        ).then(least, "there are fewer other keys than keys", at_least(rises), "≥"),
         Chain(
             below,
-            Line(most, "other keys are at least half of them", at_most(falls, given=(size >= 2,)), "≤"),
             name="below",
             title=f"Where {product} is $1 - \\varepsilon$",
             defines="the weight short of the critical factor",
             given=(size >= 2,),
-        ),
+        ).then(most, "other keys are at least half of them", at_most(falls, given=(size >= 2,)), "≤"),
     )
     ends = ("above", least, S.One), ("at", weight(S.One, size), S.Half), ("below", most, S.Zero)
     limits = (
         Chain(
             Limit(x, size, oo),
-            Line(value, "the power of the length alone changes", limit()),
             name="at" if name == "at" else f"{name}-tends",
             title=f"The limit where {product} is 1" if name == "at" else "The limit of that bound",
-        )
+        ).then(value, "the power of the length alone changes", limit())
         for name, x, value in ends
     )
     return *bounds, *limits
