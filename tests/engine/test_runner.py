@@ -95,7 +95,7 @@ def test_every_route_is_on_record(quick: RunRecord) -> None:
     assert derivation.status is Proof.DERIVED
     assert derivation.result == "d_k"
     names = [route.name for route in derivation.routes]
-    assert names == ["", "of-key", "of-query", "transform", "by-transform"]
+    assert names == ["", "of-key", "of-query", "characteristic", "by-transform"]
     first, *_, second = derivation.routes
     assert first.theorem == second.theorem == derivation.latex
     assert all(route.steps for route in derivation.routes)

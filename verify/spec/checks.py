@@ -217,10 +217,11 @@ class Plot:
 
     ``patterns`` are those of the checks' ids; by labels, where several kinds are told apart. ``curves`` are
     what is derived, ``bounds`` what it cannot pass and ``wrong`` what it is not: by their labels, expressions
-    in the symbol or functions of its value. They run from the first check to the last, or over the ``span``,
-    through as ``many`` points; without ``curves``, a line joins what the checks are compared with. ``x`` and
-    ``y`` are the words of the axes where the symbol and the quantity will not do; ``as_drawn`` makes of a
-    place and a measured value what is shown. Without any Plot, a claim's first fit is drawn.
+    in the symbol or functions of its value. They run from the first check to the last, over the ``span``, or
+    over ends of their own, ``(y, (1, 8))``, through as ``many`` points; without ``curves``, a line joins what
+    the checks are compared with. ``x`` and ``y`` are the words of the axes where the symbol and the quantity
+    will not do; ``as_drawn`` makes of a place and a measured value what is shown. Without any Plot, a claim's
+    first fit is drawn.
     """
 
     id: str

@@ -178,8 +178,9 @@ def plot(item: Plot, findings: Any) -> Figure:
     places = item.span or [place for layer in layers for place in layer.x]
     roles: dict[Role, Mapping[str, Any]] = {"truth": item.curves, "other": item.bounds, "control": item.wrong}
     for role, curves in roles.items():
-        for label, y in curves.items():
-            layers.append(curve(label, y, places, role, scale=item.x_scale, many=item.many))
+        for label, given in curves.items():
+            y, ends = given if isinstance(given, tuple) else (given, places)
+            layers.append(curve(label, y, ends, role, scale=item.x_scale, many=item.many))
     return figure(
         item.id,
         item.title,

@@ -78,6 +78,7 @@ def basset() -> Chain:
     return Chain(MIXTURE, line, name="basset", title="A mixture of normal densities")
 
 
+@cache  # so that its lines are checked once in a process
 def characteristic() -> tuple[Chain, Chain, Chain]:
     """Return the chain of a score's characteristic function, after two means over a component.
 

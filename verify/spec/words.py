@@ -14,7 +14,7 @@ from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment
 from verify.symbolic.notation import in_line
-from verify.symbolic.vocabulary import d, d_v, m, mu_k, mu_q, n, score, sigma
+from verify.symbolic.vocabulary import a, d, d_v, j, m, mu_k, mu_q, n, s, score, sigma, squares
 from verify.text.numbers import estimate, exact, last_place, place_of, supported
 
 _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
@@ -35,6 +35,7 @@ SYMBOLS: Mapping[str, Any] = {
     "k": Symbol("k"),
     "score": score,
     "scaled_score": score / sqrt(d),
+    "squares": squares(s[a, j]),
     **{str(symbol): symbol for symbol in (n, m, d_v, sigma, mu_q, mu_k)},
 }
 """What the slots of every claim may name; a claim's own symbols come first."""

@@ -4,15 +4,14 @@ import ast
 import builtins
 import re
 
-from sympy import Expr, Ge, Rational, S, Symbol, sqrt, symbols
+from sympy import Expr, Rational, S, Symbol, sqrt, symbols
 
 from verify.spec import UNIT_INTERVAL, Chain, Check, Claim, Computed, Cov, Derivation, Dot, E, Family, Fit
 from verify.spec import Index, Items, Law, Named, Plot, Sum, Var, Within, Wrong, a, algebra, b, cite, d
 from verify.spec import earlier, fact, moments
 
-N = Symbol("N", integer=True, positive=True)
-mu, sigma = Symbol("mu", real=True), Symbol("sigma", positive=True)
-c, x = Index("c"), Family("x", N, d)
+N, c = Symbol("N", integer=True, positive=True), Index("c")
+mu, sigma, x = Symbol("mu", real=True), Symbol("sigma", positive=True), Family("x", N, d)
 VECTORS = {x: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2, *symbols("m_3 m_4", real=True)))}
 EIGHT = Law("the moments of U(0, 1) up to the eighth", tuple(Rational(1, order + 1) for order in range(9)))
 UNIFORM = {N: 100, mu: Rational(1, 2), sigma: sqrt(3) / 6}
@@ -63,75 +62,64 @@ def axis_offset(text: str) -> int:
 
 def derive() -> tuple[Chain, ...]:
     """Derive the estimator's expectation by which vectors two pairs share, and what it lacks."""
+    pairs, by_moments = (N >= 2,), moments(VECTORS)
     by_sharing = (2 * Var(PAIR) + 4 * Cov(PAIR, Dot(x, a, x, c)) * (N - 2)) / (N * (N - 1))
     variance = d * sigma**2 * (sigma**2 + 2 * mu**2)
     missing = 2 * d * sigma**2 * (sigma**2 + 2 * mu**2 * (N - 1)) / (N * (N - 1))
     expected = (
-        Chain(E(V), title="Pairs of pairs", given=(Ge(N, 2),))
+        Chain(E(V), title="Pairs of pairs", given=pairs)
         .then(E(V.definition), "the mean square less the squared mean, over all pairs", algebra)
-        .then(Var(PAIR) - Var(over_pairs(1)), "that of all pairs has the mean of any", moments(VECTORS))
-        .then(Var(PAIR) - by_sharing, "each pair shares one vector with 2(N − 2) others", moments(VECTORS))
-        .then(variance - missing, "moments of the components", moments(VECTORS))
+        .then(Var(PAIR) - Var(over_pairs(1)), "that of all pairs has the mean of any", by_moments)
+        .then(Var(PAIR) - by_sharing, "each pair shares one vector with 2(N − 2) others", by_moments)
+        .then(variance - missing, "moments of the components", by_moments)
     )
     bias = (
-        Chain(Var(PAIR) - E(V), name="bias", title="What is missing", given=(Ge(N, 2),))
+        Chain(Var(PAIR) - E(V), name="bias", title="What is missing", given=pairs)
         .then(Var(PAIR) - variance + missing, "the expectation, put in", earlier(expected))
-        .then(missing, "the variance of a score", moments(VECTORS))
+        .then(missing, "the variance of a score", by_moments)
     )
+    title = "What is missing, as a share of the variance of a score"
     share = (
-        Chain(
-            (Var(PAIR) - E(V)) / Var(PAIR),
-            name="share",
-            title="What is missing, as a share of the variance of a score",
-            given=(Ge(N, 2),),
-        )
+        Chain(bias.start / Var(PAIR), name="share", title=title, given=pairs)
         .then(missing / Var(PAIR), "what is missing, put in", earlier(bias))
-        .then(missing / variance, "the variance of a score", moments(VECTORS))
+        .then(missing / variance, "the variance of a score", by_moments)
     )
     # Squares of four pairs: up to eight vectors, which coincide in many ways.
     fixed = 4 * (18 * N**2 - 41 * N + 25) / ((N - 2) * (7 * N - 5) ** 2)
     by_dimension = 4 * (170 * N**4 - 607 * N**3 + 2370 * N**2 - 3979 * N + 1674) / (25 * d * N)
-    scatter = Chain(
-        Var(V) / E(V) ** 2,
-        name="scatter",
-        title="How much a single run scatters, for components from U(0, 1)",
-        given=(Ge(N, 3),),
-    ).then(
-        fixed + by_dimension / ((N - 1) * (N - 2) * (7 * N - 5) ** 2),
-        "moments of the components, up to the eighth",
-        moments({x: EIGHT}),
+    both = fixed + by_dimension / ((N - 1) * (N - 2) * (7 * N - 5) ** 2)
+    title = "How much a single run scatters, for components from U(0, 1)"
+    scatter = Chain(Var(V) / E(V) ** 2, name="scatter", title=title, given=(N >= 3,)).then(
+        both, "moments of the components, up to the eighth", moments({x: EIGHT})
     )
     return expected, bias, share, scatter
 
 
 def experiment(derived: Derivation) -> Items:
     """Repeat the experiment of 100 shared vectors many times: its mean, and what that lacks."""
-    law, bias, scatter = derived.end.subs(UNIFORM), derived["bias"], derived["scatter"]
-    laws = {x: UNIT_INTERVAL}
+    law, bias, laws = derived.end.subs(UNIFORM), derived["bias"], {x: UNIT_INTERVAL}
     why = "a matrix gives but one value of it, so a sharper one takes many more draws"
     for size in (1, 8, 32):
         at, wide = {d: size, **UNIFORM}, Within(10.0, because=why, fixed=True)
         yield Check(f"bias-d{size}", bias, at, laws=laws, tolerance=wide)
-        name = f"scatter-d{size}"
-        yield Check(name, scatter, at, laws=laws, tolerance=wide)
+        yield Check(f"scatter-d{size}", derived["scatter"], at, laws=laws, tolerance=wide)
     for size in (1, 2, 8, 32, 128, 512):
         # With the most dimensions a block takes most draws.
-        within, control = Within(2.0 if size == 512 else 1.0), size == 1
-        name, at = f"expected-d{size}", {d: size, **UNIFORM}
-        yield Check(name, derived, at, laws=laws, tolerance=within, control=control)
+        at, within = {d: size, **UNIFORM}, 2.0 if size == 512 else 1.0
+        yield Check(f"expected-d{size}", derived, at, laws=laws, tolerance=within, control=size == 1)
     yield Fit("expected-d*", over=d, law=law)
-    of_bias, what = bias.end.subs({d: 32, **UNIFORM}), "the estimator is unbiased"
-    wide = Within(10.0, of_bias, "the derived bias", why, fixed=True)
-    yield Wrong("unbiased", bias, {d: 32, **UNIFORM}, equals=0, laws=laws, tolerance=wide, says=what)
+    at, says = {d: 32, **UNIFORM}, "the estimator is unbiased"
+    wide = Within(10.0, bias.end.subs(at), "the derived bias", why, fixed=True)
+    yield Wrong("unbiased", bias, at, equals=0, laws=laws, tolerance=wide, says=says)
 
     what = "undefined names in the experiment, once they are mended"
     yield Computed("code-runs", what, undefined_names, (MENDED,), equals=0)
-    what, undefined = "the experiment runs as printed", undefined_names(PRINTED)
-    yield Wrong("code-runs-as-printed", of="code-runs", computed=undefined, says=what)
+    says, undefined = "the experiment runs as printed", undefined_names(PRINTED)
+    yield Wrong("code-runs-as-printed", of="code-runs", computed=undefined, says=says)
     what = "first dimension minus its place on the axis, once that is mended"
     yield Computed("axis-is-right", what, axis_offset, (MENDED,), equals=0)
-    what, offset = "its horizontal axis is the dimension, as printed", axis_offset(PRINTED)
-    yield Wrong("axis-is-dimension", of="axis-is-right", computed=offset, says=what)
+    says, offset = "its horizontal axis is the dimension, as printed", axis_offset(PRINTED)
+    yield Wrong("axis-is-dimension", of="axis-is-right", computed=offset, says=says)
 
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
     yield fact("relative-bias", what, derived["share"].end.subs(UNIFORM))

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import special
 from sympy import Derivative, Integral, Rational, S, Symbol, erf, exp, oo, pi, simplify, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Figure
-from verify.spec import Findings, Indicator, Items, Line, Var, Within, Wrong, a, algebra, at_most, d
-from verify.spec import figures as draw, i, j, k, latex, moments, of_probability, q, score
+from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
+from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, at_most, d, i, j, k, latex, moments
+from verify.spec import of_probability, q, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000
@@ -18,7 +18,6 @@ x = Symbol("x", positive=True)
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 
-KURTOSIS, PRODUCT = E(score**4) / Var(score) ** 2, q[a, i] * k[j, i]
 NORMAL = (1 - erf(x / sqrt(2))) / 2
 DISTANCE = NORMAL - E(Indicator(-x * sqrt(d) - score))
 TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
@@ -28,49 +27,46 @@ PLACES = np.linspace(0.125, 4.0, 32)
 
 def derive() -> tuple[Chain, ...]:
     """Derive skewness and kurtosis by moments, and the distance by the query's squared length."""
-    normal = moments(NORMAL_COMPONENTS)
-    powers = d * E(PRODUCT**4) + 3 * d * (d - 1) * E(PRODUCT**2) ** 2
+    normal, product = moments(NORMAL_COMPONENTS), q[a, i] * k[j, i]
+    powers = d * E(product**4) + 3 * d * (d - 1) * E(product**2) ** 2
     kurtosis = (
-        Chain(KURTOSIS)
+        Chain(E(score**4) / Var(score) ** 2)
         .then(powers / Var(score) ** 2, "of four products all are the same, or two and two are", normal)
         .then((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal)
         .then(3 + 6 / d, "collected", algebra)
     )
-    zero = Line(S.Zero, "a normal number has the third moment 0", normal)
-    third = Chain(E(score**3), zero, name="third", title="The third moment")
+    third = Chain(E(score**3), name="third", title="The third moment").then(
+        0, "a normal number has the third moment 0", normal
+    )
     given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
     tower = "given the query a score is normal, its variance the query’s squared length"
-    given_query = Line(NORMAL - E(given), tower, of_normals("conditioning"))
-    over_lengths = Integral(given.subs(SQUARES, w) * CHI_SQUARE, (w, 0, oo))
-    exact = Chain(
-        DISTANCE,
-        given_query,
-        Line(NORMAL - over_lengths, "the squared length is chi-square", of_normals("chi-square")),
-        name="exact",
-        title="How much less probable it is than for a normal number",
+    given_query = NORMAL - E(given), tower, of_normals("conditioning")
+    over_lengths = NORMAL - Integral(given.subs(SQUARES, w) * CHI_SQUARE, (w, 0, oo))
+    exact = (
+        Chain(DISTANCE, name="exact", title="How much less probable it is than for a normal number")
+        .then(*given_query)
+        .then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
     )
     expanded = "that is a mean of many squares: expanded about its own mean"
-    distance = Chain(
-        DISTANCE,
-        given_query,
-        Line(TERM, expanded, of_normals("delta method"), "~"),
-        name="distance",
-        title="To first order in $1/d_k$",
+    distance = (
+        Chain(DISTANCE, name="distance", title="To first order in $1/d_k$")
+        .then(*given_query)
+        .then(TERM, expanded, of_normals("delta method"), "~")
     )
-
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
-    where = r"at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
+    where = r"it is 0 at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
     level = Chain(Derivative(TERM, x), name="level", title="Where the first-order term is level").then(
-        slope, f"it is 0 {where}", algebra
+        slope, where, algebra
     )
     less, more = -TERM.subs(x, SECOND), TERM.subs(x, WORST)
-    larger = Line(more, "at the first of the two it is larger in size", at_most(more - less), "<")
-    largest = Chain(less, larger, name="largest", title="Where it is largest in size")
+    largest = Chain(less, name="largest", title="Where it is largest in size").then(
+        more, "at the first of the two it is larger in size", at_most(more - less), "<"
+    )
     return kurtosis, third, exact, distance, level, largest
 
 
 @cache
-def gap(dimension: int, place: float = float(WORST)) -> float:
+def gap(dimension: float, place: float = float(WORST)) -> float:
     """Return how much less probable a score so many deviations below 0 is than a normal number."""
     return float(special.ndtr(-place)) - below(dimension, -place * dimension**0.5)
 
@@ -90,31 +86,29 @@ def experiment(derived: Derivation) -> Items:
     small = "it is a small difference of two larger probabilities"
     wide, fixed = Within(5.0, because=small, fixed=True), Within(fixed=True)
     for size in (1, 2, 4):
-        at = {d: size, x: WORST}
-        yield Check(f"distance-d{size}", DISTANCE, at, equals=gap(size), tolerance=wide)
-    at, named = {d: 32}, True
-    yield Check("kurtosis-d32", KURTOSIS, at, equals=derived.end, tolerance=fixed, control=named)
+        yield Check(f"distance-d{size}", DISTANCE, {d: size, x: WORST}, equals=gap(size), tolerance=wide)
+    many, few = {d: 32}, {d: 1, x: WORST}
+    yield Check("kurtosis-d32", derived, many, tolerance=fixed, control=True)
     skewed = Within(3.0, 32**1.5, "the cube of the deviation", "third powers vary much")
-    yield Check("third-moment-d32", derived["third"], at, tolerance=skewed)
+    yield Check("third-moment-d32", derived["third"], many, tolerance=skewed)
 
     beyond, label = "what falls faster than the first-order term", f"${latex(DISTANCE)}$"
-    power = simplify(d * TERM.diff(d) / TERM)
-    allowed = Allowance(0.005, beyond)
+    power, far = simplify(d * TERM.diff(d) / TERM), Allowance(0.005, beyond)
     what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}
-    yield Computed("rate", what, rate, (), power, settings=where, allowance=allowed)
+    yield Computed("rate", what, rate, (), power, settings=where, allowance=far)
     for name, what, code, size in (
         ("leading-term", f"{label} at $x = 0.742$, of the exact law", gap, FAR),
         ("largest-gap", f"the largest of its sizes at {len(PLACES)} places", largest_gap, NEAR),
     ):
-        first, allowed = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
-        yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=allowed)
+        first, far = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
+        yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=far)
 
     says = "in {cell:d_k} dimensions scores have a normal kurtosis, {value}"
-    yield Wrong("mesokurtic", KURTOSIS, at, equals=3, tolerance=fixed, says=says)
-    at, says = {d: 1, x: WORST}, "a score of one dimension is normal"
-    yield Wrong("normal-at-once", DISTANCE, at, equals=0, tolerance=of_probability(), says=says)
+    yield Wrong("mesokurtic", derived, many, equals=3, tolerance=fixed, says=says)
+    says, within = "a score of one dimension is normal", of_probability()
+    yield Wrong("normal-at-once", DISTANCE, few, equals=0, tolerance=within, says=says)
     says = "the first-order term is exact already in one dimension"
-    yield Wrong("first-order-is-exact", DISTANCE, at, equals=TERM, tolerance=wide, says=says)
+    yield Wrong("first-order-is-exact", DISTANCE, few, equals=TERM, tolerance=wide, says=says)
     says = "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms"
     yield Wrong("root-rate", of="rate", equals=-S.Half, says=says)
     of_far, of_near = TERM.subs({x: WORST, d: FAR}), -TERM.subs({x: SECOND, d: NEAR})
@@ -122,21 +116,18 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("larger-term", of="leading-term", equals=of_far * Rational(101, 100), says=says)
     says = "the gap is largest where the slope vanishes for the second time"
     yield Wrong("largest-at-second", of="largest-gap", equals=of_near, says=says)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the distance over the dimension on the line of its first-order term."""
-    drawn = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-    return draw.figure(
+    yield Plot(
         "distance",
-        "Scores approach the normal law like the inverse of the dimension",
-        "The exact distance of a score's law from the normal law, where its first-order term is largest, "
+        "distance-d*",
+        over=d,
+        title="Scores approach the normal law like the inverse of the dimension",
+        alt="The exact distance of a score's law from the normal law, where its first-order term is largest, "
         "falls from 0.08 in one dimension and soon follows a line of slope minus one; measured values lie on "
         "it.",
-        draw.joined("exact law", drawn, map(gap, drawn)),
-        draw.curve("first order", TERM.subs(x, WORST), drawn, "other", many=2),
-        draw.measured(findings.matching("distance-d*"), d),
-        x=d,
+        curves={"exact law": gap},
+        bounds={"first order": TERM.subs(x, WORST)},
+        span=(1, 256),
+        many=9,
         y="distance to the normal law, where its first order is largest",
     )
 

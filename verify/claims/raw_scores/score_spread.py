@@ -1,8 +1,7 @@
 """The histogram of scores widens with the dimension."""
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -11,9 +10,9 @@ import scipy
 from sympy import Eq, Integral, Limit, Rational, Symbol, erf, erfinv, log, lambdify, oo, sqrt
 
 from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Chain, Check, Claim, Computed, Derivation
-from verify.spec import E, Figure, Findings, Indicator, Items, LargestGap, Line, Quantile, Var, Within, Wrong
-from verify.spec import a, cited, d, earlier, equivalent, figures as draw, i, integral, j, k, moments, mu_k
-from verify.spec import mu_q, of_probability, q, score, sigma_k, sigma_q
+from verify.spec import E, Figure, Findings, Indicator, Items, LargestGap, Quantile, Var, Within, Wrong, a
+from verify.spec import cited, d, earlier, equivalent, figures as draw, i, integral, j, k, moments, mu_k, mu_q
+from verify.spec import of_probability, q, score, sigma_k, sigma_q
 from verify.spec.score_law import SHARE, below, distribution, x
 
 LEVEL = Rational(95, 100)
@@ -24,7 +23,6 @@ BIN = 0.25
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
 
-UNIFORM = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}
 CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 REACH = np.linspace(0, 2.5, 26)
 """Where the tails of uniform components are drawn, in standard deviations above the mean."""
@@ -33,14 +31,18 @@ u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
 
+SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
+LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
+DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
+"""The standard deviation of one product of components."""
+
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance, which sets the width, how many deviations that is, and a single product's law."""
-    spread = mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2 + sigma_q**2 * sigma_k**2
-    of_product = Var(q[a, i] * k[j, i])
+    """Derive the variance, the limit of the share below a number of deviations, and one uniform product."""
+    spread = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
     variance = (
         Chain(Var(score))
-        .then(d * of_product, "variances of independent products add up", moments(GENERAL))
+        .then(d * Var(q[a, i] * k[j, i]), "variances of independent products add up", moments(GENERAL))
         .then(d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL))
     )
     certain, rest = Integral(1, (v, 0, u)), Integral(u / v, (v, u, 1))
@@ -56,13 +58,11 @@ def derive() -> tuple[Chain, ...]:
         .then(u + rest, "the part of the unit square where it is certain", integral(given=(u < 1,)))
         .then(PRODUCT, "integrated", integral(u * log(v), given=(u < 1,)))
     )
-    inside, normal = (
-        Limit(E(Indicator(x - (score - mu_q * mu_k * d) / sqrt(Var(score)))), d, oo),
-        (1 + erf(x / sqrt(2))) / 2,
+    inside = Limit(E(Indicator(x - (score - mu_q * mu_k * d) / sqrt(Var(score)))), d, oo)
+    normal, title = (1 + erf(x / sqrt(2))) / 2, "A score less its mean and over its standard deviation"
+    limit = Chain(inside, name="limit", title=title).then(
+        normal, "a sum of independent products of one law", cited("central limit", laws=GENERAL)
     )
-    title = "A score less its mean and over its standard deviation"
-    tends = Line(normal, "a sum of independent products of one law", cited("central limit", laws=GENERAL))
-    limit = Chain(inside, tends, name="limit", title=title)
     many = (
         Chain(Eq(inside, LEVEL, evaluate=False), name="many", title="Where that is 95%")
         .then(Eq(normal, LEVEL, evaluate=False), "the normal law’s", earlier(limit), "⇔")
@@ -105,10 +105,6 @@ def normal_point(dimension: int) -> float:
 
 
 POINT_OF: dict[str, Callable[[int], float]] = {"normal": normal_point, "uniform": uniform_point}
-SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
-LAWS: dict[str, Any] = {"normal": {}, "uniform": UNIFORM}
-DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
-"""The standard deviation of one product of components."""
 
 
 def in_deviations(name: str, dimension: int) -> float:
@@ -118,72 +114,79 @@ def in_deviations(name: str, dimension: int) -> float:
 
 def law_of(name: str, dimension: int) -> LargestGap:
     """Return the largest gap of the shares of scores from their law, where a figure draws them."""
+    above = (EDGES if name == "normal" else REACH) * DEVIATION[name] * math.sqrt(dimension)
     if name == "normal":
-        points = EDGES * math.sqrt(dimension)
-        values = [below(dimension, place) for place in points]
+        points, values = above, [below(dimension, place) for place in above]
     else:
-        above = REACH * DEVIATION[name] * math.sqrt(dimension)
         points, values = dimension / 4 + above, np.interp(above, *uniform_law(dimension))
     return LargestGap(SHARE, x, tuple(map(float, points)), tuple(map(float, values)))
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure widths, 95% points and whole histograms against the exact law and against the convolved one."""
-    far_out = "few scores lie near a point so far out"
-    wide = Within(3.0, because=far_out, fixed=True)
-    cheap = replace(wide, because="a narrower one would need more draws than the 95% points")
+    far_out = Within(3.0, because="few scores lie near a point so far out", fixed=True)
+    cheap = Within(3.0, because="a narrower one would need more draws than the 95% points", fixed=True)
     for name, size in ((name, size) for name, sizes in SIZES.items() for size in sizes):
-        at, laws, equals = {d: size}, LAWS[name], POINT_OF[name](size)
-        control = (name, size) == ("normal", 100)
-        yield Check(
-            f"{name}-point-d{size}", POINT, at, equals=equals, laws=laws, tolerance=wide, control=control
-        )
-        yield Check(
-            f"{name}-variance-d{size}", Var(score), at, equals=derived.end, laws=laws, tolerance=cheap
-        )
+        at, laws = {d: size}, {} if name == "normal" else dict.fromkeys((q, k), UNIT_INTERVAL)
+        own, point, control = f"{name}-point-d{size}", POINT_OF[name](size), (name, size) == ("normal", 100)
+        yield Check(own, POINT, at, equals=point, laws=laws, tolerance=far_out, control=control)
+        yield Check(f"{name}-variance-d{size}", derived, at, laws=laws, tolerance=cheap)
         whole, near = law_of(name, size), of_probability()
         yield Check(f"{name}-law-d{size}", whole, at, equals=0, laws=laws, tolerance=near)
 
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
     what = "the 95% point of scores, in standard deviations"
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
-    for name, law, size, few in (("normal", NORMAL, 100, 2), ("uniform", UNIT_INTERVAL, 1000, 3)):
-        own = f"{name}-deviations-d{size}"
-        where: dict[str, Any] = {"d_k": size, "components": law.name}
+    for name, size, few in (("normal", 100, 2), ("uniform", 1000, 3)):
+        own, short = f"{name}-deviations-d{size}", in_deviations(name, few)
+        where: dict[str, Any] = {"d_k": size, "components": LAWS[name].name}
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
-        wrong, short = f"{name}-limit-at-{few}", in_deviations(name, few)
-        yield Wrong(wrong, of=own, at={d: few}, equals=limit, computed=short, says=says)
-    at, value = {d: 100}, normal_point(2)
+        yield Wrong(f"{name}-limit-at-{few}", of=own, at={d: few}, equals=limit, computed=short, says=says)
     says = "the histogram is as wide at {cell:d_k} dimensions as at 2"
-    yield Wrong("same-width", POINT, at, equals=value, says=says)
+    yield Wrong("same-width", POINT, {d: 100}, equals=normal_point(2), says=says)
     says = "its width grows in proportion to the dimension"
-    yield Wrong("proportional-width", POINT, at, equals=50 * value, says=says)
-    at, value = {d: 1000}, 10 * uniform_point(100)
+    yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * normal_point(2), says=says)
     says = "uniform components: it is 10 times as wide at {cell:d_k} dimensions as at 100"
-    yield Wrong("tenfold-width", POINT, at, equals=value, laws=UNIFORM, says=says)
+    laws, value = dict.fromkeys((q, k), UNIT_INTERVAL), 10 * uniform_point(100)
+    yield Wrong("tenfold-width", POINT, {d: 1000}, equals=value, laws=laws, says=says)
 
 
-def figures(findings: Findings) -> tuple[Figure, ...]:
+def figures(findings: Findings) -> Iterator[Figure]:
     """Draw the histograms of normal components, raw and scaled, and the upper tails of uniform ones."""
-    title, shown = (
-        "Scores spread wider in more dimensions",
-        "a narrow peak in the first, far wider in the second",
-    )
-    raw = _histograms(findings, "histograms", title, shown, scaled=False)
-    title, shown = (
-        "Divided by {root_d}, scores have one width",
-        "as wide in both, with a sharper peak in the first",
-    )
-    scaled = _histograms(findings, "scaled-histograms", title, shown, scaled=True)
+    for name, title, shown, axis in (
+        (
+            "histograms",
+            "Scores spread wider in more dimensions",
+            "a narrow peak in the first, far wider in the second",
+            "{score}",
+        ),
+        (
+            "scaled-histograms",
+            "Divided by {root_d}, scores have one width",
+            "as wide in both, with a sharper peak in the first",
+            "{scaled_score}",
+        ),
+    ):
+        layers, places, half = [], np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
+        for size in SIZES["normal"]:
+            deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
+            low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
+            drawn = deviation if axis == "{score}" else 1.0
+            layers.append(draw.joined("exact law", places * drawn, np.subtract(high, low)))
+            layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
+        alt = (
+            "Histograms of scores of normal components in {normal-point-d2:d_k} and {normal-point-d100:d_k} "
+        )
+        alt += f"dimensions: {shown}; the curves of the exact law lie on both."
+        y = "share of scores, in bins of a quarter deviation"
+        yield draw.figure(name, title, alt, *layers, x=axis, y=y, x_scale="linear", y_scale="linear")
     layers = []
     for size in SIZES["uniform"]:
         at, point = REACH * DEVIATION["uniform"] * math.sqrt(size), uniform_point(size)
         shares = 1 - findings.samples[f"pairs-d{size}-u-0-1"].mean
-        layers += [
-            draw.dots(f"$d_k = {size}$", at, shares),
-            draw.joined("", (0, point, point), (0.05, 0.05, 0)),
-        ]
-    tails = draw.figure(
+        layers.append(draw.dots(f"$d_k = {size}$", at, shares))
+        layers.append(draw.joined("", (0, point, point), (0.05, 0.05, 0)))
+    yield draw.figure(
         "tails",
         "Five scores in a hundred lie beyond a point that moves out with the dimension",
         "Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 dimensions; "
@@ -191,29 +194,6 @@ def figures(findings: Findings) -> tuple[Figure, ...]:
         *layers,
         x="distance above the mean",
         y="share of scores beyond",
-        x_scale="linear",
-        y_scale="linear",
-    )
-    return raw, scaled, tails
-
-
-def _histograms(findings: Findings, name: str, title: str, shown: str, *, scaled: bool) -> Figure:
-    """Draw the measured histograms of normal components, and the exact law through them."""
-    layers, places, half = [], np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
-    for size in SIZES["normal"]:
-        deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
-        low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
-        drawn = 1.0 if scaled else deviation
-        layers.append(draw.joined("exact law", places * drawn, np.subtract(high, low)))
-        layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
-    return draw.figure(
-        name,
-        title,
-        "Histograms of scores of normal components in {normal-point-d2:d_k} and {normal-point-d100:d_k} "
-        f"dimensions: {shown}; the curves of the exact law lie on both.",
-        *layers,
-        x="{scaled_score}" if scaled else "{score}",
-        y="share of scores, in bins of a quarter deviation",
         x_scale="linear",
         y_scale="linear",
     )

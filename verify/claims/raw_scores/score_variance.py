@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from sympy import Derivative, I, Integral, Rational, Subs, Symbol, exp, oo, pi, sqrt, symbols
+from sympy import Derivative, I, Rational, Subs, Symbol, exp, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, E, Family, Fit, Items
-from verify.spec import Plot, Var, Wrong, a, algebra, by_density, cite, d, derivative, earlier, fact, i
-from verify.spec import integral, j, k, m, moments, n, over_components, q, score
+from verify.spec import Plot, Var, Wrong, a, algebra, cite, d, derivative, earlier, fact, i, j, k, m, moments
+from verify.spec import n, over_components, q, score
+from verify.spec.score_law import characteristic
 
-PRODUCT = q[a, i] * k[j, i]
-DIMENSIONS = (1, 2, 3, 8, 64, 100, 512, 1000, 1024)
+product, x, y = q[a, i] * k[j, i], Family("x", m), Family("y", n)
 CORRELATION = Rational(1, 2)
-x, y = Family("x", m), Family("y", n)
 CORRELATED = over_components(
     (sqrt(CORRELATION) * x[a] + sqrt(1 - CORRELATION) * q[a, i])
     * (sqrt(CORRELATION) * y[j] + sqrt(1 - CORRELATION) * k[j, i])
@@ -21,49 +20,17 @@ CORRELATED = over_components(
 
 def derive() -> tuple[Chain, ...]:
     """Derive the variance from two moments of the components, and again for normal components."""
+    squares, apart = over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)), "query and key are independent"
     by_moments = (
         Chain(Var(score))
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
         .then(E(score**2), "every product of components has mean 0", moments(STANDARD))
-        .then(over_components(E(PRODUCT**2)), "so have those of two different ones", moments(STANDARD))
-        .then(
-            over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)),
-            "query and key are independent",
-            moments(STANDARD),
-        )
+        .then(over_components(E(product**2)), "so have those of two different ones", moments(STANDARD))
+        .then(squares, apart, moments(STANDARD))
         .then(d, "every square has mean 1", moments(STANDARD))
     )
-    return by_moments, *by_transform()
-
-
-def by_transform() -> tuple[Chain, ...]:
-    """Derive the variance of a score of normal components again, from its characteristic function."""
-    t, v, x, y = symbols("t v x y", real=True)
-    c = Symbol("c", positive=True)
-    of_key = Chain(
-        Integral(exp(I * v * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo)),
-        name="of-key",
-        title="A mean over a normal component of a key",
-    ).then(exp(-(v**2) / 2), "integrated", integral())
-    of_query = Chain(
-        Integral(exp(-c * x**2 / 2) / sqrt(2 * pi), (x, -oo, oo)),
-        name="of-query",
-        title="A mean over a normal component of a query",
-    ).then(1 / sqrt(c), "integrated", integral())
-    inner = exp(I * t * x * y) * exp(-(y**2) / 2) / sqrt(2 * pi)
-    both = Integral(Integral(inner, (y, -oo, oo)) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
-    first, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: y, q[a, 1]: x}, NORMAL_COMPONENTS)
-    transform = (
-        Chain(
-            E(exp(I * t * score)),
-            name="transform",
-            title="The characteristic function of a score of normal components",
-        )
-        .then(E(exp(I * t * first)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS))
-        .then(both**d, "both components are normal", densities)
-        .then(of_query.start.xreplace({c: 1 + t**2}) ** d, "over the key", earlier(of_key, at={v: t * x}))
-        .then((1 + t**2) ** (-d / 2), "over the query", earlier(of_query, at={c: 1 + t**2}))
-    )
+    *means, transform = characteristic()
+    t = Symbol("t", real=True)
 
     def second(function: Any) -> Any:
         return -Subs(Derivative(function, (t, 2)), t, 0)
@@ -75,28 +42,18 @@ def by_transform() -> tuple[Chain, ...]:
         .then(second(transform.end), "the characteristic function", earlier(transform))
         .then(d, "differentiated", derivative())
     )
-    return of_key, of_query, transform, again
+    return by_moments, *means, transform, again
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance over the dimensions, and the line through it."""
-    for size in DIMENSIONS:
+    for size in (1, 2, 3, 8, 64, 100, 512, 1000, 1024):
         yield Check(f"variance-d{size}", derived, {d: size})
     yield Fit("variance-d*", over=d, law=derived.end)
-    yield Wrong(
-        "d-squared",
-        derived,
-        {d: 64},
-        equals=d**2,
-        says="the variance is the square of {d_k}, as if one product were added that many times",
-    )
-    yield Wrong(
-        "correlated-components",
-        Var(CORRELATED),
-        {d: 8},
-        equals=d,
-        says="the variance is {main:end} even when components have a correlation of {correlation}",
-    )
+    says = "the variance is the square of {d_k}, as if one product were added that many times"
+    yield Wrong("d-squared", derived, {d: 64}, equals=d**2, says=says)
+    says = "the variance is {main:end} even when components have a correlation of {correlation}"
+    yield Wrong("correlated-components", Var(CORRELATED), {d: 8}, equals=d, says=says)
     yield fact("product-variance", "variance of one product $q_i k_i$", derived.end.subs(d, 1))
     for size in (1, 2, 8, 64, 512):
         what = f"variance of a score at $d_k = {size}$"

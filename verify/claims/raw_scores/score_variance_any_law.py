@@ -12,22 +12,20 @@ FOUR_MOMENTS = {
     q: Law("mean 0, variance 1, skewness γ_q and kurtosis κ_q", (1, 0, 1, gamma_q, kappa_q)),
     k: Law("mean 0, variance 1, skewness γ_k and kurtosis κ_k", (1, 0, 1, gamma_k, kappa_k)),
 }
-KURTOSIS = E(score**4) / Var(score) ** 2
-"""The kurtosis of a score, whose mean is 0."""
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive the variance from two moments, and the kurtosis from four."""
-    fourth = d * E(q[a, i] ** 4) * E(k[j, i] ** 4) + 3 * d * (d - 1)
     variance = (
         Chain(Var(score), title="From mean 0 and variance 1 alone")
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
         .then(d * E(q[a, i] ** 2) * E(k[j, i] ** 2), "means of products are 0", moments(STANDARD))
         .then(d, "both have variance 1, whatever their law", moments(STANDARD))
     )
+    fourth = d * E(q[a, i] ** 4) * E(k[j, i] ** 4) + 3 * d * (d - 1)
     kurtosis = (
         Chain(
-            KURTOSIS,
+            E(score**4) / Var(score) ** 2,
             name="kurtosis",
             title="What does depend on the law: the kurtosis",
             defines="the kurtosis of a score, whose mean is 0",
@@ -41,35 +39,34 @@ def derive() -> tuple[Chain, ...]:
 
 def experiment(derived: Derivation) -> Items:
     """Fit one line for each law; measure the kurtosis for two, and both where query and key differ."""
-    variance, kurtosis, coefficients = derived.end, derived["kurtosis"].end, ("slope", "exponent")
     for name, law in LAWS.items():
-        laws, tried = {q: law, k: law}, name == "laplace"
+        points, laws, tried = f"{name}-variance-d", {q: law, k: law}, name == "laplace"
         for size in (1, 8, 128):
-            control, at = tried and size == 128, {d: size}
-            yield Check(
-                f"{name}-variance-d{size}", Var(score), at, equals=variance, laws=laws, control=control
-            )
-        points, before = f"{name}-variance-d*", f"{name}-"
-        yield Fit(points, over=d, law=variance, only=coefficients, prefix=before, control=tried)
+            yield Check(f"{points}{size}", derived, {d: size}, laws=laws, control=tried and size == 128)
+        before, wanted = f"{name}-", ("slope", "exponent")
+        yield Fit(f"{points}*", over=d, law=derived.end, only=wanted, prefix=before, control=tried)
     for size in (1, 8):
-        laws = {q: LAPLACE, k: UNIFORM}
-        yield Check(f"mixed-variance-d{size}", Var(score), {d: size}, equals=variance, laws=laws)
-    signs, unlike = {q: RADEMACHER, k: RADEMACHER}, {q: UNIFORM, k: RADEMACHER}
-    for name, laws in (("uniform", {q: UNIFORM, k: UNIFORM}), ("rademacher", signs), ("mixed", unlike)):
-        # So skewed that a coarse tolerance takes no fewer blocks.
-        fixed = Within(fixed=True)
-        yield Check(f"{name}-kurtosis", KURTOSIS, {d: 8}, equals=kurtosis, laws=laws, tolerance=fixed)
+        yield Check(f"mixed-variance-d{size}", derived, {d: size}, laws={q: LAPLACE, k: UNIFORM})
+    # So skewed that a coarse tolerance takes no fewer blocks.
+    kurtosis, fixed = derived["kurtosis"], Within(fixed=True)
+    of_name = {"uniform": (UNIFORM, UNIFORM), "rademacher": (RADEMACHER,) * 2, "mixed": (UNIFORM, RADEMACHER)}
+    for name, pair in of_name.items():
+        laws = dict(zip((q, k), pair, strict=True))
+        yield Check(f"{name}-kurtosis", kurtosis, {d: 8}, laws=laws, tolerance=fixed)
 
-    what = "a law with twice the fourth moment has scores of twice the variance (Laplace components)"
-    yield Wrong("fourth-moment-matters", of="laplace-variance-d128", equals=2 * variance, says=what)
-    of_normal = kurtosis.subs({kappa_q: 3, kappa_k: 3})
-    what = "the law does not matter for the kurtosis either: random signs have that of normal components"
-    yield Wrong("same-kurtosis", of="rademacher-kurtosis", equals=of_normal, says=what)
-    of_mixed = {kappa_q: Rational(UNIFORM.kurtosis), kappa_k: Rational(RADEMACHER.kurtosis)}
+    says = "a law with twice the fourth moment has scores of twice the variance (Laplace components)"
+    yield Wrong("fourth-moment-matters", of="laplace-variance-d128", equals=2 * derived.end, says=says)
+    of_normal = kurtosis.end.subs({kappa_q: 3, kappa_k: 3})
+    says = "the law does not matter for the kurtosis either: random signs have that of normal components"
+    yield Wrong("same-kurtosis", of="rademacher-kurtosis", equals=of_normal, says=says)
     # The kurtosis of one law counted twice is right wherever both laws are alike.
-    for name, once, twice in (("query", kappa_k, kappa_q), ("key", kappa_q, kappa_k)):
-        wrong, what = kurtosis.subs(once, twice), f"the kurtosis of a score takes that of the {name} twice"
-        yield Wrong(f"{name}-counted-twice", of="mixed-kurtosis", equals=wrong.subs(of_mixed), says=what)
+    for name, law, of_law, other in (
+        ("query", UNIFORM, kappa_q, kappa_k),
+        ("key", RADEMACHER, kappa_k, kappa_q),
+    ):
+        wrong = kurtosis.end.subs(other, of_law).subs(of_law, Rational(law.kurtosis))
+        says = f"the kurtosis of a score takes that of the {name} twice"
+        yield Wrong(f"{name}-counted-twice", of="mixed-kurtosis", equals=wrong, says=says)
     yield Plot(
         "six-laws",
         tuple(f"{name}-variance-d*" for name in LAWS),
@@ -77,7 +74,7 @@ def experiment(derived: Derivation) -> Items:
         title="Six laws of the components, one line",
         alt="Measured variances of q·k for normal, uniform, sign, Laplace, Student t and exponential "
         "components lie on one another, on the line of the dimension itself.",
-        curves={"derived": variance},
+        curves={"derived": derived.end},
     )
 
 

@@ -16,14 +16,13 @@ TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
 THREE = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
 """The pairs of vectors that the sources multiply, in two and in three dimensions."""
 
-term = Symbol("i", positive=True, integer=True)
 f, u, w = (Symbol(name, positive=True) for name in "fuw")
 x, y = Family("x", m, S(3)), Family("y", m, S(3))
-NORMALS = {x: normal(), y: normal()}
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive the closed form of the growing dot products, and the test for two variances of three numbers."""
+    term = Symbol("i", positive=True, integer=True)
     closed = n * (n + 1) * (2 * n + 1) / 6 + n * (n + 1)
     growing = (
         Chain(Sum(term * (term + 2), (term, 1, n)))
@@ -31,19 +30,16 @@ def derive() -> tuple[Chain, ...]:
         .then(closed, "the sums of squares and of integers", algebra)
         .then(n * (n + 1) * (2 * n + 7) / 6, "factored", algebra)
     )
-    spread = (Sum((z[a, i] - Sum(z[a, l], (l, 1, 3)) / 3) ** 2, (i, 1, 3)) for z in (x, y))
-    first, second = (z[a, 1] ** 2 + z[a, 2] ** 2 for z in (x, y))
+    normals = {x: normal(), y: normal()}
+    spread = [Sum((z[a, i] - Sum(z[a, l], (l, 1, 3)) / 3) ** 2, (i, 1, 3)) for z in (x, y)]
+    turned = [z[a, 1] ** 2 + z[a, 2] ** 2 for z in (x, y)]
     density = Integral(exp(-(f * w + u) / 2) / 2 * exp(-w / 2) / 2, (u, 0, oo), (w, 0, oo))
+    larger, rotated = (E(Indicator(first - f * second)) for first, second in (spread, turned))
+    title = "How often three normal numbers have f times the variance of three others, or more"
     test = (
-        Chain(
-            E(Indicator(next(spread) - f * next(spread))),
-            name="f-test",
-            title="How often three normal numbers have f times the variance of three others, or more",
-        )
-        .then(
-            E(Indicator(first - f * second)), "one axis turned to the mean", cited("rotation", laws=NORMALS)
-        )
-        .then(density, "the first is f times the second, w, and u more", cited("chi-square", laws=NORMALS))
+        Chain(larger, name="f-test", title=title)
+        .then(rotated, "one axis turned to the mean", cited("rotation", laws=normals))
+        .then(density, "the first is f times the second, w, and u more", cited("chi-square", laws=normals))
         .then(Integral(exp(-(1 + f) * w / 2) / 2, (w, 0, oo)), "integrated over u", integral())
         .then(1 / (1 + f), "integrated over w", integral())
     )
@@ -92,15 +88,12 @@ def rejects(level: float) -> bool:
 
 def experiment(derived: Derivation) -> Items:
     """Compare the closed form with the sums, and the examples with what they are said to show."""
-    result, chance = derived.end, derived["f-test"]
-    for size in (1, 2, 4, 6, 100):
-        what, at = r"$[1,\dots,n]\cdot[3,\dots,n+2]$", {"n": size}
-        yield Computed(f"sum-n{size}", what, dot, (size,), equals=result.subs(n, size), settings=at)
-    what, dots = (
-        "degree in $n$ of the dot products, by their differences",
-        [dot(size) for size in range(1, 9)],
-    )
-    cubic = Poly(result, n).degree()
+    result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
+    for size, exact in result.items():
+        what = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
+        yield Computed(f"sum-n{size}", what, dot, (size,), equals=exact, settings={"n": size})
+    what, dots = "degree in $n$ of the dot products, by their differences", list(map(dot, range(1, 9)))
+    cubic = Poly(derived.end, n).degree()
     yield Computed("cubic-sum", what, degree, (dots,), equals=cubic, settings={"n": "1…8"})
     what = "sign of the variance in two dimensions minus that in three, of the printed examples"
     yield Computed("two-below-three", what, order, (TWO, THREE), equals=-1, settings={"products": 3})
@@ -109,9 +102,8 @@ def experiment(derived: Derivation) -> Items:
         near = Allowance(1e-9)
         yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=near)
         yield fact(f"{name}-dim-variance", what, exact)
-    ratio = exact_variance(THREE) / exact_variance(TWO)
-    p = chance.end.subs(f, ratio)
-    what = "one-sided p-value of the F test that the second variance is larger"
+    ratio, chance = exact_variance(THREE) / exact_variance(TWO), derived["f-test"]
+    what, p = "one-sided p-value of the F test that the second variance is larger", chance.end.subs(f, ratio)
     yield Computed("f-test", what, p_value, (2,), equals=p, allowance=ROUNDING)
     yield fact("f-test-p", what, p)
     yield Check("f-test-drawn", chance, {f: ratio})
@@ -120,23 +112,22 @@ def experiment(derived: Derivation) -> Items:
     what = "whether the F test rejects equal variances at 5% (1 = yes)"
     yield Computed("not-rejected", what, rejects, (0.05,), equals=0)
     for size in (2, 4, 6):
-        yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result.subs(n, size))
+        yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result[size])
 
-    sums = [size * (size + 1) // 2 for size in range(1, 9)]
-    what = "it is cubic also where one vector keeps its components"
-    yield Wrong("one-vector-grows", of="cubic-sum", computed=degree(sums), says=what)
-    what = "the three-dimensional products vary no more than the two-dimensional ones"
-    yield Wrong("same-spread", of="spread-of-three", equals=exact_variance(TWO), says=what)
-    what = "with both sets exchanged the order is the same"
-    yield Wrong("exchanged", of="two-below-three", computed=order(THREE, TWO), says=what)
-    what = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
-    yield Wrong("linear-growth", of="sum-n6", equals=result.subs(n, 2) * 3, says=what)
-    what = "three products have three degrees of freedom"
-    yield Wrong("three-degrees", of="f-test", computed=p_value(3), says=what)
-    what = "the components stay as small in six dimensions as in two"
-    yield Wrong("components-stay-small", of="largest-component", equals=largest(2), says=what)
-    what = "three products each are evidence that the variance grows (F test at 5%)"
-    yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=what)
+    says, sums = "it is cubic also where one vector keeps its components", np.arange(1, 9).cumsum()
+    yield Wrong("one-vector-grows", of="cubic-sum", computed=degree(sums.tolist()), says=says)
+    says = "the three-dimensional products vary no more than the two-dimensional ones"
+    yield Wrong("same-spread", of="spread-of-three", equals=exact_variance(TWO), says=says)
+    says = "with both sets exchanged the order is the same"
+    yield Wrong("exchanged", of="two-below-three", computed=order(THREE, TWO), says=says)
+    says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
+    yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
+    says = "three products have three degrees of freedom"
+    yield Wrong("three-degrees", of="f-test", computed=p_value(3), says=says)
+    says = "the components stay as small in six dimensions as in two"
+    yield Wrong("components-stay-small", of="largest-component", equals=largest(2), says=says)
+    says = "three products each are evidence that the variance grows (F test at 5%)"
+    yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=says)
 
 
 CLAIM = Claim(

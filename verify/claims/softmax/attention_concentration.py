@@ -1,24 +1,21 @@
 """Attention concentrates as the scores' spread passes the root of 2 ln n: raw scores around d_k = 2 ln n."""
 
 import math
+from typing import Any
 
 from sympy import Eq, Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.spec.lemmas import for_raw_scores, inverse_square
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
 from verify.spec import Largest, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
 from verify.spec import equivalent, fact, figures as draw, j, l, n, over_keys, s, score, sigma, squares
 from verify.spec.integrals import KEYS, ON_PAPER, integrated
-
-ROWS = ((16, 4), (16, 16), (1024, 8))
-"""Numbers of keys and standard deviations of independent normal scores."""
+from verify.spec.lemmas import for_raw_scores, inverse_square
 
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
 """Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
 
 ROW, HIGHEST = sigma * s[a, j], E(Largest(s[a, j], j))
-z, t = Symbol("z", real=True), Symbol("t", positive=True)
-NORMAL, BELOW = exp(-(z**2) / 2) / sqrt(2 * pi), (1 + erf(z / sqrt(2))) / 2
+UNSCALED, SCALED = E(squares(score)), E(squares(score / sqrt(d)))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -30,26 +27,33 @@ def derive() -> tuple[Chain, ...]:
         .then(E(weighted) / sigma**2, "integration by parts", cited("stein", laws=NORMAL_ROWS))
         .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
     )
-    density = Integral(n * z * NORMAL * BELOW ** (n - 1), (z, -oo, oo))
+    by_largest = first.end, "the bound by the largest score", earlier(first)
+    z, t = Symbol("z", real=True), Symbol("t", positive=True)
+    density = exp(-(z**2) / 2) / sqrt(2 * pi) * ((1 + erf(z / sqrt(2))) / 2) ** (n - 1)
+    mean, of_largest = (
+        Integral(n * z * density, (z, -oo, oo)),
+        cited("density of a maximum", laws=NORMAL_ROWS),
+    )
     exact = (
         Chain(first.start, name="by-the-largest", title="The same as an integral")
-        .then(first.end, "the bound by the largest score", earlier(first), "≤")
-        .then(density / sigma, "the density of the largest", cited("density of a maximum", laws=NORMAL_ROWS))
+        .then(*by_largest, "≤")
+        .then(mean / sigma, "the density of the largest", of_largest)
     )
     most = cited("normal maximum", laws=NORMAL_ROWS)
     bound = (
         Chain(first.start)
-        .then(first.end, "the bound by the largest score", earlier(first), "≤")
+        .then(*by_largest, "≤")
         .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
     )
-    solved = equivalent(t, given=(n > 1,))
     force = Chain(
         Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False),
         name="in-force",
         title="Where the bound is 1",
         defines="that the bound is 1 for scores of variance $t$",
         given=(n > 1,),
-    ).then(Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", solved, "⇔")
+    ).then(
+        Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", equivalent(t, given=(n > 1,)), "⇔"
+    )
     inverse = inverse_square()
     return first, exact, bound, force, inverse, for_raw_scores(bound, inverse)
 
@@ -59,47 +63,39 @@ def largest(keys: int) -> float:
     return integrated(HIGHEST, {n: keys})
 
 
-def bounded(name: str, quantity: Expr, at: dict[Expr, int], most: object, false: float = 0) -> Check:
+def bounded(name: str, chain: Any, at: dict[Expr, int], false: float = 0, most: object = None) -> Check:
     """Return the check of a bound, with the factor of its constant that is false."""
-    near, exact = Within(0.5, fixed=True), integrated(quantity, at)
-    return Check(name, quantity, at, at_most=most, tolerance=near, sharper=false, sharper_truth=exact)
+    near, exact = Within(0.5, fixed=True), integrated(chain.start, at)
+    return Check(name, chain, at, at_most=most, tolerance=near, sharper=false, sharper_truth=exact)
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure both bounds where they are tight, and real attention below, at and beyond 2 ln n."""
-    rest, raw = derived.start, derived["raw"]
-    for keys, size in ROWS:
-        at, false = {n: keys, sigma: size}, 0.83 if keys == 1024 else 0
-        yield bounded(f"bound-n{keys}-s{size}", rest, at, derived.end, false)
-    yield bounded("by-the-largest-n16-s16", rest, {n: 16, sigma: 16}, largest(16) / 16, 0.97)
-    for size in (22, 64, 256):
-        at, false = {n: 256, d: size}, 0.8 if size == 256 else 0
-        yield bounded(f"raw-bound-n256-d{size}", raw.start, at, raw.end, false)
-    unscaled, scaled, wide = E(squares(score)), E(squares(score / sqrt(d))), Within(2.0)
+    for keys, size, false in ((16, 4, 0), (16, 16, 0), (1024, 8, 0.83)):
+        yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, false)
+    by_largest, most = derived["by-the-largest"], largest(16) / 16
+    yield bounded("by-the-largest-n16-s16", by_largest, {n: 16, sigma: 16}, 0.97, most)
+    for size, false in ((22, 0), (64, 0), (256, 0.8)):
+        yield bounded(f"raw-bound-n256-d{size}", derived["raw"], {n: 256, d: size}, false)
     for keys, dimensions in RAW.items():
-        for size in dimensions:
-            at, name = {n: keys, d: size}, f"raw-n{keys}-d{size}"
-            yield Check(name, unscaled, at, equals=integrated(unscaled, at), tolerance=wide)
-        at = {n: keys, d: 64}
-        yield Check(f"scaled-n{keys}-d64", scaled, at, equals=integrated(scaled, at), tolerance=wide)
-    many = S(KEYS[-1])
-    at_many = dict[str, int | float | str](n=int(many))
-    most = sqrt(2 * log(many))
-    yield Computed(f"largest-n{many}", HIGHEST, largest, (int(many),), at_most=most, settings=at_many)
-    says, small = (
-        "the mean of the largest is at most {value}, a bound with a smaller constant",
-        Rational(3, 2),
-    )
-    yield Wrong("largest-too-small", of=f"largest-n{many}", at_most=sqrt(small * log(many)), says=says)
+        for name, quantity, sizes in (("raw", UNSCALED, dimensions), ("scaled", SCALED, (64,))):
+            for size in sizes:
+                at, own = {n: keys, d: size}, f"{name}-n{keys}-d{size}"
+                yield Check(own, quantity, at, equals=integrated(quantity, at), tolerance=2)
+    many, where = KEYS[-1], dict[str, int | float | str](n=KEYS[-1])
+    most, less = sqrt(2 * log(S(many))), sqrt(Rational(3, 2) * log(S(many)))
+    yield Computed(f"largest-n{many}", HIGHEST, largest, (many,), at_most=most, settings=where)
+    says = "the mean of the largest is at most {value}, a bound with a smaller constant"
+    yield Wrong("largest-too-small", of=f"largest-n{many}", at_most=less, says=says)
     says = "attention freezes only beyond as many dimensions as keys: {cell:n} keys, {cell:d_k} dimensions"
     yield Wrong("freezes-at-d-equal-n", of="raw-n256-d64", equals=Threshold(Rational(1, 5)), says=says)
     says = "all weight is on one key as soon as {d_k} reaches {freezing}"
     yield Wrong("freezes-at-once", of="raw-n256-d11", equals=Threshold(1), says=says)
-    says, sharp = "scaled attention concentrates as well", integrated(unscaled, {n: 256, d: 64})
+    says, sharp = "scaled attention concentrates as well", integrated(UNSCALED, {n: 256, d: 64})
     yield Wrong("scaled-concentrates", of="scaled-n256-d64", equals=sharp, says=says)
     for keys in (16, 256, 4096):
         yield fact(f"freezing-dimension-n{keys}", rf"$2\ln n$ at $n = {keys}$", 2 * log(keys))
-    for keys in (2, 1024, KEYS[-1]):
+    for keys in (2, 1024, many):
         what = rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$"
         share = largest(keys) / math.sqrt(2 * math.log(keys))
         yield fact(f"largest-reached-n{keys}", what, Float(share, 6))
@@ -109,15 +105,17 @@ def figures(findings: Findings) -> Figure:
     """Draw the concentration of raw attention over the dimension, beside a sudden one at 2 ln n."""
     layers = []
     for keys, (first, *_, last) in RAW.items():
-        freezing = 2 * math.log(keys)
 
         def exact(size: float, keys: int = keys) -> float:
-            return integrated(E(squares(score)), {n: keys, d: size}, ON_PAPER)
+            return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
 
+        places, levels = (
+            (first, 2 * math.log(keys), 2 * math.log(keys) + 1e-6, last),
+            (1 / keys, 1 / keys, 1, 1),
+        )
         layers.append(draw.curve("exact", exact, (first, last), many=17))
         layers.append(draw.measured(findings.matching(f"raw-n{keys}-d*"), d, f"$n = {keys}$"))
-        sudden = (first, freezing, freezing + 1e-6, last), (1 / keys, 1 / keys, 1, 1)
-        layers.append(draw.joined(rf"wrong: at once at $2\ln {keys}$", *sudden, "control"))
+        layers.append(draw.joined(rf"wrong: at once at $2\ln {keys}$", places, levels, "control"))
     return draw.figure(
         "freezing",
         "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
@@ -146,6 +144,6 @@ CLAIM = Claim(
     "{raw-n256-d256:d_k}; scaled, in {scaled-n256-d64:d_k} dimensions, it is {scaled-n256-d64:prediction.1}. "
     "Heads in use have {scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would "
     "start out as a lookup of a few random keys.",
-    symbols={"sigma": sigma, "n": n, "freezing": 2 * log(n), "squares": squares(s[a, j])},
+    symbols={"freezing": 2 * log(n)},
     references=cite("derrida1981"),
 )

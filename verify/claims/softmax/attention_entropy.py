@@ -2,57 +2,46 @@
 
 from sympy import Expr, Float, Gt, Rational, S, exp, log, sqrt
 
-from verify.spec.lemmas import entropy_lost, lost
-from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Indicator, Items
-from verify.spec import Threshold, Within, Wrong, a, cite, d, earlier, fact, figures as draw, j, n
-from verify.spec import of_probability, s, score, sigma, squares
+from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Indicator, Items, Plot, Threshold, Within
+from verify.spec import Wrong, a, cite, d, earlier, fact, j, n, of_probability, s, score, sigma, squares
 from verify.spec.integrals import KEYS, integrated
+from verify.spec.lemmas import entropy_lost, lost
 
-GRID = ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64))
-"""Numbers of keys and dimensions."""
-
-BELOW = {(64, 4): Rational(1, 3), (512, 64): Rational(2, 5)}
-"""For keys and a dimension, at least which share of the rows there is to lose more than half a nat."""
-
-TIGHT, WIDE = {n: 512, sigma: 1}, {n: 512, sigma: 2}
-"""Where the bounds are tight."""
-
-NEAR = Within(0.25, fixed=True)
 ROW, SCALED = sigma * s[a, j], score / sqrt(d)
-REST = 1 - E(squares(ROW))
 SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))
+"""The share of rows that lose more than half a nat."""
 
 
 def derive() -> tuple[Chain, ...]:
     """Derive the bound by Gaussian integration by parts, and average it over queries."""
     first, bound, scaled = entropy_lost()
-    above = earlier(first, given=(Gt(REST, 0),))
-    ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=(n > 1,)).then(
+    above, given = earlier(first, given=(Gt(1 - E(squares(ROW)), 0),)), (n > 1,)
+    ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=given).then(
         1, "no more is lost than this bound", above, "≤"
     )
     return first, ratio, bound, scaled
 
 
-def bounded(name: str, quantity: Expr, at: dict[Expr, int], most: Expr, false: float = 0) -> Check:
+def bounded(name: str, chain: Chain | Derivation, at: dict[Expr, int], false: float = 0) -> Check:
     """Return the check of a bound, with the factor of its constant that is false."""
-    exact = integrated(quantity, at)
-    return Check(name, quantity, at, at_most=most, tolerance=NEAR, sharper=false, sharper_truth=exact)
+    near, exact = Within(0.25, fixed=True), integrated(chain.start, at)
+    return Check(name, chain, at, tolerance=near, sharper=false, sharper_truth=exact)
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the entropy lost against bounds and its exact mean, and how many rows lose more."""
-    scaled, ratio = derived["scaled"], derived["ratio"]
+    scaled, of_one = derived["scaled"], derived.end.subs(sigma, 1)
     few = integrated(scaled.start, {n: 4, d: 64})
-    for keys, size in GRID:
+    for keys, size in ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64)):
         at, name = {n: keys, d: size}, f"n{keys}-d{size}"
-        yield bounded(f"loss-{name}", scaled.start, at, scaled.end, 0.98 if keys == 512 else 0)
+        yield bounded(f"loss-{name}", scaled, at, 0.98 if keys == 512 else 0)
         if size <= 64:
             yield Check(f"value-{name}", scaled, at, equals=integrated(scaled.start, at))
-    yield bounded("first-bound", ratio.start, TIGHT, ratio.end, 0.98)
-    yield bounded("loss-of-spread-rows", derived.start, WIDE, derived.end, 0.9)
-    for (keys, size), least in BELOW.items():
-        at, name, false = {n: keys, d: size}, f"rows-below-n{keys}-d{size}", 1.1 if size == 4 else 0
-        yield Check(name, SHARE, at, at_least=Threshold(least), tolerance=Within(fixed=True), sharper=false)
+    yield bounded("first-bound", derived["ratio"], {n: 512, sigma: 1}, 0.98)
+    yield bounded("loss-of-spread-rows", derived, {n: 512, sigma: 2}, 0.9)
+    for keys, size, least, false in ((64, 4, Rational(1, 3), 1.1), (512, 64, Rational(2, 5), 0)):
+        name, at, near = f"rows-below-n{keys}-d{size}", {n: keys, d: size}, Within(fixed=True)
+        yield Check(name, SHARE, at, at_least=Threshold(least), tolerance=near, sharper=false)
     says = "at most {half_sigma} is lost, not {half_square}"
     yield Wrong("half-sigma", of="loss-of-spread-rows", at_most=sigma / 2, says=says)
     says = "without scaling, too, at most half a nat is lost"
@@ -61,28 +50,21 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("loss-of-few-keys", of="value-n512-d64", equals=few, says=says)
     says, at = "every row, not only their mean, keeps all but half a nat", {n: 64, d: 4}
     yield Wrong("every-row", SHARE, at, at_most=Threshold(0), tolerance=of_probability(), says=says)
-    most = derived.end.subs(sigma, 1)
-    yield fact("largest-loss", r"bound on the mean entropy lost at $\sigma = 1$, in nats", most)
-    yield fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-most))
+    yield fact("largest-loss", r"bound on the mean entropy lost at $\sigma = 1$, in nats", of_one)
+    yield fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-of_one))
     for keys in (KEYS[0], 64, KEYS[-1]):
         what = rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated"
-        share = integrated(derived.start, {n: keys, sigma: 1}) / float(most)
+        share = integrated(derived.start, {n: keys, sigma: 1}) / float(of_one)
         yield fact(f"reached-n{keys}", what, Float(share, 6))
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the losses over the number of keys, below the bound."""
-    scaled, span = derived["scaled"], (4, 512)
-    few = Float(integrated(scaled.start, {n: 4, d: 64}))
-    return draw.figure(
+    yield Plot(
         "losses",
-        "On average scaled attention loses at most half a nat against an even spread",
-        "Measured mean loss of entropy of scaled attention over the number of keys, in two dimensions: it "
-        "rises with the number of keys and stays below the bound of one half.",
-        draw.curve("bound: one half", scaled.end, span, many=2),
-        draw.curve("wrong: as little over many keys", few, span, "control", many=2),
-        *(draw.measured(findings.matching(f"loss-n*-d{size}"), n, f"$d_k = {size}$") for size in (64, 4)),
-        x=n,
+        {f"$d_k = {size}$": f"loss-n*-d{size}" for size in (64, 4)},
+        over=n,
+        title="On average scaled attention loses at most half a nat against an even spread",
+        alt="Measured mean loss of entropy of scaled attention over the number of keys, in two dimensions: "
+        "it rises with the number of keys and stays below the bound of one half.",
+        curves={"bound: one half": scaled.end},
+        wrong={"wrong: as little over many keys": few},
         y="mean entropy lost, in nats",
         y_scale="linear",
     )
@@ -101,6 +83,6 @@ CLAIM = Claim(
     "row, and of those over {rows-below-n64-d4:n} keys in {rows-below-n64-d4:d_k} dimensions "
     "{rows-below-n64-d4:estimate.2%} lose more than half a nat. Any further sharpness on average is learnt, "
     "not given by the initialisation.",
-    symbols={"sigma": sigma, "n": n, "half_sigma": sigma / 2, "half_square": sigma**2 / 2},
+    symbols={"half_sigma": sigma / 2, "half_square": sigma**2 / 2},
     references=cite("stein1981"),
 )

@@ -54,24 +54,19 @@ def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -
     return largest_difference(weights, most * np.exp(scores - top))
 
 
-WRONG: tuple[tuple[str, str, Callable[[Array], Array], str], ...] = (
-    ("divided-by-n", "sum", lambda x: np.exp(x) / KEYS, "the number of keys will do in place of the sum"),
-    ("ratio-of-halves", "ratio", loops.of_halves, "a factor on all scores cancels as a shift does"),
-    (
-        "squares-for-exponentials",
-        "shift",
-        lambda x: x**2 / np.sum(x**2, 1, keepdims=True),
-        "squares will do in place of the exponentials",
-    ),
-    (
-        "size-saturates",
-        "shift",
-        lambda x: softmax(x * np.abs(np.mean(x, 1, keepdims=True))),
-        "scores far from 0 saturate, whatever their differences",
-    ),
-    ("over-rows", "library", loops.over_queries, "the weights may sum to 1 over the rows"),
-)
-"""Wrong versions: id, which identity they violate, array code, and what they say."""
+def of_squares(scores: Array) -> Array:
+    """Return squares over their sum."""
+    return scores**2 / np.sum(scores**2, axis=1, keepdims=True)
+
+
+def by_size(scores: Array) -> Array:
+    """Return the softmax of scores that are sharper the farther they lie from 0."""
+    return softmax(scores * np.abs(np.mean(scores, axis=1, keepdims=True)))
+
+
+def over_number(scores: Array) -> Array:
+    """Return exponentials over the number of keys."""
+    return np.exp(scores) / KEYS
 
 
 def experiment() -> Items:
@@ -81,12 +76,18 @@ def experiment() -> Items:
         for what, label in LABELS.items():
             name, given = f"{what}-{at}", (what, size)
             yield Computed(name, label, distance, given, equals=0, settings=settings, allowance=ROUNDING)
-    for name, what, code, says in WRONG:
-        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, code), says=says)
-    single = in_single_precision(softmax)
+    wrong = [
+        ("divided-by-n", "sum", over_number, "the number of keys will do in place of the sum"),
+        ("ratio-of-halves", "ratio", loops.of_halves, "a factor on all scores cancels as a shift does"),
+        ("squares-for-exponentials", "shift", of_squares, "squares will do in place of the exponentials"),
+        ("size-saturates", "shift", by_size, "scores far from 0 saturate, whatever their differences"),
+        ("over-rows", "library", loops.over_queries, "the weights may sum to 1 over the rows"),
+    ]
     for what, label in LABELS.items():
-        name, says = f"{what}-in-single-precision", f"single precision is exact: {label}"
-        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, single), says=says)
+        says = f"single precision is exact: {label}"
+        wrong.append((f"{what}-in-single-precision", what, in_single_precision(softmax), says))
+    for name, what, code, says in wrong:
+        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, code), says=says)
 
 
 CLAIM = Claim(

@@ -4,22 +4,28 @@ from collections.abc import Callable
 
 from sympy import Expr, Float, sqrt
 
-from verify.spec.lemmas import for_raw_scores, inverse_square, smaller_of_two
-from verify.spec import Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Largest, Softmax
-from verify.spec import Threshold, Within, Wrong, a, d, fact, figures as draw, j, n, s, score, sigma
+from verify.spec import Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax, Threshold, Within
+from verify.spec import Wrong, a, d, fact, j, n, s, score, sigma
 from verify.spec.integrals import integrated
+from verify.spec.lemmas import for_raw_scores, inverse_square, smaller_of_two
 
-TWO_DIMENSIONS, MANY_DIMENSIONS = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
-HELD = 0.9
+TWO, MANY, MOST = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256), 16
+"""Dimensions for two keys and for many, and the largest deviation of two keys' scores."""
+HELD = Threshold(0.9)
 """What the larger weight would stay below if the softmax itself prevented saturation."""
-
-SPREADS = (1, 4, 16)
-"""Standard deviations of two keys' scores, the last where the bound is tight."""
 
 
 def largest(scores: Expr) -> Expr:
     """Return the mean of the largest weight."""
     return E(Largest(Softmax(scores, j), j))
+
+
+def of_two(scores: Expr) -> Callable[[float], float]:
+    """Return the mean of the larger of two weights as a function of the dimension, integrated."""
+    return lambda size: integrated(largest(scores), {n: 2, d: size})
+
+
+RAW, SCALED = of_two(score), of_two(score / sqrt(d))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -31,58 +37,42 @@ def derive() -> tuple[Chain, ...]:
 
 def experiment(derived: Derivation) -> Items:
     """Measure 2 and 16 keys against exact means, and the smaller of 2 weights against its bounds."""
-    scaled = score / sqrt(d)
-    two = [
-        (kind, of, 2, size) for kind, of in (("raw", score), ("scaled", scaled)) for size in TWO_DIMENSIONS
-    ]
-    many = [("scaled", scaled, 16, size) for size in MANY_DIMENSIONS] + [("raw", score, 16, 256)]
-    for kind, scores, keys, size in two + many:
-        at, name = {n: keys, d: size}, f"{kind}-{'two' if keys == 2 else 'many'}-keys-d{size}"
-        yield Check(name, largest(scores), at, equals=integrated(largest(scores), at))
-    raw, bound, near = derived["raw"], derived.end, Within(0.5, fixed=True)
-    for size in MANY_DIMENSIONS[:3]:
-        at = {n: 2, d: size}
-        truth, false = 1 - integrated(largest(score), at), 0.95 if size == 64 else 0
-        name = f"raw-bound-d{size}"
-        yield Check(name, raw, at, sharper=false, sharper_truth=truth)
-    for size in SPREADS:
-        at, name, false = {n: 2, sigma: size}, f"bound-sigma-{size}", 0.98 if size == SPREADS[-1] else 0
-        mean, most = 1 - integrated(largest(sigma * s[a, j]), at), bound.subs(sigma, size)
-        yield Check(f"smaller-sigma-{size}", derived, at, equals=mean)
-        yield Check(name, derived, at, at_most=most, tolerance=near, sharper=false, sharper_truth=mean)
+    raw, scaled = largest(score), largest(score / sqrt(d))
+    two = [(name, of, 2, size) for name, of in (("raw-two", raw), ("scaled-two", scaled)) for size in TWO]
+    many = [("scaled-many", scaled, 16, size) for size in MANY] + [("raw-many", raw, 16, 256)]
+    for name, weight, keys, size in two + many:
+        at = {n: keys, d: size}
+        yield Check(f"{name}-keys-d{size}", weight, at, equals=integrated(weight, at))
+    for size in MANY[:3]:
+        at, truth, false = {n: 2, d: size}, 1 - RAW(size), 0.95 if size == 64 else 0
+        yield Check(f"raw-bound-d{size}", derived["raw"], at, sharper=false, sharper_truth=truth)
+    of_rows, larger = largest(sigma * s[a, j]), "mean of the larger weight of two keys at"
+    for size in (1, 4, MOST):
+        at, near, false = {n: 2, sigma: size}, Within(0.5, fixed=True), 0.98 if size == MOST else 0
+        smaller, bound = 1 - integrated(of_rows, at), float(derived.end.subs(sigma, size))
+        yield Check(f"smaller-sigma-{size}", derived, at, equals=smaller)
+        yield Check(f"bound-sigma-{size}", derived, at, tolerance=near, sharper=false)
         share = rf"share of the bound on $1 - \mathbb{{E}}\max_j p_j$ that is reached at $\sigma = {size}$"
-        yield fact(f"reached-sigma-{size}", share, Float(mean / float(most), 6))
-    larger, of_rows = "mean of the larger weight of two keys at", largest(sigma * s[a, j])
+        yield fact(f"reached-sigma-{size}", share, Float(smaller / bound, 6))
     yield fact("settles", rf"{larger} $\sigma = 1$", Float(integrated(of_rows, {n: 2, sigma: 1}), 6))
-    yield fact("one-dimension", rf"{larger} $d_k = 1$", Float(integrated(largest(score), {n: 2, d: 1}), 6))
+    yield fact("one-dimension", rf"{larger} $d_k = 1$", Float(RAW(1), 6))
     says = "scaled attention saturates in high dimension: one of {cell:n} keys gets as much as unscaled"
-    sharp = integrated(largest(score), {n: 16, d: 256})
+    sharp = integrated(raw, {n: 16, d: 256})
     yield Wrong("scaled-saturates", of="scaled-many-keys-d256", equals=sharp, says=says)
     says = "without scaling the weights stay as they are with it"
-    even = integrated(largest(scaled), {n: 2, d: 1024})
-    yield Wrong("raw-stays", of="raw-two-keys-d1024", equals=even, says=says)
+    yield Wrong("raw-stays", of="raw-two-keys-d1024", equals=SCALED(1024), says=says)
     says = "the softmax itself prevents saturation: the largest of two weights stays below {value}"
-    yield Wrong("softmax-prevents-it", of="raw-two-keys-d1024", at_most=Threshold(HELD), says=says)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the largest of two weights with and without scaling."""
-    span = (1, 1024)
-
-    def two_keys(scores: Expr) -> Callable[[float], float]:
-        return lambda size: integrated(largest(scores), {n: 2, d: size})
-
-    return draw.figure(
+    yield Wrong("softmax-prevents-it", of="raw-two-keys-d1024", at_most=HELD, says=says)
+    yield Plot(
         "largest-weight",
-        "Unscaled, the largest of two weights goes to 1; scaled, it settles",
-        "The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
+        ("raw-two-keys-d*", "scaled-two-keys-d*"),
+        over=d,
+        title="Unscaled, the largest of two weights goes to 1; scaled, it settles",
+        alt="The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
         "2/3 towards 1, scaled it settles below 3/4.",
-        draw.curve("unscaled", two_keys(score), span, many=25),
-        draw.curve("over {root_d}", two_keys(score / sqrt(d)), span, many=25),
-        draw.measured(findings.matching("raw-two-keys-d*"), d),
-        draw.measured(findings.matching("scaled-two-keys-d*"), d),
-        draw.curve(f"wrong: stays below ${HELD}$", Float(HELD), span, "control", many=2),
-        x=d,
+        curves={"unscaled": RAW, "over {root_d}": SCALED},
+        wrong={f"wrong: stays below ${HELD.value}$": HELD.value},
+        many=25,
         y="mean of the larger weight of two keys",
         y_scale="linear",
     )
@@ -102,5 +92,4 @@ CLAIM = Claim(
     "and {raw-many-keys-d256:d_k} dimensions the largest raw weight is {raw-many-keys-d256:prediction.2} on "
     "average, the largest scaled one {scaled-many-keys-d256:prediction.2}. How soon depends on the number of "
     "keys; the claim on concentration says when.",
-    symbols={"sigma": sigma},
 )

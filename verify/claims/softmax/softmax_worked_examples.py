@@ -9,10 +9,6 @@ from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, So
 from verify.spec import algebra, d, fact, latex, n, s, substitute
 from verify.spec.arrays import Array, in_single_precision, largest_difference, softmax
 
-EXAMPLES = ((4, 5), (1, 10), (14, 10), (7, 5))
-"""The pairs of scores whose softmax is printed somewhere."""
-
-ROUNDING = Allowance(1e-15)
 FIRST, SECOND = s[a, 1], s[a, 2]
 
 
@@ -41,32 +37,19 @@ def experiment(derived: Derivation) -> Items:
     def weight(first: int, second: int) -> Expr:
         return derived.end.subs({FIRST: first, SECOND: second})
 
-    for first, second in EXAMPLES:
-        name, settings = f"softmax-{first}-{second}", {"scores": f"{first}, {second}"}
-        given, value = (np.array([first, second], float),), weight(first, second)
-        yield Computed(
-            name, derived.start, first_weight, given, equals=value, settings=settings, allowance=ROUNDING
-        )
-        yield fact(f"{name}-first", f"first weight of the scores {first} and {second}", value)
-        yield fact(
-            f"{name}-second", f"second weight of the scores {first} and {second}", weight(second, first)
-        )
-    yield Computed(
-        "gap-of-four",
-        "weight of the lower of two scores that differ by 4",
-        first_weight,
-        (np.array([0.0, 4.0]),),
-        at_most=Threshold(Rational(1, 50)),
-        settings={"scores": "0, 4"},
-    )
-    yield Computed(
-        "scaled-14-10",
-        f"distance of the scores times ${latex(1 / sqrt(d))}$ from 7, 5",
-        distance,
-        (1 / 2,),
-        equals=0,
-        settings={"scores": "14, 10", "d_k": 4},
-    )
+    for first, second in ((4, 5), (1, 10), (14, 10), (7, 5)):
+        name, scores, value = f"softmax-{first}-{second}", (first, second), weight(first, second)
+        at, given = {"scores": f"{first}, {second}"}, (np.array(scores, float),)
+        near, what = Allowance(1e-15), f"weight of the scores {first} and {second}"
+        yield Computed(name, derived.start, first_weight, given, value, settings=at, allowance=near)
+        yield fact(f"{name}-first", f"first {what}", value)
+        yield fact(f"{name}-second", f"second {what}", weight(second, first))
+    little, at, given = Threshold(Rational(1, 50)), {"scores": "0, 4"}, (np.array([0.0, 4.0]),)
+    what = "weight of the lower of two scores that differ by 4"
+    yield Computed("gap-of-four", what, first_weight, given, at_most=little, settings=at)
+    what = f"distance of the scores times ${latex(1 / sqrt(d))}$ from 7, 5"
+    where: dict[str, int | str] = {"scores": "14, 10", "d_k": 4}
+    yield Computed("scaled-14-10", what, distance, (1 / 2,), equals=0, settings=where)
     says = "the first scaled weight is {value:3} to three digits"
     yield Wrong("as-misprinted", of="softmax-7-5", equals=Rational(880, 1000), says=says)
     says = "scores count by their ratio: {cell:scores} weigh as {softmax-7-5:scores} do"
