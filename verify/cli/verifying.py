@@ -82,7 +82,8 @@ edition_option = click.option(
     type=click.Choice(EDITIONS),
     default=EDITIONS[0],
     show_default=True,
-    help="The PDF: at most 14 pages, one page, or all evidence; report-brief.pdf and report-full.pdf.",
+    help="The PDF: at most 14 pages, a hand-out of three, or all evidence; report-brief.pdf and "
+    "report-full.pdf.",
 )
 words_options = together(
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),

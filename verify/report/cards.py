@@ -39,6 +39,7 @@ from verify.text.speech import prose_in_words
 _DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
 """What has a derivation that stands."""
 _EXACT = 7  # digits of an exact value
+_LONGEST = 90  # characters of a quantity in running text
 
 
 class FigureView(NamedTuple):
@@ -256,7 +257,9 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
 
 
 def _found(check: Check) -> str:
-    what = f"{check.quantity}{at_settings(check)}"
+    # A formula that would have to be shrunk to a line says less than the name of the check.
+    named = check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
+    what = f"{named}{at_settings(check)}"
     if error := rounding_error(check):
         return f"{what}: {error}, zero but for rounding"
     wanted = predicted(check, check.standard_error)

@@ -28,6 +28,22 @@ HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 _RATIO = "ratio"
 _DERIVED = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
 """The claims that are derived and confirmed at the start, with the score that each is about."""
+_FURTHER = {
+    "general": ("With any means and variances", (("score-variance-general", ""),)),
+    "scaled": (
+        "What the scale leaves",
+        (("scaled-variance-general", ""), ("scaled-variance-general", "centred")),
+    ),
+    "unique": (
+        "Only one size of the factor gives variance 1",
+        (("sqrt-scaling-unique", "multiple"), ("sqrt-scaling-unique", "")),
+    ),
+    "again": (
+        "The variance again, by another way",
+        (("score-variance", "transform"), ("score-variance", "by-transform")),
+    ),
+}
+"""The derivations of the second page by their ids: a title, and claims with the names of their chains."""
 _LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
 _SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
 _SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
@@ -53,6 +69,15 @@ class Chain(NamedTuple):
     lines: tuple[Line, ...]
 
 
+class Derived(NamedTuple):
+    """Derivations under one heading, and what they assume together."""
+
+    id: str
+    title: str
+    assumptions: tuple[Prose, ...]
+    chains: tuple[Chain, ...]
+
+
 class FitRow(NamedTuple):
     """A coefficient of a fitted line, or how far the line is from the points.
 
@@ -76,11 +101,13 @@ class FittedLine(NamedTuple):
 class Confirmation(NamedTuple):
     """The start of the report: assumptions and derivations, fitted lines, figures.
 
-    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if one is on record.
+    ``further`` are the derivations of the second page. ``level`` is that of each interval of the fits;
+    ``ordinary`` is an unweighted fit, if one is on record.
     """
 
     assumptions: tuple[Prose, ...]
     chains: tuple[Chain, ...]
+    further: tuple[Derived, ...]
     fits: tuple[FittedLine, ...]
     level: str
     ordinary: OrdinaryFit | None
@@ -106,6 +133,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
             Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=place == 0)))
             for place, (card, route) in enumerate(zip(opening, routes, strict=True))
         ),
+        further=tuple(_further(cards)),
         fits=fits,
         level=numbers.level(min(levels)) if levels else "",
         ordinary=next(iter(opening[0].claim.fits), None),
@@ -115,6 +143,25 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
             for key, figure in ratios({card.claim.id: card.claim for card in opening}).items()
         ),
     )
+
+
+def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
+    """Yield the derivations of the second page that a run has and that stand."""
+    for key, (title, wanted) in _FURTHER.items():
+        found = [
+            (cards[claim], route)
+            for claim, name in wanted
+            if claim in cards and cards[claim].claim.derivation.status in {Proof.DERIVED, Proof.CITING}
+            for route in cards[claim].claim.derivation.routes
+            if route.name == name
+        ]
+        if found:
+            assumed = dict.fromkeys(text for _, route in found for text in route.assumptions)
+            chains = (
+                Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=False)))
+                for card, route in found
+            )
+            yield Derived(key, title, tuple(map(Prose, assumed)), tuple(chains))
 
 
 def _shown(derivation: DerivationRecord, *, whole: bool) -> RouteRecord:

@@ -16,6 +16,7 @@ from verify.evidence.words import (
     sentence,
 )
 from verify.report.cards import Card, FigureView
+from verify.report.tables import sample_size
 from verify.text import numbers
 from verify.text.latex import Prose
 
@@ -49,21 +50,26 @@ _ANSWER = (
 _KEYS = {
     "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
     "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
-    "softmax-saturation.raw-two-keys-d64": "larger of two softmax weights, unscaled, on average",
-    "jacobian-saturation.unscaled-d64": "mean squared norm of the softmax’s Jacobian, two keys, unscaled",
-    "vanishing-or-exploding.rms-grows": "root mean square of a query’s gradient, unscaled over scaled",
+    "softmax-saturation.raw-two-keys-d64": "mean of the larger of two weights, unscaled",
+    "jacobian-saturation.unscaled-d64": r"mean of $\lVert J\rVert^2$, two keys, unscaled",
+    "vanishing-or-exploding.rms-grows": "r.m.s. gradient of a query, unscaled over scaled",
 }
 """The checks that stand on the first page, and what they compare."""
 
 
 class KeyNumber(NamedTuple):
-    """A measured number of the first page; ``link`` is the anchor of its check."""
+    """A measured number of the first page; ``link`` is the anchor of its check.
+
+    ``tolerance`` is that of the check itself, ``sample`` its blocks and draws.
+    """
 
     link: str
     what: Prose
     predicted: str
     estimate: str
     interval: str
+    tolerance: str
+    sample: str
     verdict: Badge
 
 
@@ -120,7 +126,7 @@ def _failures(record: RunRecord) -> Iterator[Failure]:
             whole = closed(claim.derivation.reason)
             yield Failure(claim.id, Prose(f"The derivation of “{claim.title}” fails"), Prose(whole))
         if check is not None and claim.verdict is Verdict.REFUTED:
-            found = f"{check.quantity}{at_settings(check)} is {_value(check)}, {_by_how_much(check)}"
+            found = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {_by_how_much(check)}"
             derived = claim.derivation.status in {Proof.DERIVED, Proof.CITING}
             whole = "" if check.method == "exact" else sentence(check, derived=derived)
             more = f" {len(refuted)} checks of this claim are refuted." if len(refuted) > 1 else ""
@@ -134,7 +140,8 @@ def _failures(record: RunRecord) -> Iterator[Failure]:
             yield Failure(f"statement-{one.id}", Prose(what), Prose(reasons))
 
 
-def _value(check: Check) -> str:
+def value_of(check: Check) -> str:
+    """Return what a check found, with the digits that its standard error supports."""
     if check.method == "exact":
         return numbers.exact(check.estimate, 7)
     return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
@@ -170,10 +177,18 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
         link=f"{claim.id}.{check.id}",
         what=Prose(what),
         predicted=predicted(check, check.standard_error),
-        estimate=_value(check) if exact else found.with_error,
+        estimate=value_of(check) if exact else found.with_error,
         interval="exact" if exact else found.interval,
+        tolerance=_tolerance(check),
+        sample=sample_size(check),
         verdict=badge(check.verdict),
     )
+
+
+def _tolerance(check: Check) -> str:
+    """Return how far the interval may reach from what is predicted, and which way where that is a bound."""
+    sign = {"=": "±", "≤": "+", "≥": "−"}[check.relation]
+    return f"{sign}{numbers.percent(check.tolerance)}" if check.method != "exact" else ""
 
 
 def key_numbers(record: RunRecord) -> tuple[KeyNumber, ...]:

@@ -22,7 +22,7 @@ from verify.evidence import (
 )
 from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
-from verify.report.cards import Card, FigureView, card, has_contrast
+from verify.report.cards import Card, FigureView, card
 from verify.report.confirmation import HISTOGRAMS, Confirmation, confirmation, ratios
 from verify.report.front import (
     FEW,
@@ -39,6 +39,7 @@ from verify.report.front import (
     scenes,
     title_of,
 )
+from verify.report.pages import TOLD, Advice, Page, advice_of, in_short, pages_of
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -48,8 +49,6 @@ HALF, FRONT = "half.", "front."
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
-_IN_LINES = {"modern", "newer"}
-"""Chapters of which the usual report has a line for each claim, to leave room for the first pages."""
 _ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _FRONT_FIGURES = (
@@ -59,6 +58,7 @@ _FRONT_FIGURES = (
     "vanishing-or-exploding.two-answers",
 )
 """The figures of the usual first page, those of them that a run has."""
+_MEASURED = 2  # of these, what shows the variances
 _DEFINITION = Tex(
     r"\operatorname{Attention}(Q, K, V) = "
     r"\operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\right) V"
@@ -83,16 +83,12 @@ _NOTATION = tuple(
 
 
 class ChapterView(NamedTuple):
-    """The claims of a chapter; its ``number`` is empty where all claims are the user's own.
-
-    ``in_lines`` is whether the short print has a line for each of them.
-    """
+    """The claims of a chapter; its ``number`` is empty where all claims are the user's own."""
 
     id: str
     number: str
     title: Prose
     cards: tuple[Card, ...]
-    in_lines: bool
 
 
 class Stated(NamedTuple):
@@ -158,8 +154,9 @@ class Report(NamedTuple):
 
     ``is_led`` says that it is about its claims alone; ``leads`` are these where they are few. ``failures``
     are what it found to be false.
+    ``pages`` and ``advice`` are what the short print tells at length, and for engineers.
     ``answer`` has sentences, each with the claims against it that this run did not confirm; ``limits`` are
-    the claims about assumptions that are broken, with what then holds; ``entries`` are forms of the citation
+    the claims about assumptions that are broken, with a number each; ``entries`` are forms of the citation
     of ``example``; ``anchors`` are the places that a link can lead to.
     """
 
@@ -177,6 +174,8 @@ class Report(NamedTuple):
     confirmation: Confirmation | None
     panels: tuple[FigureView, ...]
     limits: tuple[tuple[Card, Prose], ...]
+    pages: tuple[Page, ...]
+    advice: tuple[Advice, ...]
     lesson: tuple[LessonScene, ...]
     levels: tuple[Level, ...]
     example: str
@@ -191,13 +190,27 @@ class Report(NamedTuple):
         return tuple(one for chapter in self.chapters for one in chapter.cards)
 
     def beside(self, card: Card) -> tuple[FigureView, ...]:
-        """Return the figures of a claim that stand beside it in the short print: those not on page 1."""
-        first = {one.number for one in self.panels}
-        return tuple(
-            one._replace(key=HALF + one.key)
-            for one in card.figures
-            if one.contrast and one.number not in first
+        """Return the figures of a claim that stand beside it in the short print: those not before."""
+        first = {one.key for one in _at_start(self)}
+        return tuple(one._replace(key=HALF + one.key) for one in card.figures if FRONT + one.key not in first)
+
+    @property
+    def together(self) -> str:
+        """The probability, at least, with which all intervals of the run hold."""
+        return numbers.percent(1 - self.record.run.budget.false_alarm)
+
+    @property
+    def laws(self) -> tuple[str, ...]:
+        """The laws of components behind the numbers of the first page."""
+        shown = {key.link for key in self.keys}
+        cells = (
+            check.cell
+            for claim in self.record.claims
+            for check in claim.checks
+            if f"{claim.id}.{check.id}" in shown
         )
+        drawn = (str(cell[side]) for cell in cells for side in ("query", "key") if side in cell)
+        return tuple(dict.fromkeys(drawn))
 
     @property
     def concerns(self) -> tuple[Card, ...]:
@@ -343,11 +356,13 @@ def report_of(record: RunRecord) -> Report:
         confirmation=None if led else _at_front(confirmation(cards)),
         panels=() if led else front,
         limits=tuple(
-            (one, Prose(f"${latex}$" if (latex := one.claim.derivation.latex) else one.claim.statement))
+            (one, in_short(one))
             for chapter in chapters
             for one in chapter.cards
             if one.claim.chapter == _LIMITS and not led
         ),
+        pages=_pages_of_claims(chapters) if led else pages_of(cards),
+        advice=() if led else tuple(advice_of(cards)),
         lesson=() if led else tuple(one._replace(still=at_front(one.still)) for one in scenes(cards)),
         levels=tuple(_levels(record.calibration)),
         example=example.key if example else "",
@@ -367,7 +382,6 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
         number=number if point else "",
         title=Prose(claims[0].chapter_title),
         cards=tuple(card(record, claim, found[claim.id]) for claim in claims),
-        in_lines=claims[0].chapter in _IN_LINES and not is_led(record),
     )
 
 
@@ -389,13 +403,20 @@ def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     front = {FRONT + key: one for key, one in _figures(record.claims).items() if key in small}
     if not led:
         front |= {FRONT + key: one for key, one in ratios({c.id: c for c in record.claims}).items()}
-    in_full = [one for one in record.claims if edition == "full" or led or one.chapter not in _IN_LINES]
-    half = (
-        (key, one)
-        for key, one in _figures(in_full).items()
-        if edition == "full" or (has_contrast(one) and key not in first)
-    )
-    return front | {HALF + key: one for key, one in half}
+    told = [one for one in record.claims if edition == "full" or led or one.id in TOLD]
+    before = () if edition == "full" else (*first[:_MEASURED], *HISTOGRAMS)
+    return front | {HALF + key: one for key, one in _figures(told).items() if key not in before}
+
+
+def _at_start(report: Report) -> tuple[FigureView, ...]:
+    """Return the figures that the short print has before its pages of claims."""
+    opening = report.confirmation
+    return (*report.panels[:_MEASURED], *(opening.histograms if opening else ()))
+
+
+def _pages_of_claims(chapters: Sequence[ChapterView]) -> tuple[Page, ...]:
+    """Return the chapters of a report about its claims alone as pages."""
+    return tuple(Page(one.id, f"{one.number} {one.title}".strip(), one.cards) for one in chapters)
 
 
 def at_front(figure: FigureView) -> FigureView:

@@ -30,6 +30,7 @@ _RELATION = 1.8  # em of a relation before a formula
 _RULE_LETTER, _RULE_ROOM = 0.26, 24.0  # em of a letter of a rule in two lines above a formula; of all of it
 _LETTERS = 6  # of a formula in a rule, about
 _TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
+_CELL = 3.4  # em of a formula in a table
 _STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
@@ -138,6 +139,7 @@ def render(
         step=setter.step,
         room_of=setter.room_of,
         display=setter.display,
+        narrow=setter.narrow,
         mark=medium.mark,
         figure=medium.figure,
         folds=medium.folds,
@@ -192,6 +194,13 @@ class _Setter:
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
         return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
+
+    def narrow(self, latex: str, width: float) -> bool:
+        """Return whether there is a formula that has room in a table's cell of ``width`` em."""
+        if not latex:
+            return False
+        drawn = self._formulas.display(latex, NUMBERED_WIDTH)
+        return drawn.width * SCALE <= width and drawn.height <= _CELL
 
     def _displayed(self, drawn: Formula, latex: str) -> Markup:
         if drawn.is_text:
