@@ -315,7 +315,7 @@ def test_a_line_that_does_not_follow_ends_with_status_1(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
     """A claim whose derivation fails is not confirmed, however well the measurement agrees."""
-    path = claim_file(("Line(4 * d", "Line(4 * d + 1"))
+    path = claim_file((".then(4 * d", ".then(4 * d + 1"))
     ended = tool(
         "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
     )
