@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sympy import Expr
 
 from verify.engine.questions import Deduction, Question
-from verify.evidence import Figure, RunRecord, Verdict
+from verify.evidence import Check, Figure, RunRecord, Verdict
 from verify.evidence.judging import Interval
 from verify.evidence.plots import plot_figure
 from verify.evidence.records import Frame, frame_of, table
@@ -48,6 +48,15 @@ class Row:
     verdict: Verdict | None = None
     doubt: str = ""
 
+    @classmethod
+    def of(cls, check: Check, at: Mapping[Any, Any], predicted: Expr | None = None) -> Row:
+        """Return the row of a check on record."""
+        named = {str(name): value for name, value in at.items()}
+        verdict = None if predicted is None else check.verdict
+        return cls(
+            named, check.estimate, check.standard_error, check.interval, predicted, verdict, check.doubt
+        )
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -58,7 +67,6 @@ class Answer:
     where nothing was judged it is made when it is asked for. ``print`` shows the whole answer.
     """
 
-    question: Question
     deduction: Deduction
     rows: tuple[Row, ...]
     fits: tuple[Row, ...]
@@ -66,6 +74,11 @@ class Answer:
     reason: str
     false_alarm: float
     make_record: Callable[[], RunRecord]
+
+    @property
+    def question(self) -> Question:
+        """What was asked."""
+        return self.deduction.asked
 
     @property
     def formula(self) -> Expr | None:
@@ -106,110 +119,92 @@ class Answer:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Return matplotlib's axes, new ones if none are given, with the measured on the derived."""
-        return plot_figure(figure_of(self.question, self.rows, self.compared), ax)
-
-    @property
-    def compared(self) -> Expr | None:
-        """What the measured is compared with: the asker's formula, or the derived one."""
-        return self.formula if self.question.against is None else self.question.against
+        return plot_figure(figure_of(self.question, self.rows, self.deduction.compared[0]), ax)
 
     def __repr__(self) -> str:
-        found = "measured only" if self.verdict is None else str(self.verdict)
-        return f"Answer({self.question.text!r}, formula={self.formula}, {found})"
+        verdict = "measured only" if self.verdict is None else str(self.verdict)
+        return f"Answer({self.question.text!r}, formula={self.formula}, {verdict})"
 
     def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
         """Return the answer for a terminal, in lines of a ``width``."""
+        asked, deduction, formula = self.question, self.deduction, self.formula
         folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
-        heading = f"{self._name} for {self.question.components}"
-        blocks = [folded(heading), "\n".join(map(folded, self._said())), *self._chains(width)]
-        blocks += [
-            _aligned(self._table(self.rows, "predicted")),
-            _aligned(self._table(self.fits, "expected")),
-        ]
-        blocks.append(folded(self._closing()))
-        return "\n\n".join(block for block in blocks if block)
-
-    @property
-    def _name(self) -> str:
-        """The quantity as it is printed, or, if that is long, as it was asked for."""
-        name = plain(self.question.quantity)
-        return name if len(name) <= WIDTH // 2 else self.question.text
-
-    def _said(self) -> Iterator[str]:
-        """Yield what is derived, in sentences."""
-        asked, deduction = self.question, self.deduction
-        name = self._name
-        if self.formula is None:
-            yield f"Nothing is derived: {deduction.missing}."
+        name = plain(asked.quantity)
+        name = name if len(name) <= WIDTH // 2 else asked.text
+        if formula is None:
+            sentences = [f"Nothing is derived: {deduction.derivation.nothing}."]
         else:
-            sizes = " and ".join(str(size) for size in (d, n) if self.formula.has(size)) or "size"
-            yield f"Derived for every {sizes}: {name} {deduction.relation} {plain(self.formula)}"
+            sizes = " and ".join(str(size) for size in (d, n) if formula.has(size)) or "size"
+            sentences = [f"Derived for every {sizes}: {name} {deduction.relation} {plain(formula)}"]
         if asked.against is not None:
-            yield f"Your formula: {name} = {plain(asked.against)}"
+            sentences.append(f"Your formula: {name} = {plain(asked.against)}")
         if deduction.claim:
-            yield f"By the claim {deduction.claim.id}: {unformatted(deduction.claim.title)}."
+            sentences.append(f"By the claim {deduction.claim.id}: {unformatted(deduction.claim.title)}.")
         if deduction.derivation.main:
-            yield from map(unformatted, deduction.derivation.main.assumptions)
+            sentences += map(unformatted, deduction.derivation.main.assumptions)
+        chains = [
+            (f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else "")
+            + chain_text(chain, width)
+            for chain in deduction.derivation.chains
+        ]
+        tables = [_aligned(lines) for lines in self._tables()]
+        heading = folded(f"{name} for {asked.components}")
+        return "\n\n".join(
+            [heading, "\n".join(map(folded, sentences)), *chains, *tables, folded(self._closing())]
+        )
 
-    def _chains(self, width: int) -> Iterator[str]:
-        for chain in self.deduction.derivation.chains:
-            title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
-            yield title + chain_text(chain, width)
-
-    def _table(self, rows: Sequence[Row], predicted: str) -> list[list[str]]:
-        """Return the head and the rows of a table of texts."""
-        if not rows:
-            return []
-        judged = any(row.predicted is not None for row in rows)
-        head = [*rows[0].at, *([predicted] if judged else []), "estimate", "error", "interval"]
-        usable = [(row.estimate, row.standard_error, row.interval) for row in rows]
-        texts = [estimate(*numbers) for numbers in usable]
-        lines = [head + ([""] if judged else [])]
-        for row, text in zip(rows, texts, strict=True):
-            line = [str(value) for value in row.at.values()]
-            if judged:
-                sign = self.deduction.relation.replace("=", "") if self.question.against is None else ""
-                line.append("" if row.predicted is None else f"{sign}{_number(row.predicted)}")
-            line += [text.alone, text.error + text.times, text.interval.replace("\N{NO-BREAK SPACE}", " ")]
-            if judged:
-                line.append("" if row.verdict is None else f"{_MARKS[row.verdict]} {row.verdict}")
-            lines.append(line)
-        return lines
+    def _tables(self) -> list[list[list[str]]]:
+        """Return the tables of texts that there are, of values and of fits, each with its head."""
+        relation = "" if self.question.against is not None else self.deduction.relation.replace("=", "")
+        tables = []
+        for rows, predicted in ((self.rows, "predicted"), (self.fits, "expected")):
+            if not rows:
+                continue
+            judged = rows[0].predicted is not None
+            head = [*rows[0].at, predicted, "estimate", "error", "interval", ""]
+            lines = [head]
+            for row in rows:
+                text = estimate(row.estimate, row.standard_error, row.interval)
+                lines.append(
+                    [
+                        *map(str, row.at.values()),
+                        f"{relation}{_number(row.predicted)}" if row.predicted is not None else "",
+                        text.alone,
+                        text.error + text.times,
+                        text.interval.replace("\N{NO-BREAK SPACE}", " "),
+                        f"{_MARKS[row.verdict]} {row.verdict}" if row.verdict is not None else "",
+                    ]
+                )
+            before = len(rows[0].at)
+            tables.append(lines if judged else [line[:before] + line[before + 1 : -1] for line in lines])
+        return tables
 
     def _closing(self) -> str:
         level = f"All intervals hold together but for a chance of {self.false_alarm:g}."
-        doubts = "".join(f" At {_place(row)}: {row.doubt}." for row in self.rows if row.doubt)
-        verdict = (
-            "Measured only" if self.verdict is None else f"{str(self.verdict).capitalize()}: {self.reason}"
-        )
-        return f"{verdict}. {level}{doubts}"
+        places = [
+            (row, ", ".join(f"{name} = {value}" for name, value in row.at.items())) for row in self.rows
+        ]
+        doubts = "".join(f" At {place}: {row.doubt}." for row, place in places if row.doubt)
+        if self.verdict is None:
+            return f"Measured only. {level}{doubts}"
+        return f"{str(self.verdict).capitalize()}: {self.reason}. {level}{doubts}"
 
     def _repr_html_(self) -> str:
         """Return formula and tables, which notebooks show; formulas are LaTeX, which they set."""
-        quantity = f"${in_line(self.question.quantity)}"
-        sides = [
-            quantity + (f" {sign} {in_line(side)}$" if side is not None else "$")
-            for sign, side in self._sides()
-        ]
-        parts = [f"<p>{'<br>'.join(sides)} for {self.question.components}</p>"]
-        for rows, name in ((self.rows, "predicted"), (self.fits, "expected")):
-            if text := self._table(rows, name):
-                parts.append(table(text[0], text[1:]))
-        return "".join([*parts, f"<p>{self._closing()}</p>"])
-
-    def _sides(self) -> Iterator[tuple[str, Expr | None]]:
-        latex = {"=": "=", "≤": r"\le", "≥": r"\ge"}
-        if self.question.against is not None:
-            yield r"\overset{?}{=}", self.question.against
-        if self.formula is not None or self.question.against is None:
-            yield latex[self.deduction.relation], self.formula
-
-
-def _place(row: Row) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in row.at.items())
+        against, signs = self.question.against, {"=": "=", "≤": r"\le", "≥": r"\ge"}
+        quantity, sides = in_line(self.question.quantity), []
+        if against is not None:
+            sides.append(rf"${quantity} \overset{{?}}{{=}} {in_line(against)}$")
+        if self.formula is not None:
+            sides.append(f"${quantity} {signs[self.deduction.relation]} {in_line(self.formula)}$")
+        heading = "<br>".join(sides or [f"${quantity}$"])
+        tables = [table(head, rows) for head, *rows in self._tables()]
+        return "".join(
+            [f"<p>{heading} for {self.question.components}</p>", *tables, f"<p>{self._closing()}</p>"]
+        )
 
 
 def _number(value: Expr) -> str:
@@ -219,14 +214,12 @@ def _number(value: Expr) -> str:
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table whose columns are as wide as their texts; the last two begin at the left."""
-    if not lines:
-        return ""
+    """Return a table whose columns are as wide as their texts; intervals and verdicts begin at the left."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    last = len(widths) - (2 if lines[0][-1] == "" else 1)
+    left = lines[0].index("interval")
     return "\n".join(
         "  ".join(
-            text.ljust(width) if place >= last else text.rjust(width)
+            text.ljust(width) if place >= left else text.rjust(width)
             for place, (text, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -264,18 +257,16 @@ def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
 
 def figure_of(asked: Question, rows: Sequence[Row], formula: Expr | None) -> Figure:
     """Return the figure of an answer: estimates with their intervals, and the curve of a formula."""
-    over = d if len(asked.dimensions) > 1 or len(asked.keys) < 2 else n
-    others = list(dict.fromkeys(tuple(_other(row, over)) for row in rows))
+    over, other = (d, n) if len(asked.dimensions) > 1 or len(asked.keys) < 2 else (n, d)
     layers = []
-    for others_of in others:
-        group = [row for row in rows if tuple(_other(row, over)) == others_of]
-        label = ", ".join(f"${name} = {value}$" for name, value in others_of)
+    for value in dict.fromkeys(row.at.get(str(other)) for row in rows):
+        group = [row for row in rows if row.at.get(str(other)) == value]
         places = [float(row.at[str(over)]) for row in group]
-        values = [(row.estimate, row.interval) for row in group]
-        layers.append(figures.points(label or "measured", places, values))
+        label = "measured" if value is None else f"${other} = {value}$"
+        layers.append(figures.points(label, places, [(row.estimate, row.interval) for row in group]))
         if formula is not None and len(places) > 1:
-            law = formula.subs({symbol: dict(others_of).get(str(symbol), symbol) for symbol in (d, n)})
-            y = law if law.has(over) else (lambda _, value=float(law): value)
+            law = formula.subs(other, value) if value is not None else formula
+            y = law if law.has(over) else (lambda _, level=float(law): level)
             layers.append(figures.curve(f"${in_line(law)}$", y, places))
     positive = all(row.estimate > 0 for row in rows)
     return figures.figure(
@@ -287,7 +278,3 @@ def figure_of(asked: Question, rows: Sequence[Row], formula: Expr | None) -> Fig
         y=f"${in_line(asked.quantity)}$",
         y_scale="log" if positive else "linear",
     )
-
-
-def _other(row: Row, over: Any) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in row.at.items() if name != str(over)]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sympy import Dummy, Expr, Float, Poly, S, Symbol, sqrt, sympify
+from sympy import Dummy, Expr, Poly, S, Symbol, sqrt
 
 from verify import defaults
 from verify.engine import runner
@@ -23,13 +23,12 @@ from verify.engine.laws import ORDERS, assumed
 from verify.engine.questions import Deduction, Question, deduce, question
 from verify.engine.sources import SourceBook
 from verify.errors import ClaimError, SettingsError, naming_arguments
-from verify.evidence import Check as CheckRecord
-from verify.evidence import Figure, RunRecord, Settings, Verdict
+from verify.evidence import RunRecord, Settings
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread, processors, thread_map
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
-from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Goal, Measured
+from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import Model, Target, WeightedFit
 from verify.montecarlo.quantities import measurement
 from verify.spec.checks import Check, Fit, Items, Threshold, Within, Wrong
@@ -45,12 +44,15 @@ NAME = "question"
 _MOST_DRAWS = 4 * 10**9
 """Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
 
-_COEFFICIENTS: tuple[tuple[str, Model, Target], ...] = (
-    ("slope", "line", "slope"),
-    ("intercept", "line", "constant"),
-    ("exponent", "power", "slope"),
-)
-_BECAUSE = "what it is compared with was measured as well"
+_COEFFICIENTS: Mapping[str, tuple[Model, Target]] = {
+    "slope": ("line", "slope"),
+    "intercept": ("line", "constant"),
+    "exponent": ("power", "slope"),
+}
+_SIDES = {"=": ("equals", "="), "≤": ("at_most", r"\le"), "≥": ("at_least", r"\ge")}
+"""What a check calls its prediction, by the relation, and the relation in LaTeX."""
+
+Map = Callable[..., Any]
 
 
 @naming_arguments(question="text")
@@ -95,8 +97,22 @@ def ask(
     chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
     deduction = deduce(asked)
     _refuse_too_large(asked)
-    answering = _Answering(asked, deduction, chosen, workers)
-    return answering.judged() if answering.compared is not None else answering.measured()
+    if deduction.compared[0] is None:
+        return _measured_only(deduction, chosen, workers)
+    if deduction.formula is None:
+        # That a formula of the asker's is of something finite, a small sample says before the run.
+        _measured(asked, asked.places[-1], chosen, coarse=True)
+    record = _run(deduction, chosen, workers, lambda: _comparisons(deduction, chosen))
+    (claim,) = record.claims
+    rows = [Row.of(claim.check(_id(at)), at, deduction.compared[0].subs(at)) for at in asked.places]
+    coefficients = dict(_expected(deduction))
+    fits = [
+        Row.of(check, {"fit": check.id}, coefficients[check.id])
+        for check in claim.checks
+        if check.method == "fit"
+    ]
+    level = chosen.false_alarm
+    return Answer(deduction, tuple(rows), tuple(fits), claim.verdict, claim.reason, level, lambda: record)
 
 
 def _refuse_too_large(asked: Question) -> None:
@@ -111,301 +127,64 @@ def _refuse_too_large(asked: Question) -> None:
         )
 
 
-class _Answering:
-    """A question with all that its answer is made from."""
+# --- where there is something to compare with ---
 
-    def __init__(
-        self, asked: Question, deduction: Deduction, chosen: Settings, workers: Workers | int | None
-    ) -> None:
-        self.asked, self.deduction, self.chosen, self.workers = asked, deduction, chosen, workers
-        self.compared = deduction.formula if asked.against is None else asked.against
-        self.relation = deduction.relation if asked.against is None else "="
-        self.alpha = ErrorBudget(chosen.false_alarm).share(1)
-        self.first: list[Measured] = []
 
-    # --- where there is something to compare with ---
-
-    def judged(self) -> Answer:
-        """Return the answer of a run that decides the formula."""
-        if self.deduction.formula is None:
-            with one_blas_thread():
-                self._measure(self.asked.places[-1], map, coarse=True)
-        (claim,) = self.record.claims
-        checks = [claim.check(_id_of(at)) for at in self.asked.places]
-        rows = tuple(map(self._row, self.asked.places, checks))
-        points = [
-            Measured(check.estimate, check.standard_error, check.interval, check.blocks, check.draws)
-            for check in checks
-        ]
-        judged = {check.id: check.verdict for check in claim.checks if check.method == "fit"}
-        fits = tuple(self._fits(points, judged))
-        return self._answer(rows, fits, claim.verdict, claim.reason)
-
-    def _row(self, at: dict[Any, int], check: CheckRecord) -> Row:
-        measured = (check.estimate, check.standard_error, check.interval)
-        return Row(_shown(at), *measured, sympify(self.compared).subs(at), check.verdict, check.doubt)
-
-    @cached_property
-    def record(self) -> RunRecord:
-        """The record of the run of the question as a claim."""
-        claim = self.claim()
-        with using(self.workers) as workers:
-            return runner.run(
-                {claim.id: claim}, self.chosen, SourceBook(), requested=(claim.id,), workers=workers
-            ).presented(runner.presentation(claim.title, self._asks()))
-
-    def _asks(self) -> str:
-        return f"What is ${in_line(self.asked.quantity)}$ for {self.asked.components}?"
-
-    def claim(self) -> Claim:
-        """Return the question as a claim in memory."""
-        asked, deduction = self.asked, self.deduction
-        quantity = in_line(asked.quantity)
-        sign = {"=": "=", "≤": r"\le", "≥": r"\ge"}[self.relation]
-        claimed = "" if self.compared is None else f" {sign} {in_line(self.compared)}"
-        statement = f"For independent {asked.components}, "
-        statement += f"${quantity}${' is measured'}." if self.compared is None else f"${quantity}{claimed}$."
-        meaning = f"A question that was asked as: {asked.text.replace('$', '')}."
-        if asked.against is not None:
-            meaning += " The formula is the asker's own."
-            if deduction.formula is not None:
-                meaning += f" What is derived is ${in_line(deduction.formula)}$."
-        elif deduction.claim is not None:
-            meaning += f" The claim {deduction.claim.id} answers it."
-        if deduction.missing:
-            meaning += f" Nothing is derived: {deduction.missing}."
-        return Claim(
-            id=NAME,
-            title=f"${quantity}{claimed}$ for {asked.components}",
-            statement=statement,
-            meaning=meaning,
-            references=deduction.claim.references if deduction.claim else (),
-            derive=lambda: deduction.derivation,
-            experiment=self._items,
-            figures=self._figure,
-        )
-
-    def _items(self) -> Items:
-        """Yield a check at each place, and the fits whose coefficients the formula has."""
-        asked, laws = self.asked, self.asked.laws
-        if self.compared is None:
-            yield from self._compared_with_first()
-            return
-        side = {"=": "equals", "≤": "at_most", "≥": "at_least"}[self.relation]
-        for at in asked.places:
-            value = self.compared.subs(at)
-            if value.is_zero and self.relation == "=":
-                within = Within(scale=_spread(asked, at), of="the standard deviation")
-            else:
-                within = Within()
-            more: dict[str, Any] = {side: self.compared}
-            yield Check(_id_of(at), asked.quantity, at, laws=laws, tolerance=within, **more)
-        if self.relation != "=":
-            yield self._broken_bound
-        vanishes = any(self.compared.subs(at).is_zero for at in asked.places)
-        if self.relation == "=" and len(asked.dimensions) > 1 and not vanishes:
-            for keys in asked.keys or (None,):
-                if coefficients := _coefficients_of(self.compared.subs(n, keys) if keys else self.compared):
-                    prefix = f"n{keys}-" if len(asked.keys) > 1 else ""
-                    pattern = f"d*-n{keys}" if keys else "d*"
-                    yield Fit(pattern, d, prefix=prefix, **coefficients)
-
-    @cached_property
-    def _broken_bound(self) -> Wrong:
-        """A bound that a first, small sample shows to be false, which must come out refuted."""
-        at = self.asked.places[-1]
-        with one_blas_thread():
-            first = self._measure(at, map, coarse=True)
+def _comparisons(deduction: Deduction, chosen: Settings) -> Items:
+    """Yield a check of the formula at each place, and the fits whose coefficients it has."""
+    asked, (formula, relation) = deduction.asked, deduction.compared
+    side, _ = _SIDES[relation]
+    for at in asked.places:
+        vanishes = formula.subs(at).is_zero and relation == "="
+        within = Within(scale=_spread(asked, at), of="the standard deviation") if vanishes else Within()
+        prediction: dict[str, Any] = {side: formula}
+        yield Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **prediction)
+    if relation != "=":
+        # A bound that a first, small sample shows to be false must come out refuted.
+        first = _measured(asked, asked.places[-1], chosen, coarse=True)
         off = max(abs(first.value) / 2, 10 * first.error)
-        beyond: dict[str, dict[str, Any]] = {
-            "≤": {"at_most": Threshold(first.value - off)},
-            "≥": {"at_least": Threshold(first.value + off)},
-        }
+        prediction = {side: Threshold(first.value - off if relation == "≤" else first.value + off)}
         says = "it keeps a bound that lies beyond what a first sample has"
-        side = beyond[self.relation]
-        return Wrong("broken-bound", self.asked.quantity, at, laws=self.asked.laws, says=says, **side)
-
-    def _figure(self, findings: Any) -> Figure:
-        """Return the figure of what is measured, on the curve of the formula."""
-        rows = [
-            Row(_shown(at), check.estimate, check.standard_error, check.interval)
-            for at in self.asked.places
-            for check in [findings.checks[_id_of(at)]]
-        ]
-        return figure_of(self.asked, rows, self.compared)
-
-    # --- where there is not ---
-
-    def measured(self) -> Answer:
-        """Return the answer of a sample that knows the quantity to the tolerance."""
-        with one_blas_thread(), thread_map(self._threads()) as mapped:
-            self.first = [self._measure(at, mapped) for at in self.asked.places]
-        rows = tuple(
-            Row(_shown(at), one.value, one.error, one.interval, doubt=one.doubt)
-            for at, one in zip(self.asked.places, self.first, strict=True)
-        )
-        return self._answer(rows, tuple(self._fits(self.first, {})), None, self.deduction.missing)
-
-    def _threads(self) -> int:
-        return self.workers.count if isinstance(self.workers, Workers) else processors(self.workers)
-
-    def _measure(self, at: dict[Any, int], mapped: Any, *, coarse: bool = False) -> Measured:
-        """Return what is measured at a place, where the sample grows until the interval has the wanted width.
-
-        A ``coarse`` one is of the smallest sample.
-
-        Raises:
-            ClaimError: what is averaged is not finite.
-        """
-        given = Check(_id_of(at), self.asked.quantity, at, equals=S.Zero, laws=self.asked.laws)
-        quantity, setting = measurable(given)
-        cell, estimands = measurement(
-            f"first-{given.id}",
-            {given.id: quantity},
-            dict(setting.laws),
-            dict(setting.at),
-            tolerance=self.chosen.tolerance,
-        )
-        estimand, drawn, blocks = estimands[given.id], Drawn(), MIN_BLOCKS
-        if coarse:
-            return estimand.measure(self._drawn(cell, drawn, blocks, mapped).sample(cell), self.alpha)
-        most = max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
-        while True:
-            drawn = self._drawn(cell, drawn, blocks, mapped)
-            measured = estimand.measure(drawn.sample(cell), self.alpha)
-            wanted = self._wanted(estimand, measured, drawn.sample(cell))
-            # What a small sample says of how many it takes is rough.
-            following = min(wanted, most, 16 * measured.blocks)
-            if following <= measured.blocks:
-                return measured
-            blocks = following
-
-    def _wanted(self, estimand: Estimand, measured: Measured, sample: Any) -> int:
-        of_block = measured.error * math.sqrt(measured.blocks)
-        width = self.chosen.tolerance * max(abs(measured.value), of_block)
-        if width == 0:
-            return MIN_BLOCKS
-        goal = Goal(self.alpha, 0.5, measured.value, width)
-        return estimand.blocks_needed(goal, sample) or 2 * measured.blocks
-
-    def _drawn(self, cell: Cell, drawn: Drawn, blocks: int, mapped: Any) -> Drawn:
-        batches = -(-blocks // cell.batch_blocks)
-        chunks = list(drawn.missing(NAME, self.chosen.seed, batches, cell.chunk_batches))
-        try:
-            for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
-                drawn = drawn.then(chunk, sums, cell.chunk_batches)
-        except ValueError:
-            where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
-            raise ClaimError(
-                f"{self.asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
-                "less, such as a logarithm or a median, or give smaller --dimensions"
-            ) from None
-        return drawn
-
-    def _compared_with_first(self) -> Items:
-        """Yield checks of a second sample against the first, and one that must come out refuted."""
-        asked, laws = self.asked, self.asked.laws
-        width = 3 * self.chosen.tolerance
-        for at, first in zip(asked.places, self.first, strict=True):
-            within = Within(3.0, because=_BECAUSE)
-            yield Check(
-                _id_of(at), asked.quantity, at, equals=Threshold(first.value), laws=laws, tolerance=within
-            )
-        at, first = asked.places[-1], self.first[-1]
-        off = Threshold(first.value * (1 + 4 * width))
         yield Wrong(
-            "off",
-            asked.quantity,
-            at,
-            equals=off,
-            laws=laws,
-            says="it is larger by twelve times the tolerance",
+            "broken-bound", asked.quantity, asked.places[-1], laws=asked.laws, says=says, **prediction
         )
-
-    # --- both ---
-
-    def _fits(self, points: Sequence[Measured], judged: dict[str, Verdict]) -> Iterator[Row]:
-        """Yield the coefficients of weighted fits over d_k, or over n where there is only one d_k."""
-        asked = self.asked
-        over = d if len(asked.dimensions) > 1 else n
-        groups: dict[Any, list[tuple[dict[Any, int], Measured]]] = {}
-        for at, point in zip(asked.places, points, strict=True):
-            groups.setdefault(at.get(n) if over == d else None, []).append((at, point))
-        for keys, group in groups.items():
-            values = [point.value for _, point in group]
-            exact = [None if self.compared is None else self.compared.subs(at) for at, _ in group]
-            if len(group) < 2 or 0 in (*values, *exact):
-                continue
-            prefix = f"n{keys}-" if len(groups) > 1 else ""
-            x = tuple(float(at[over]) for at, _ in group)
-            for name, model, target in _COEFFICIENTS:
-                if model == "power" and min(values) <= 0:
-                    continue
-                weights = tuple(1.0 if model == "power" else value**-2.0 for value in values)
-                fit = WeightedFit(model, x, weights)
-                found = fit.coefficient(target, [point for _, point in group], self.alpha)
-                yield Row(
-                    {"fit": f"{prefix}{name}"},
-                    found.value,
-                    found.error,
-                    found.interval,
-                    self._expected(name, fit, target, exact, over, keys),
-                    judged.get(f"{prefix}{name}"),
-                )
-
-    def _expected(
-        self, name: str, fit: WeightedFit, target: Any, exact: Sequence[Any], over: Symbol, keys: Any
-    ) -> Expr | None:
-        """Return the coefficient that a formula has, or that the same fit through its values has."""
-        if self.compared is None or self.relation != "=":
-            return None
-        law = self.compared.subs({n: keys} if keys else {d: self.asked.dimensions[0]} if over == n else {})
-        if (value := _coefficients_of(law, over).get(name)) is not None:
-            return value
-        numbers = [float(value) for value in exact]
-        if fit.model == "power":
-            if min(numbers) <= 0:
-                return None
-            numbers = [math.log(value) for value in numbers]
-        return Float(float(fit.influence(target) @ numbers))
-
-    def _answer(self, rows: Any, fits: Any, verdict: Verdict | None, reason: str) -> Answer:
-        return Answer(
-            self.asked,
-            self.deduction,
-            rows,
-            fits,
-            verdict,
-            reason,
-            self.chosen.false_alarm,
-            lambda: self.record,
-        )
+    for pattern, over, prefix, law in _lines(deduction):
+        if coefficients := _coefficients_of(law, over):
+            yield Fit(pattern, over, prefix=prefix, **coefficients)
 
 
-def _draw(cell: Cell, chunk: Chunk) -> Sums:
-    # What is not finite is refused in words.
-    with np.errstate(all="ignore"):
-        return draw_chunk(cell, chunk)
+def _lines(deduction: Deduction) -> Iterator[tuple[str, Symbol, str, Expr]]:
+    """Yield what can be fitted: which checks, over which size, with which prefix, and the formula in it."""
+    asked, (formula, relation) = deduction.asked, deduction.compared
+    vanishes = formula is None or any(formula.subs(at).is_zero for at in asked.places)
+    if vanishes or relation != "=":
+        return
+    if len(asked.dimensions) == 1:
+        if len(asked.keys) > 1:
+            yield "d*", n, "", formula.subs(d, asked.dimensions[0])
+        return
+    for keys in asked.keys:
+        yield f"d*-n{keys}", d, f"n{keys}-" if len(asked.keys) > 1 else "", formula.subs(n, keys)
+    if not asked.keys:
+        yield "d*", d, "", formula
 
 
-def _shown(at: dict[Any, int]) -> dict[str, Any]:
-    return {str(symbol): value for symbol, value in at.items()}
+def _expected(deduction: Deduction) -> Iterator[tuple[str, Expr]]:
+    """Yield the coefficients that the formula has, by the ids of their fits."""
+    for _, over, prefix, law in _lines(deduction):
+        yield from ((f"{prefix}{name}", value) for name, value in _coefficients_of(law, over).items())
 
 
-def _id_of(at: dict[Any, int]) -> str:
-    return f"d{at[d]}-n{at[n]}" if n in at else f"d{at[d]}"
-
-
-def _coefficients_of(law: Expr, over: Symbol = d) -> dict[str, Any]:
+def _coefficients_of(law: Expr, over: Symbol) -> dict[str, Any]:
     """Return slope and intercept of a formula that is a line, the exponent of one that is a power."""
-    found: dict[str, Any] = {}
+    coefficients: dict[str, Any] = {}
     if law.is_polynomial(over) and Poly(law, over).degree() <= 1:
-        found |= {"slope": law.coeff(over, 1), "intercept": law.coeff(over, 0)}
+        coefficients |= {"slope": law.coeff(over, 1), "intercept": law.coeff(over, 0)}
     factor, power = law.as_independent(over, as_Add=False)
     base, exponent = power.as_base_exp()
     if factor.is_positive and (power == 1 or (base == over and exponent.is_number)):
-        found["exponent"] = S.Zero if power == 1 else exponent
-    return found
+        coefficients["exponent"] = S.Zero if power == 1 else exponent
+    return coefficients
 
 
 def _spread(asked: Question, at: dict[Any, int]) -> float:
@@ -414,16 +193,165 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
     Of a function of several means, it is that of its linear part; it is 1 where that is not derived.
     """
     quantity = normalised(asked.quantity)
-    means = sorted(quantity.atoms(E), key=str)
-    names = {mean: Dummy() for mean in means}
+    names = {mean: Dummy() for mean in sorted(quantity.atoms(E), key=str)}
     for order in ORDERS[1:]:
         try:
             laws = {q: assumed(asked.query, order), k: assumed(asked.key, order)}
-            values = {names[mean]: expected(mean, laws).subs(at) for mean in means}
-            slopes = [quantity.xreplace(names).diff(names[mean]).subs(values).subs(at) for mean in means]
-            spreads = [sqrt(expected(Var(mean.args[0]), laws).subs(at)) for mean in means]
+            values = {name: expected(mean, laws).subs(at) for mean, name in names.items()}
+            slopes = [quantity.xreplace(names).diff(name).subs(values).subs(at) for name in values]
+            spreads = [sqrt(expected(Var(mean.args[0]), laws).subs(at)) for mean in names]
         except (NotDerived, ValueError):
             continue
-        total = sum(abs(float(slope * spread)) for slope, spread in zip(slopes, spreads, strict=True))
-        return total or 1.0
+        return sum(abs(float(slope * by)) for slope, by in zip(slopes, spreads, strict=True)) or 1.0
     return 1.0
+
+
+# --- where there is not ---
+
+
+def _measured_only(deduction: Deduction, chosen: Settings, workers: Workers | int | None) -> Answer:
+    """Return the answer of a sample that knows the quantity to the tolerance."""
+    asked = deduction.asked
+    threads = workers.count if isinstance(workers, Workers) else processors(workers)
+    with thread_map(threads) as mapped:
+        first = [_measured(asked, at, chosen, mapped) for at in asked.places]
+    rows = [
+        Row(_named(at), each.value, each.error, each.interval, doubt=each.doubt)
+        for at, each in zip(asked.places, first, strict=True)
+    ]
+    fits = tuple(_fits(asked, first, ErrorBudget(chosen.false_alarm).share(1)))
+    record = cache(lambda: _run(deduction, chosen, workers, lambda: _against_first(asked, first, chosen)))
+    nothing = deduction.derivation.nothing
+    return Answer(deduction, tuple(rows), fits, None, nothing, chosen.false_alarm, record)
+
+
+def _measured(
+    asked: Question, at: dict[Any, int], chosen: Settings, mapped: Map = map, *, coarse: bool = False
+) -> Measured:
+    """Return what is measured at a place, where the sample grows until the interval has the wanted width.
+
+    A ``coarse`` one is of the smallest sample.
+
+    Raises:
+        ClaimError: what is averaged is not finite.
+    """
+    check = Check(_id(at), asked.quantity, at, equals=S.Zero, laws=asked.laws)
+    quantity, setting = measurable(check)
+    cell, estimands = measurement(
+        f"first-{check.id}",
+        {check.id: quantity},
+        dict(setting.laws),
+        dict(setting.at),
+        tolerance=chosen.tolerance,
+    )
+    estimand, drawn, blocks = estimands[check.id], Drawn(), MIN_BLOCKS
+    alpha = ErrorBudget(chosen.false_alarm).share(1)
+    most = MIN_BLOCKS if coarse else max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
+    while True:
+        chunks = list(drawn.missing(NAME, chosen.seed, -(-blocks // cell.batch_blocks), cell.chunk_batches))
+        try:
+            with one_blas_thread():
+                for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
+                    drawn = drawn.then(chunk, sums, cell.chunk_batches)
+        except ValueError:
+            where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
+            raise ClaimError(
+                f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
+                "less, such as a logarithm or a median, or give smaller --dimensions"
+            ) from None
+        sample = drawn.sample(cell)
+        measured = estimand.measure(sample, alpha)
+        width = chosen.tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
+        goal = Goal(alpha, 0.5, measured.value, width)
+        needed = estimand.blocks_needed(goal, sample) or 2 * measured.blocks if width else MIN_BLOCKS
+        # What a small sample says of how many it takes is rough.
+        blocks = min(needed, most, 16 * measured.blocks)
+        if blocks <= measured.blocks:
+            return measured
+
+
+def _draw(cell: Cell, chunk: Chunk) -> Sums:
+    # What is not finite is refused in words.
+    with np.errstate(all="ignore"):
+        return draw_chunk(cell, chunk)
+
+
+def _fits(asked: Question, points: Sequence[Measured], alpha: float) -> Iterator[Row]:
+    """Yield the coefficients of weighted fits over d_k, or over n where there is only one d_k."""
+    over = d if len(asked.dimensions) > 1 else n
+    groups: dict[Any, list[tuple[float, Measured]]] = {}
+    for at, point in zip(asked.places, points, strict=True):
+        groups.setdefault(at.get(n) if over == d else None, []).append((float(at.get(over, 0)), point))
+    for keys, group in groups.items():
+        x, members = zip(*group, strict=True)
+        values = [point.value for point in members]
+        if len(group) < 2 or 0 in values:
+            continue
+        for name, (model, target) in _COEFFICIENTS.items():
+            if model == "power" and min(values) <= 0:
+                continue
+            weights = tuple(1.0 if model == "power" else value**-2.0 for value in values)
+            fitted = WeightedFit(model, x, weights).coefficient(target, members, alpha)
+            label = f"n{keys}-{name}" if len(groups) > 1 else name
+            yield Row({"fit": label}, fitted.value, fitted.error, fitted.interval)
+
+
+def _against_first(asked: Question, first: Sequence[Measured], chosen: Settings) -> Items:
+    """Yield checks of a second sample against the first, and one that must come out refuted."""
+    within = Within(3.0, because="what it is compared with was measured as well")
+    for at, measured in zip(asked.places, first, strict=True):
+        value = Threshold(measured.value)
+        yield Check(_id(at), asked.quantity, at, equals=value, laws=asked.laws, tolerance=within)
+    off, says = (
+        Threshold(first[-1].value * (1 + 12 * chosen.tolerance)),
+        "it is larger by twelve times the tolerance",
+    )
+    yield Wrong("off", asked.quantity, asked.places[-1], equals=off, laws=asked.laws, says=says)
+
+
+# --- both ---
+
+
+def _run(
+    deduction: Deduction, chosen: Settings, workers: Workers | int | None, items: Callable[[], Items]
+) -> RunRecord:
+    """Return the record of a run of the question as a claim in memory, which measures these items."""
+    asked, (formula, relation) = deduction.asked, deduction.compared
+    quantity = in_line(asked.quantity)
+    says = f"${quantity}$" if formula is None else f"${quantity} {_SIDES[relation][1]} {in_line(formula)}$"
+    meaning = f"A question that was asked as: {asked.text.replace('$', '')}."
+    if asked.against is not None:
+        meaning += " The formula is the asker's own."
+        if deduction.formula is not None:
+            meaning += f" What is derived is ${in_line(deduction.formula)}$."
+    elif deduction.claim is not None:
+        meaning += f" The claim {deduction.claim.id} answers it."
+    if deduction.derivation.nothing:
+        meaning += f" Nothing is derived: {deduction.derivation.nothing}."
+
+    def figure(findings: Any) -> Any:
+        rows = [Row.of(findings.checks[_id(at)], at) for at in asked.places]
+        return figure_of(asked, rows, formula)
+
+    claim = Claim(
+        id=NAME,
+        title=f"{says} for {asked.components}",
+        statement=f"For independent {asked.components}, {says}{' is measured' if formula is None else ''}.",
+        meaning=meaning,
+        references=deduction.claim.references if deduction.claim else (),
+        derive=lambda: deduction.derivation,
+        experiment=items,
+        figures=figure,
+    )
+    words = runner.presentation(claim.title, f"What is ${quantity}$ for {asked.components}?")
+    with using(workers) as processes:
+        record = runner.run({NAME: claim}, chosen, SourceBook(), requested=(NAME,), workers=processes)
+    return record.presented(words)
+
+
+def _named(at: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(symbol): value for symbol, value in at.items()}
+
+
+def _id(at: Mapping[Any, int]) -> str:
+    return f"d{at[d]}-n{at[n]}" if n in at else f"d{at[d]}"

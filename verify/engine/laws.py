@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
-from sympy import Rational, S
+from sympy import Rational
 
 from verify.errors import SettingsError, nearest
 from verify.montecarlo.distributions import (
@@ -26,7 +25,6 @@ from verify.montecarlo.distributions import (
     Distribution,
     student_t,
 )
-from verify.symbolic import vocabulary
 from verify.symbolic.vocabulary import NORMAL_LAW, UNIT, Law
 
 _NAMED = {
@@ -40,7 +38,8 @@ _NAMED = {
 LAWS = (*_NAMED, "t(9)", "normal(0, 2)", "uniform(0, 1)")
 """Examples of every way to write a law."""
 
-_WRITTEN = re.compile(r"\s*([a-zA-Z]+)\s*(?:\((.*)\))?\s*")
+_WRITTEN = re.compile(r"\s*([a-zA-Z]+)\s*(?:\(([^()]*)\))?\s*")
+_NUMBER = re.compile(r"\s*-?\d{1,12}(\.\d{1,12}|/[1-9]\d{0,11})?\s*")
 _MOST_DEGREES = 10**6
 
 
@@ -52,40 +51,27 @@ def law_named(text: str, option: str = "--law") -> Distribution:
     """
     written = _WRITTEN.fullmatch(text)
     name = written[1].lower() if written else text
-    if not written or name not in (*_NAMED, "t"):
-        raise SettingsError(
-            f"{option} {text}: no such law; {nearest(name, (*_NAMED, 't(9)'))} there are {', '.join(LAWS)}"
-        )
+    if written is None or name not in (*_NAMED, "t"):
+        near = nearest(name, (*_NAMED, "t(9)"))
+        raise SettingsError(f"{option} {text}: no such law; {near} there are {', '.join(LAWS)}")
     if written[2] is None and name != "t":
         return _NAMED[name]
-    numbers = [_number(part, text, option) for part in written[2].split(",")] if written[2] else []
+    parts = (written[2] or "").split(",")
+    numbers = [Fraction(part.strip()) for part in parts if _NUMBER.fullmatch(part)]
     if name == "t":
-        if len(numbers) != 1 or numbers[0].denominator > 1 or not 3 <= numbers[0] <= _MOST_DEGREES:
-            raise SettingsError(
-                f"{option} {text}: give Student's law its degrees of freedom, from 3 on: t(9)"
-            )
-        return student_t(int(numbers[0]))
-    if len(numbers) != 2:
-        two = "its two ends: uniform(0, 1)" if name == "uniform" else f"mean and deviation: {name}(0, 2)"
-        raise SettingsError(f"{option} {text}: give it {two}, or no brackets for mean 0 and variance 1")
+        if len(numbers) == len(parts) == 1 and numbers[0] in range(3, _MOST_DEGREES):
+            return student_t(int(numbers[0]))
+        raise SettingsError(f"{option} {text}: give Student's law its degrees of freedom, from 3 on: t(9)")
+    wanted = "its two ends, as in uniform(0, 1)" if name == "uniform" else f"mean and deviation: {name}(0, 2)"
+    if len(numbers) != 2 or len(parts) != 2:
+        raise SettingsError(f"{option} {text}: give it {wanted}; or no brackets, for mean 0 and variance 1")
     first, second = numbers
     if name == "uniform" and first < second:
         return UNIT_INTERVAL.moved(first, second - first)
-    if name == "uniform" or second <= 0:
-        wrong = "its ends are in the wrong order" if name == "uniform" else "its deviation is not above 0"
-        raise SettingsError(f"{option} {text}: {wrong}")
-    return _NAMED[name].moved(first, second)
-
-
-def _number(text: str, law: str, option: str) -> Fraction:
-    try:
-        if re.fullmatch(r"\s*-?\d{1,12}(\.\d{1,12}|/\d{1,12})?\s*", text):
-            return Fraction(text.strip())
-    except ZeroDivisionError:
-        pass
-    raise SettingsError(
-        f"{option} {law}: {text.strip() or 'nothing'} is no number; write such as normal(0, 2)"
-    )
+    if name != "uniform" and second > 0:
+        return _NAMED[name].moved(first, second)
+    wrong = "its ends are in the wrong order" if name == "uniform" else "its deviation is not above 0"
+    raise SettingsError(f"{option} {text}: {wrong}")
 
 
 def called(law: Distribution) -> str:
@@ -126,20 +112,3 @@ def assumed(law: Distribution, highest: int) -> Law:
         return Law(words, raw)
     kind = called(law).partition("(")[0] if law.base[:2] != "t(" else f"Student's {law.base}"
     return Law(f"{kind} components of {words}", raw, whole=highest == HIGHEST)
-
-
-def moment_values(query: Distribution, key: Distribution) -> dict[Any, Any]:
-    """Return mean, deviation, skewness and kurtosis of queries' and keys' components by their symbols."""
-    values: dict[Any, Any] = {}
-    for name, law in (("q", query), ("k", key)):
-        known = min(len(law.base_moments) - 1, 4)
-        if known < 2:
-            continue
-        central = law.central_moments(known)
-        spread = Rational(central[2]) ** S.Half
-        values[getattr(vocabulary, f"mu_{name}")] = Rational(law.mean)
-        values[getattr(vocabulary, f"sigma_{name}")] = spread
-        for order, symbol in ((3, "gamma"), (4, "kappa")):
-            if known >= order:
-                values[getattr(vocabulary, f"{symbol}_{name}")] = Rational(central[order]) / spread**order
-    return values
