@@ -236,7 +236,7 @@ def test_bound_of_the_catalogue_answers_where_nothing_is_equal(monkeypatch: pyte
         meaning="So it is.",
         derive=lambda: Chain(E(squares(score)), line),
     )
-    monkeypatch.setattr(questions, "_claims", lambda: iter([bound]))
+    monkeypatch.setattr(questions, "catalogue", lambda: {bound.id: bound})
     answer = ask("E(sum(p^2))", keys=(4,), **SMALL)
     assert answer.claim == "squares-at-least"
     assert answer.deduction.relation == "≥"

@@ -69,8 +69,8 @@ BROKEN = [
         "claim id 'Two Keys': use lower-case",
         id="id",
     ),
-    pytest.param(("title=", MALFORMED), "In de", "Assumption id: String should match", id="slug"),
-    pytest.param(("title=", "titel="), "CLAIM", "no field 'titel'; did you mean 'title'?", id="field"),
+    pytest.param(("title=", MALFORMED), "In de", "id: String should match", id="slug"),
+    pytest.param(("title=", "titel="), "CLAIM", "unexpected keyword argument 'titel'", id="field"),
     pytest.param(('    meaning="', "    #"), "CLAIM", "argument: 'meaning'", id="field-missing"),
     pytest.param(("def experiment(", "def measure("), "", "doubled-keys: it has no exp", id="no-experiment"),
     pytest.param(
@@ -80,7 +80,7 @@ BROKEN = [
     pytest.param(
         ("import STANDARD,", "import STANDART,"),
         "verify.spec",
-        "ImportError: verify.spec has no name 'STANDART'; did you mean 'STANDARD'?; correct",
+        "ImportError: cannot import name 'STANDART' from 'verify.spec'",
         id="import",
     ),
     pytest.param(

@@ -32,7 +32,7 @@ from verify.citing.languages import language_of
 from verify.citing.markers import quotes_in
 from verify.citing.values import values_of
 from verify.cli.main import main
-from verify.engine.catalogue import load
+from verify.engine.catalogue import read
 from verify.engine.questions import question
 from verify.engine.sources import read_sources
 from verify.errors import CitationError, VerifyError
@@ -249,7 +249,7 @@ class Campaigns:
     def try_claim(self, content: bytes) -> Answer:
         """Load a claim file."""
         path = self._written(EXAMPLE, content)
-        return reading(lambda: load(path, content))
+        return reading(lambda: read(path))
 
     def command(self, random: Random) -> bytes:
         """Return a command line as JSON; nothing is run by it, whatever option comes last."""

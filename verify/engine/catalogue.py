@@ -7,32 +7,25 @@ this one.
 import builtins
 import hashlib
 import importlib
-import pkgutil
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import ValidationError
-
 import verify.claims
 from verify.claims.chapters import CHAPTERS
-from verify.errors import ClaimError, VerifyError, described, place_in, unknown, what_is_wrong
+from verify.errors import ClaimError, VerifyError, place_in, unknown, what_is_wrong
 from verify.evidence import RESERVED, SLUG
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 from verify.spec.claim import USER, Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
-
-
-CORRECT = "correct the claim file"
-"""Ends a message that begins with the file."""
-
+_CORRECT = "correct the claim file"
 
 Beside = tuple[tuple[str, bytes], ...]
 """Names and texts of modules in the folder of a claim file."""
@@ -54,13 +47,19 @@ class ClaimFile:
 
     @property
     def claim(self) -> Claim:
-        """The claim that the file defines; in another process, this runs the file."""
-        return load(self.path, self.text, self.beside)
+        """The claim that the file defines; in another process, this runs the file, once."""
+        key = self.path, self.text, self.beside
+        if key not in _LOADED:
+            _LOADED[key] = _run(self.path, self.text, dict(self.beside), is_read=False)
+        return _LOADED[key]
 
     @property
     def title(self) -> str:
         """The claim's title, with its slots as they are typed."""
         return self.claim.title
+
+
+_LOADED: dict[tuple[Path, bytes, Beside], Claim] = {}
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,11 @@ class BuiltIn:
 
     chapter: str
     id: str
+
+    @property
+    def claim(self) -> Claim:
+        """The claim itself."""
+        return _built_in(self.chapter, self.id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,31 +90,6 @@ class InMemoryClaim:
 ClaimReference = BuiltIn | ClaimFile | InMemoryClaim
 """What a task names its claim by; all but an ``InMemoryClaim`` can be sent to another process."""
 
-
-def reference(claim: Claim | ClaimFile) -> ClaimReference:
-    """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
-    if isinstance(claim, ClaimFile):
-        return claim
-    is_own = claim.chapter == USER or catalogue().get(claim.id) is not claim
-    return InMemoryClaim(claim) if is_own else BuiltIn(claim.chapter, claim.id)
-
-
-def resolve(reference: ClaimReference) -> Claim:
-    """Return the claim that is named; of a claim file, this runs the file.
-
-    Raises:
-        ClaimError: the file cannot be loaded or has no ``CLAIM``.
-    """
-    if isinstance(reference, BuiltIn):
-        return built_in(reference.chapter, reference.id.replace("-", "_"))
-    return reference.claim
-
-
-def claim_and_origin(entry: Claim | ClaimFile) -> tuple[Claim, object]:
-    """Return a claim of the catalogue, with its file for messages; empty where it has none."""
-    return (entry.claim, entry.path) if isinstance(entry, ClaimFile) else (entry, "")
-
-
 Entries = dict[str, Claim | ClaimFile]
 """Claims by id."""
 
@@ -120,13 +99,46 @@ ClaimSpecifier = str | Path | Claim | ClaimFile
 _Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
 
 
-def catalogue() -> dict[str, Claim]:
-    """Return the claims that come with the tool by id, in the order of the report.
+def reference(claim: Claim | ClaimFile) -> ClaimReference:
+    """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
+    if isinstance(claim, ClaimFile):
+        return claim
+    is_own = claim.chapter == USER or catalogue().get(claim.id) is not claim
+    return InMemoryClaim(claim) if is_own else BuiltIn(claim.chapter, claim.id)
 
-    Raises:
-        ClaimError: one of them is malformed, or two share an id.
-    """
-    return _sorted(_built_in())
+
+def claim_and_origin(entry: Claim | ClaimFile) -> tuple[Claim, object]:
+    """Return a claim of the catalogue, with its file for messages; empty where it has none."""
+    return (entry.claim, entry.path) if isinstance(entry, ClaimFile) else (entry, "")
+
+
+@cache
+def _shipped() -> dict[str, Claim]:
+    paths = Path(verify.claims.__path__[0]).glob("*/*.py")
+    stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
+    claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
+    return _in_order([(claim, f"verify.claims.{claim.chapter}") for claim in claims])
+
+
+@cache
+def _built_in(chapter: str, name: str) -> Claim:
+    """Return the claim of one module of a chapter, one that comes with the tool."""
+    stem = name.replace("-", "_")
+    module = f"verify.claims.{chapter}.{stem}"
+    return _claim_of(importlib.import_module(module), module, Path(stem), chapter)
+
+
+def catalogue() -> dict[str, Claim]:
+    """Return the claims that come with the tool by id, in the order of the report."""
+    return dict(_shipped())
+
+
+def shipped(name: str) -> Claim | None:
+    """Return the claim of that id that comes with the tool, None if there is none, without loading others."""
+    if not re.fullmatch(SLUG, name):
+        return None
+    paths = [*Path(verify.claims.__path__[0]).glob(f"*/{name.replace('-', '_')}.py")]
+    return _built_in(paths[0].parent.name, name) if len(paths) == 1 else None
 
 
 def catalogue_with(own: Sequence[Path | Claim | ClaimFile]) -> Entries:
@@ -135,8 +147,8 @@ def catalogue_with(own: Sequence[Path | Claim | ClaimFile]) -> Entries:
     Raises:
         ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share one.
     """
-    known, _ = look_up(own)
-    return known
+    entries, _ = look_up(own)
+    return entries
 
 
 def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
@@ -145,44 +157,42 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]
     Raises:
         ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
     """
-    shipped = catalogue()
-    own: list[tuple[Claim | ClaimFile, str]] = []
+    known = catalogue()
+    entries: list[tuple[Claim | ClaimFile, str]] = [(claim, "the catalogue") for claim in known.values()]
     names: list[str] = []
     for given in claims:
         if isinstance(given, str):
             names.append(given)
         elif isinstance(given, Claim):
             names.append(given.id)
-            if shipped.get(given.id) is not given:
+            if known.get(given.id) is not given:
                 origin = f"Claim {given.title!r}"
                 if not given.id:
                     raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
-                own.append((given.placed(given.id, USER, {}), origin))
+                entries.append((given.placed(given.id, USER, {}), origin))
         else:
             file = given if isinstance(given, ClaimFile) else read(given)
             names.append(file.id)
-            own.append((file, str(file.path)))
-    return _sorted([*_built_in(), *own]), tuple(names)
+            entries.append((file, str(file.path)))
+    return _in_order(entries), tuple(names)
 
 
-def _sorted(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
-    """Return claims by id; each comes with its origin, for messages."""
-    found: dict[str, _Claim] = {}
+def _in_order(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
+    """Return claims by id in the order of the report; each comes with its origin, for messages."""
     origins: dict[str, str] = {}
     for claim, origin in entries:
         if claim.id in RESERVED:
             raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
-        if claim.id in found:
-            raise ClaimError(
-                f"{origin}: claim id {claim.id!r} is taken by {origins[claim.id]}; choose another"
-            )
-        found[claim.id], origins[claim.id] = claim, origin
-    order = list(CHAPTERS)
+        if claim.id in origins:
+            taken = f"claim id {claim.id!r} is taken by {origins[claim.id]}"
+            raise ClaimError(f"{origin}: {taken}; choose another")
+        origins[claim.id] = origin
+    chapters = list(CHAPTERS)
 
     def place(claim: _Claim) -> tuple[int, tuple[int, str]]:
-        return order.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id)
+        return chapters.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id)
 
-    return {claim.id: claim for claim in sorted(found.values(), key=place)}
+    return {claim.id: claim for claim in sorted((claim for claim, _ in entries), key=place)}
 
 
 def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Claim]:
@@ -197,14 +207,6 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
-def shipped(name: str) -> Claim | None:
-    """Return the claim of that id that comes with the tool, None if there is none, without loading others."""
-    if not re.fullmatch(SLUG, name):
-        return None
-    found = [*Path(verify.claims.__path__[0]).glob(f"*/{name.replace('-', '_')}.py")]
-    return built_in(found[0].parent.name, found[0].stem) if len(found) == 1 else None
-
-
 def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, str]:
     """Return the numbers of the ``chosen`` ones of all ``claims`` by id: chapter and place, such as ``1.2``.
 
@@ -212,27 +214,16 @@ def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, st
     """
     if all(claims[name].chapter == USER for name in chosen):
         return {name: str(place) for place, name in enumerate(chosen, 1)}
-    found: dict[str, str] = {}
-    for number, (_, some) in enumerate(groupby(claims, lambda name: claims[name].chapter), 1):
-        found |= {name: f"{number}.{place}" for place, name in enumerate(some, 1)}
-    return {name: found[name] for name in chosen}
+    chapters = groupby(claims, lambda name: claims[name].chapter)
+    places = {
+        name: f"{number}.{place}"
+        for number, (_, names) in enumerate(chapters, 1)
+        for place, name in enumerate(names, 1)
+    }
+    return {name: places[name] for name in chosen}
 
 
-@cache
-def _built_in() -> tuple[tuple[Claim, str], ...]:
-    modules = pkgutil.walk_packages(verify.claims.__path__, "verify.claims.")
-    names = sorted(info.name for info in modules if not info.ispkg and info.name.count(".") == 3)
-    return tuple((built_in(*name.split(".")[2:]), name) for name in names)
-
-
-@cache
-def built_in(chapter: str, module: str) -> Claim:
-    """Return the claim of one module of a chapter, one that comes with the tool."""
-    name = f"verify.claims.{chapter}.{module}"
-    return claim_of(importlib.import_module(name), name, Path(module), chapter)
-
-
-_LOADED: dict[tuple[Path, bytes, Beside], Claim] = {}
+# --- files of the user's own ---
 
 
 def read(path: Path) -> ClaimFile:
@@ -250,34 +241,28 @@ def read(path: Path) -> ClaimFile:
     return file
 
 
-def load(path: Path, text: bytes, beside: Beside = ()) -> Claim:
-    """Return the claim of a file of this text; this runs it, once in a process.
-
-    Raises:
-        ClaimError: it cannot be loaded or has no ``CLAIM``.
-    """
-    if (path, text, beside) not in _LOADED:
-        _LOADED[path, text, beside] = _run(path, text, dict(beside), is_read=False)
-    return _LOADED[path, text, beside]
-
-
 def _run(path: Path, text: bytes, texts: dict[str, bytes], *, is_read: bool) -> Claim:
     """Return the claim of a file; ``texts`` of modules beside it are added to as it ``is_read``."""
     if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
     # The same in every process: pickles refer to it.
     name = f"user_claim_{hashlib.sha256(path.stem.encode() + text).hexdigest()[:16]}"
-    for beside in [beside for beside in sys.modules if beside.startswith(f"{name}.")]:
-        sys.modules.pop(beside, None)  # what was beside the same text before, in a session that goes on
+    for beside in [module for module in sys.modules if module.startswith(f"{name}.")]:
+        del sys.modules[beside]  # what was beside the same text before, in a session that goes on
     importer = _Importer(path, name, texts, may_read=is_read)
     try:
         module = importer.executed(name, path, text)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        raise ClaimError(f"{path}:{_mistake(path, error)}; {CORRECT}") from error
+        place, what = place_in(str(path), error), what_is_wrong(error)
+        if isinstance(error, SyntaxError) and error.filename == str(path):
+            place, what = f"line {error.lineno}", str(error.msg)
+        elif isinstance(error, VerifyError):
+            what = str(error)
+        raise ClaimError(f"{path}: {place}{': ' if place else ''}{what}; {_CORRECT}") from error
     importer.may_read = False
-    return claim_of(module, str(path), path, USER)
+    return _claim_of(module, str(path), path, USER)
 
 
 @dataclass
@@ -322,16 +307,15 @@ class _Importer:
 _NEVER_BESIDE = sys.stdlib_module_names | {"verify", "numpy", "scipy", "sympy", "mpmath"}
 
 
-def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:
+def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:
     """Return the claim that a module defines, by its file's name and its chapter.
 
     Raises:
         ClaimError: it defines none, its name is no id, or its functions do not fit; ``origin`` names it.
     """
-    claim = getattr(module, "CLAIM", None)
+    claim, name = getattr(module, "CLAIM", None), path.stem.replace("_", "-")
     if not isinstance(claim, Claim):
         raise ClaimError(f"{origin}: defines no CLAIM; end the file with CLAIM = Claim(title=…, …)")
-    name = path.stem.replace("_", "-")
     if not claim.id and not re.fullmatch(SLUG, name):
         raise ClaimError(
             f"{origin}: the file's name gives the claim's id, my_claim.py my-claim; "
@@ -340,32 +324,4 @@ def claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim
     try:
         return claim.placed(name, chapter, vars(module))
     except ClaimError as error:
-        raise ClaimError(f"{origin}: {error}; {CORRECT}") from error
-
-
-def _mistake(path: Path, error: BaseException) -> str:
-    """Return what went wrong and in which line of the file, the innermost one."""
-    place = place_in(str(path), error)
-    what = described(error)
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        place, what = f"line {error.lineno}", error.msg
-    elif isinstance(error, ValidationError):
-        what = f"{error.title} {what_is_wrong(error)}"
-    elif isinstance(error, VerifyError):
-        what = str(error)
-    elif isinstance(error, ImportError | TypeError):
-        what = _with_nearest(what)
-    return f" {place}: {what}" if place else f" {what}"
-
-
-def _with_nearest(what: str) -> str:
-    """Return a complaint of Python's; where no such name can be imported or given, with the nearest."""
-    if found := re.search(r"cannot import name '(\w+)' from '([\w.]+)'", what):
-        # What Python says in brackets is a path of this machine.
-        name, module = found.groups()
-        otherwise = f"`help({module})` lists them"
-        return f"ImportError: {module} has {unknown('name', name, dir(sys.modules.get(module)), otherwise)}"
-    if found := re.search(r"Claim\.__init__\(\) got an unexpected keyword argument '(\w+)'", what):
-        names = [one.name for one in fields(Claim)]
-        return f"TypeError: Claim has {unknown('field', found[1], names, 'it has ' + ', '.join(names))}"
-    return what
+        raise ClaimError(f"{origin}: {error}; {_CORRECT}") from error

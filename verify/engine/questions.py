@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sympy import Expr, Rational, sympify
 
-import verify.claims
-from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import built_in
+from verify.engine.catalogue import catalogue
 from verify.engine.laws import ORDERS, assumed, called, law_named
 from verify.errors import SettingsError
 from verify.montecarlo.distributions import NORMAL, Distribution
@@ -189,7 +186,7 @@ def _by_moments(asked: Question) -> Deduction | None:
 def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
     """Yield the claims that say what the question's quantity is under its laws, with their main chains."""
     quantity = normalised(asked.quantity)
-    for claim in _claims():
+    for claim in catalogue().values():
         chain = claim.derived().main
         if (
             chain is not None
@@ -200,15 +197,6 @@ def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
             and _holds(chain, asked.laws)
         ):
             yield claim, chain
-
-
-def _claims() -> Iterator[Claim]:
-    """Yield the claims that come with the tool, in the order of the report."""
-    for chapter in CHAPTERS:
-        folder = Path(verify.claims.__path__[0]) / chapter
-        modules = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
-        for module in sorted(modules, key=lambda stem: CHAPTERS[chapter].place(stem.replace("_", "-"))):
-            yield built_in(chapter, module)
 
 
 def _holds(chain: Chain, drawn: Mapping[Family, Distribution]) -> bool:
