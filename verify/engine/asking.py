@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -51,6 +52,8 @@ _COEFFICIENTS: Mapping[str, tuple[Model, Target]] = {
 }
 _SIDES = {"=": ("equals", "="), "≤": ("at_most", r"\le"), "≥": ("at_least", r"\ge")}
 """What a check calls its prediction, by the relation, and the relation in LaTeX."""
+
+_ROUNDING = "it varies by no more than single precision rounds, which the interval leaves out"
 
 Map = Callable[..., Any]
 
@@ -267,7 +270,8 @@ def _measured(
         # What a small sample says of how many it takes is rough.
         blocks = min(needed, most, 16 * measured.blocks)
         if blocks <= measured.blocks:
-            return measured
+            is_rounding = 0 < measured.error < 1e-7 * abs(measured.value)
+            return replace(measured, doubt=measured.doubt or _ROUNDING) if is_rounding else measured
 
 
 def _draw(cell: Cell, chunk: Chunk) -> Sums:

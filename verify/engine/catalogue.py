@@ -117,7 +117,11 @@ def _shipped() -> dict[str, Claim]:
     paths = Path(verify.claims.__path__[0]).glob("*/*.py")
     stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
     claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
-    return _in_order([(claim, f"verify.claims.{claim.chapter}") for claim in claims])
+    return _in_order([(claim, _module_of(claim)) for claim in claims])
+
+
+def _module_of(claim: Claim) -> str:
+    return f"verify.claims.{claim.chapter}.{claim.id.replace('-', '_')}"
 
 
 @cache
@@ -158,7 +162,7 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]
         ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
     """
     known = catalogue()
-    entries: list[tuple[Claim | ClaimFile, str]] = [(claim, "the catalogue") for claim in known.values()]
+    entries: list[tuple[Claim | ClaimFile, str]] = [(claim, _module_of(claim)) for claim in known.values()]
     names: list[str] = []
     for given in claims:
         if isinstance(given, str):
