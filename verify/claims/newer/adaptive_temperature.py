@@ -1,22 +1,22 @@
 """Adaptive temperature: the published factor on scores peaks, and is switched off for long texts."""
 
 import math
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from scipy import optimize
 from sympy import Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Entropy, Figure
-from verify.spec import Findings, Items, Line, Within, Wrong, a, at_least, at_most, by_density, cite, fact
-from verify.spec import figures as draw, integral, j, m, n, over_keys, s
+from verify.spec import NORMAL_ROWS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Entropy
+from verify.spec import Figure, Findings, Items, Line, Within, Wrong, a, at_least, at_most, by_density
+from verify.spec import cite, fact, figures as draw, integral, j, m, n, over_keys, s
 from verify.spec.arrays import Array
 from verify.spec.integrals import integrated
 
 H, y = Symbol("H", real=True), Symbol("y", real=True)
-COEFFICIENTS = tuple(Rational(thousandths, 1000) for thousandths in (-37, 481, -2300, 4917, -1791))
-"""As published, from the fourth power of the entropy down."""
-FACTOR = sum((value * H ** (4 - power) for power, value in enumerate(COEFFICIENTS)), S.Zero)
+FACTOR = sum(Rational(c, 1000) * H**power for power, c in enumerate((-1791, 4917, -2300, 481, -37)))
+"""As published."""
 LOW = Rational(8485, 10_000), Rational(8486, 10_000)
 HIGH = Rational(59_445, 10_000), Rational(59_446, 10_000)
 """Between which entropies the factor crosses 1, upwards and downwards."""
@@ -28,36 +28,29 @@ STEADY = MEAN_ENTROPY - E(over_keys(WEIGHTED)) / n + 1
 """The mean entropy, and with it what follows it closely and is 0 on average, so that few rows do."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the largest factor, where it is above and below 1, and the mean of what steadies an estimate."""
     words, what = "the roots of the difference are counted", "the factor, before it is cut off"
+    most = Line(PEAK, words, at_most(PEAK - FACTOR), "≤")
+    yield Chain(FACTOR, most, title="The largest factor", defines=what)
     acts, high, low = (LOW[1] <= H, HIGH[0] >= H), (HIGH[1] <= H,), (LOW[0] >= H,)
     above = Line(S.One, words, at_least(FACTOR - 1, given=acts), ">")
-    peak = Chain(FACTOR, title="The largest factor", defines=what).then(
-        PEAK, words, at_most(PEAK - FACTOR), "≤"
-    )
-    sides = [Chain(FACTOR, above, name="acts", title="Where it acts", defines=what, given=acts)]
+    yield Chain(FACTOR, above, name="acts", title="Where it acts", defines=what, given=acts)
     for name, given in (("high", high), ("low", low)):
         below = Line(S.One, words, at_most(1 - FACTOR, given=given), "<")
-        title = f"Where entropy is {name}"
-        sides.append(Chain(FACTOR, below, name=name, title=title, defines=what, given=given))
+        yield Chain(FACTOR, below, name=name, title=f"Where entropy is {name}", defines=what, given=given)
     density = exp(-(y**2) / 2) / sqrt(2 * pi)
+    mean = Integral(WEIGHTED.xreplace({s[a, j]: y}) * density, (y, -oo, oo))
     around_one = erf((y - 1) / sqrt(2)) / 2 + exp(-((y - 1) ** 2) / 2) / sqrt(2 * pi)
-    steady = (
-        Chain(
-            E(WEIGHTED),
-            name="steady",
-            title="What follows the entropy of many keys closely",
-            defines="a mean over keys that is 1, whose deviations are taken off the entropy",
-        )
-        .then(
-            Integral(WEIGHTED.xreplace({s[a, j]: y}) * density, (y, -oo, oo)),
-            "scores are standard normal",
-            by_density({s[a, j]: y}, NORMAL_ROWS),
-        )
-        .then(S.One, "a normal density of mean 1, over which $2 - y$ has the mean 1", integral(around_one))
+    one = "a normal density of mean 1, over which $2 - y$ has the mean 1"
+    yield Chain(
+        E(WEIGHTED),
+        Line(mean, "scores are standard normal", by_density({s[a, j]: y}, NORMAL_ROWS)),
+        Line(S.One, one, integral(around_one)),
+        name="steady",
+        title="What follows the entropy of many keys closely",
+        defines="a mean over keys that is 1, whose deviations are taken off the entropy",
     )
-    return peak, *sides, steady
 
 
 def factor_at(entropy: Array) -> Array:
@@ -68,19 +61,12 @@ def factor_at(entropy: Array) -> Array:
     return np.maximum(np.polyval([-0.037, 0.481, -2.3, 4.917, -1.791], entropy), 1.0)
 
 
-def largest_factor() -> float:
-    """Return the largest factor that the published code has, by search."""
-    return float(factor_at(ENTROPIES).max())
-
-
-def place_of_largest() -> float:
-    """Return the entropy at which the published code has its largest factor, by search."""
-    return float(ENTROPIES[factor_at(ENTROPIES).argmax()])
-
-
-def acts_from_to(last: bool) -> float:
-    """Return the first entropy, or the ``last`` one, at which the published code sharpens."""
-    return float(ENTROPIES[factor_at(ENTROPIES) > 1][-1 if last else 0])
+def searched(what: str) -> float:
+    """Return the largest factor of the published code, where it is, or where the code acts, by search."""
+    factors = factor_at(ENTROPIES)
+    acts = ENTROPIES[factors > 1]
+    values = {"peak": factors.max(), "peak-at": ENTROPIES[factors.argmax()]}
+    return float((values | {"begins": acts[0], "ceases": acts[-1]})[what])
 
 
 def entropy_of(keys: float) -> float:
@@ -91,53 +77,6 @@ def entropy_of(keys: float) -> float:
 def factor_of(keys: int) -> Expr:
     """Return the polynomial at the mean entropy of standard normal scores."""
     return FACTOR.subs(H, Float(entropy_of(keys), 17))
-
-
-def experiment(derived: Derivation) -> Items:
-    """Measure the factor of rows of normal scores, and search for what the published code does."""
-    for keys in KEYS:
-        value, control = float(factor_of(keys)), keys == KEYS[0]
-        name, of_rows = f"factor-n{keys}", FACTOR.subs(H, STEADY)
-        shape = {m: 16}
-        yield Check(
-            name, of_rows, {n: keys}, equals=value, tolerance=Within(0.5), control=control, shape=shape
-        )
-    steady = derived["steady"]
-    yield Check("steady", steady, {n: KEYS[0]}, shape={m: 16})
-    label, steps = "largest factor of the published code", Allowance(3e-4, "the steps of the search")
-    common = dict[str, Any](settings={"entropies": "0 to 7 nats"})
-    near = dict[str, Any](allowance=steps, **common)
-    yield Computed("peak", label, largest_factor, at_most=derived.end, **common)
-    yield Computed("peak-reached", label, largest_factor, equals=PEAK, **near)
-    where = "entropy at which the published code has its largest factor"
-    yield Computed("peak-at", where, place_of_largest, equals=AT, **near)
-    where = "entropy at which the published code {} to sharpen"
-    for name, end, last in (("begins", LOW[1], False), ("ceases", HIGH[0], True)):
-        yield Computed(name, where.format(name), acts_from_to, (last,), equals=end, **near)
-    yield from wrong_versions()
-    yield fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024)))
-    yield fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1]))
-    what = "number of keys of normal scores whose mean entropy is that"
-    yield fact("normal-keys", what, Float(normal_keys(), 6))
-
-
-def wrong_versions() -> Items:
-    """Yield factors that do not fall, and ends and peaks that are a little off."""
-    says = "the factor for {cell:n} keys equals that for {factor-n256:n}"
-    yield Wrong("as-at-fewer-keys", of="factor-n512", equals=float(factor_of(KEYS[0])), says=says)
-    says = "the factor still sharpens rows of {cell:n} keys"
-    yield Wrong("still-acts", of="factor-n1024", at_least=S.One, says=says)
-    less, more = Rational(99, 100), Rational(101, 100)
-    says = "the largest factor is lower by a hundredth"
-    yield Wrong("lower-peak", of="peak", at_most=PEAK * less, says=says)
-    says = "the largest factor is higher by a hundredth"
-    yield Wrong("higher-peak", of="peak-reached", equals=PEAK * more, says=says)
-    says = "the factor is largest at an entropy smaller by a fortieth"
-    yield Wrong("peak-earlier", of="peak-at", equals=AT * Rational(39, 40), says=says)
-    says = "it sharpens up to an entropy larger by a hundredth"
-    yield Wrong("ceases-later", of="ceases", equals=HIGH[0] * more, says=says)
-    says = "it sharpens only from an entropy larger by a hundredth"
-    yield Wrong("begins-later", of="begins", equals=LOW[1] * more, says=says)
 
 
 def normal_keys() -> float:
@@ -151,16 +90,57 @@ def normal_keys() -> float:
     return float(optimize.brentq(beyond, 500, 800, xtol=0.1))
 
 
+def experiment(derived: Derivation) -> Items:
+    """Measure the factor of rows of normal scores, and search for what the published code does."""
+    check, of_rows = partial(Check, shape={m: 16}), FACTOR.subs(H, STEADY)
+    near = partial(check, tolerance=Within(0.5))
+    for keys in KEYS:
+        value, control = float(factor_of(keys)), "biased-prediction" if keys == KEYS[0] else ""
+        yield near(f"factor-n{keys}", of_rows, {n: keys}, equals=value, control=control)
+    steady = derived["steady"]
+    yield check("steady", steady.start, {n: KEYS[0]}, equals=steady.end)
+    search = partial(Computed, code=searched, settings={"entropies": "0 to 7 nats"})
+    label, steps = "largest factor of the published code", Allowance(3e-4, "the steps of the search")
+    yield search("peak", label, arguments=("peak",), at_most=derived.end)
+    yield search("peak-reached", label, arguments=("peak",), equals=PEAK, allowance=steps)
+    where = "entropy at which the published code "
+    for name, words, value in (
+        ("peak-at", "has its largest factor", AT),
+        ("begins", "begins to sharpen", LOW[1]),
+        ("ceases", "ceases to sharpen", HIGH[0]),
+    ):
+        yield search(name, where + words, arguments=(name,), equals=value, allowance=steps)
+    says = "the factor still sharpens rows of {cell:n} keys"
+    yield Wrong("still-acts", of="factor-n1024", at_least=S.One, says=says)
+    less, more = Rational(99, 100), Rational(101, 100)
+    says = "the largest factor is lower by a hundredth"
+    yield Wrong("lower-peak", of="peak", at_most=PEAK * less, says=says)
+    few, same = float(factor_of(KEYS[0])), "the factor for {cell:n} keys equals that for {factor-n256:n}"
+    earlier = "the factor is largest at an entropy smaller by a fortieth"
+    for name, of, value, says in (
+        ("as-at-fewer-keys", "factor-n512", few, same),
+        ("higher-peak", "peak-reached", PEAK * more, "the largest factor is higher by a hundredth"),
+        ("peak-earlier", "peak-at", AT * Rational(39, 40), earlier),
+        ("ceases-later", "ceases", HIGH[0] * more, "it sharpens up to an entropy larger by a hundredth"),
+        ("begins-later", "begins", LOW[1] * more, "it sharpens only from an entropy larger by a hundredth"),
+    ):
+        yield Wrong(name, of=of, equals=value, says=says)
+    yield fact("even-n1024", "the polynomial at 1024 equal weights", FACTOR.subs(H, log(1024)))
+    yield fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1]))
+    what = "number of keys of normal scores whose mean entropy is that"
+    yield fact("normal-keys", what, Float(normal_keys(), 6))
+
+
 def figures(findings: Findings) -> Figure:
     """Draw the polynomial over the entropy, and where rows of normal scores lie."""
-    found, span = findings.matching("factor-n*"), (0.5, 6.6)
+    factors, span = [check.estimate for check in findings.matching("factor-n*")], (0.5, 6.6)
     return draw.figure(
         "factor",
         "The published factor rises with the entropy, falls again, and is cut off below one",
         "The factor on scores over the entropy of a row, in nats: a curve that is above one between about "
         "one and six, with its peak between four and five; three measured points lie on its falling side.",
         draw.curve("polynomial", FACTOR, span, scale="linear"),
-        draw.dots("normal scores", map(entropy_of, KEYS), [check.estimate for check in found]),
+        draw.dots("normal scores", map(entropy_of, KEYS), factors),
         draw.curve("no factor", S.One, span, "other", scale="linear", many=2),
         x="entropy, in nats",
         y="factor on scores",

@@ -1,18 +1,17 @@
 """Tokens with cosines ρ and scores γ·ln n: attention on oneself survives only for γ above 1/(1 - ρ)."""
 
 import numpy as np
-from sympy import Expr, Rational, S, Sum, Symbol
+from sympy import Rational, S, Sum, Symbol
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Wrong, algebra, cite
-from verify.spec import fact, figures as draw, j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Line, Wrong, algebra
+from verify.spec import cite, fact, figures as draw, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
 KEYS, LARGE = (16, 128, 512), 10**8
-FACTOR = Rational(6, 5)
-"""A factor that is critical at a cosine of one sixth."""
-COSINES = (S.Zero, Rational(1, 6), Rational(3, 10))
+FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": Rational(3, 10)}
+"""A factor that is critical at a cosine of one sixth, and cosines."""
 NEAR = Allowance(1e-9, "what products of hundreds of numbers lose")
 
 
@@ -20,10 +19,11 @@ def derive() -> tuple[Chain, ...]:
     """Derive the weight of a token on itself, and what it tends to."""
     own = Chain(
         n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))),
+        Line(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra),
         title=r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself",
         defines="the weight of a token on itself",
         given=(rho < 1,),
-    ).then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra)
+    )
     return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 
@@ -34,48 +34,38 @@ def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
     return float(np.diag(softmax(factor * np.log(keys) * (apart @ apart.T))).mean())
 
 
-def named(cosine: Expr) -> str:
-    """Return the hundredths of a cosine, as ids have them."""
-    return f"c{round(100 * cosine)}"
-
-
 def experiment(derived: Derivation) -> Items:
     """Compute the weights of tokens on themselves below, at and above the critical cosine."""
-
-    def weight(keys: int, cosine: Expr, factor: Expr = FACTOR) -> Expr:
-        return derived.end.subs({n: keys, rho: cosine, gamma: factor})
-
-    apart, critical, close = COSINES
+    weight, what = derived.end.subs(gamma, FACTOR), derived.start
     for keys in KEYS:
-        for cosine in COSINES:
+        for name, cosine in COSINES.items():
             at = {"n": keys, "rho": float(cosine), "gamma": float(FACTOR)}
-            name, given = f"own-n{keys}-{named(cosine)}", (keys, float(cosine), float(FACTOR))
-            value, what = weight(keys, cosine), derived.start
-            yield Computed(name, what, weight_on_itself, given, equals=value, settings=at, allowance=NEAR)
-    says = "similar tokens need a smaller factor, one over one plus the cosine"
-    yield Wrong("one-plus", of="own-n512-c30", equals=weight(512, -close), says=says)
-    says = "the cosine of the tokens makes no difference"
-    yield Wrong("as-if-apart", of="own-n512-c30", equals=weight(512, apart), says=says)
-    says, larger = "a factor larger by a hundredth gives the same weight", FACTOR * Rational(101, 100)
-    yield Wrong("larger-factor", of="own-n512-c17", equals=weight(512, critical, larger), says=says)
-    says = "orthogonal tokens keep all of their weight"
-    yield Wrong("all-the-weight", of="own-n512-c0", equals=S.One, says=says)
-    for cosine in COSINES:
+            given, value = (keys, float(cosine), float(FACTOR)), weight.subs({n: keys, rho: cosine})
+            check = f"own-n{keys}-{name}"
+            yield Computed(check, what, weight_on_itself, given, equals=value, settings=at, allowance=NEAR)
+    sharper = derived.end.subs({gamma: FACTOR * Rational(101, 100), rho: Rational(1, 6)})
+    alike = "similar tokens need a smaller factor, one over one plus the cosine"
+    for name, of, wrong, says in (
+        ("one-plus", "c30", weight.subs(rho, -COSINES["c30"]), alike),
+        ("as-if-apart", "c30", weight.subs(rho, 0), "the cosine of the tokens makes no difference"),
+        ("larger-factor", "c17", sharper, "a factor larger by a hundredth gives the same weight"),
+        ("all-the-weight", "c0", S.One, "orthogonal tokens keep all of their weight"),
+    ):
+        yield Wrong(name, of=f"own-n512-{of}", equals=wrong.subs(n, 512), says=says)
+    for name, cosine in COSINES.items():
         what = f"weight on itself of one of {LARGE} tokens of cosine {float(cosine):.3g}"
-        yield fact(f"large-{named(cosine)}", what, weight(LARGE, cosine))
-    yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - close))
+        yield fact(f"large-{name}", what, weight.subs({n: LARGE, rho: cosine}))
+    yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
 
 
 def figures(derived: Derivation) -> Figure:
     """Draw the weight over the number of tokens, for three cosines and one factor."""
     layers = []
-    for cosine in COSINES:
+    for name, cosine in COSINES.items():
         law = derived.end.subs({gamma: FACTOR, rho: cosine})
         weights = [weight_on_itself(keys, float(cosine), float(FACTOR)) for keys in KEYS]
-        layers += [
-            draw.curve(f"{{own-n16-{named(cosine)}:rho=}}", law, (16, 1e6)),
-            draw.dots("computed", KEYS, weights),
-        ]
+        layers.append(draw.curve(f"{{own-n16-{name}:rho=}}", law, (16, 1e6)))
+        layers.append(draw.dots("computed", KEYS, weights))
     return draw.figure(
         "cosines",
         "One factor keeps dissimilar tokens apart and lets similar ones merge",

@@ -2,17 +2,17 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg import hadamard
-from sympy import Expr, Integral, Rational, Symbol, cos, sin, sqrt, symbols
+from sympy import Expr, Integral, Matrix, Rational, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Check, Claim, Column, Computed, Derivation
-from verify.spec import Distribution, E, Items, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
+from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
 from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
 from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
 
@@ -22,6 +22,12 @@ WIDTH, LARGEST = 64, 448.0
 """The number of components, and the largest number of E4M3."""
 RARE, SIZE = 0.001, 10.0
 """How many components are outliers, and the standard deviation of what these get added."""
+TURNS = {
+    "unrotated": np.eye(WIDTH),
+    "rotated": np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH),
+    "random": np.linalg.qr(NORMAL.draw(stream(0, "eight-bit-rotation", "rotation", 0), (WIDTH, WIDTH)))[0],
+}
+"""Orthogonal matrices: Hadamard's with the signs of every third row turned, and one that was drawn once."""
 
 
 def fill(rng: np.random.Generator, out: Array) -> None:
@@ -32,45 +38,32 @@ def fill(rng: np.random.Generator, out: Array) -> None:
 
 
 FOURTH = 3 * (Fraction(999, 1000) + Fraction(101**2, 1000))
-OUTLIERS = Distribution(
-    "normal with outliers", (Fraction(1), Fraction(0), Fraction(11, 10), Fraction(0), FOURTH), fill
-)
+RAW = (Fraction(1), Fraction(0), Fraction(11, 10), Fraction(0), FOURTH)
+OUTLIERS = Distribution("normal with outliers", RAW, fill)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive that a rotation of two components changes no score, and the error of a uniform step."""
-    query = q[a, 1] * cos(theta) - q[a, 2] * sin(theta), q[a, 1] * sin(theta) + q[a, 2] * cos(theta)
-    key = k[j, 1] * cos(theta) - k[j, 2] * sin(theta), k[j, 1] * sin(theta) + k[j, 2] * cos(theta)
-    plain = q[a, 1] * k[j, 1] + q[a, 2] * k[j, 2]
-    turned = Chain(
-        query[0] * key[0] + query[1] * key[1], title="Two components of query and key, turned by one angle"
-    ).then(plain, r"$\cos^2 + \sin^2 = 1$", algebra)
-    variance = (
-        Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
-        .then(Var(plain), "not turned", earlier(turned))
-        .then(2, "moments of the components", moments(STANDARD))
+    turn = Matrix([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
+    query, key = Matrix([q[a, 1], q[a, 2]]), Matrix([k[j, 1], k[j, 2]])
+    same = Line(query.dot(key), r"$\cos^2 + \sin^2 = 1$", algebra)
+    title = "Two components of query and key, turned by one angle"
+    turned = Chain((turn * query).dot(turn * key), same, title=title)
+    yield turned
+    yield Chain(
+        Var(turned.start),
+        Line(Var(turned.end), "not turned", earlier(turned)),
+        Line(2, "moments of the components", moments(STANDARD)),
+        name="variance",
+        title="The variance of what they contribute",
     )
-    step = Chain(
+    yield Chain(
         Integral(e**2 / h, (e, -h / 2, h / 2)),
+        Line(h**2 / 12, "integrated", integral()),
         name="step",
         title="An error that is uniform within half a step $h$",
         defines="the mean squared error",
-    ).then(h**2 / 12, "integrated", integral())
-    return turned, variance, step
-
-
-def signed_hadamard() -> Array:
-    """Return an orthogonal matrix: Hadamard's, with the signs of every third row turned."""
-    signs = np.where(np.arange(WIDTH) % 3 == 0, -1.0, 1.0)
-    matrix: Array = signs[:, None] * hadamard(WIDTH) / math.sqrt(WIDTH)
-    return matrix
-
-
-def at_random() -> Array:
-    """Return an orthogonal matrix that was drawn once."""
-    drawn = NORMAL.draw(stream(0, "eight-bit-rotation", "rotation", 0), (WIDTH, WIDTH))
-    matrix: Array = np.linalg.qr(drawn)[0]
-    return matrix
+    )
 
 
 def in_e4m3(values: Array) -> Array:
@@ -89,17 +82,16 @@ def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     return step * np.rint(values / step)
 
 
-def scores_of(queries: Array, keys: Array) -> Array:
-    """Return scaled scores, shape (…, m, n)."""
-    return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
-
-
 FORMATS: dict[str, Callable[[Array], Array]] = {
     "e4m3": in_e4m3,
     "int8": in_int8,
     "row": partial(in_int8, axis=-1),
 }
-TURNS = {"unrotated": np.eye(WIDTH), "rotated": signed_hadamard(), "random": at_random()}
+
+
+def scores_of(queries: Array, keys: Array) -> Array:
+    """Return scaled scores, shape (…, m, n)."""
+    return queries @ keys.swapaxes(-1, -2) / math.sqrt(WIDTH)
 
 
 def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
@@ -122,7 +114,7 @@ def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, 
 def change_by_rotation(times: float = 1.0) -> float:
     """Return how far rotation moves fixed scores at most, the matrix multiplied by a number."""
     queries, keys = loops.fixed_normals(8, WIDTH), loops.fixed_normals(8, WIDTH)[::-1]
-    turn = times * signed_hadamard()
+    turn = times * TURNS["rotated"]
     return largest_difference(scores_of(queries @ turn, keys @ turn), scores_of(queries, keys))
 
 
@@ -134,40 +126,38 @@ def gain(column: str, by: str = "rotated") -> Expr:
 
 def experiment(derived: Derivation) -> Items:
     """Measure the errors of scores and of outputs, as they are and rotated, in two formats."""
-    laws = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}
-    drawn = dict[str, Any](laws=laws, shape={m: 32, d_v: 1}, tolerance=Within(0.5, fixed=True))
+    laws, shape = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}, {m: 32, d_v: 1}
+    drawn = dict[str, Any](laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}
     for at in (few, many):
         yield Check(f"scores-e4m3-n{at[n]}", gain("e4m3-scores"), at, at_most=Threshold(1), **drawn)
-    yield Check("scores-int8-n32", gain("int8-scores"), few, at_least=Threshold(2), **drawn)
-    fifth = Threshold(Rational(6, 5))
-    random, overall = gain("int8-scores", "random"), sqrt(gain("int8-squares"))
-    yield Check("random-int8-n32", random, few, at_least=Threshold(2), **drawn)
-    yield Check("overall-int8-n32", overall, few, at_least=Threshold(2), **drawn)
-    yield Check("scores-row-n32", gain("row-scores"), few, at_least=fifth, **drawn)
-    tenth = Threshold(Rational(11, 10))
-    yield Check("outputs-e4m3-n256", gain("e4m3-outputs"), many, at_least=tenth, **drawn)
+    for name, ratio, at, least in (
+        ("scores-int8-n32", gain("int8-scores"), few, 2),
+        ("random-int8-n32", gain("int8-scores", "random"), few, 2),
+        ("overall-int8-n32", sqrt(gain("int8-squares")), few, 2),
+        ("scores-row-n32", gain("row-scores"), few, Rational(6, 5)),
+        ("outputs-e4m3-n256", gain("e4m3-outputs"), many, Rational(11, 10)),
+    ):
+        yield Check(name, ratio, at, at_least=Threshold(least), **drawn)
     variance = derived["variance"]
-    yield Check("turned", variance, {theta: 1, d: 2})
-    what = "largest change of scores by a rotation of all components"
-    at_width = {"d_k": WIDTH}
+    yield Check("turned", variance.start, {theta: 1, d: 2}, equals=variance.end)
+    what, at_width = "largest change of scores by a rotation of all components", {"d_k": WIDTH}
     yield Computed("change", what, change_by_rotation, equals=0, settings=at_width, allowance=ROUNDING)
 
     says = "in eight-bit floats rotation takes a tenth off the error of scores"
     yield Wrong("scores-improve", of="scores-e4m3-n32", at_most=Threshold(Rational(9, 10)), says=says)
-    says = "eight-bit integers gain a factor of ten"
-    yield Wrong("as-in-floats", of="scores-int8-n32", at_least=Threshold(10), says=says)
-    says = "a step for each row leaves as large a gain"
-    yield Wrong("as-without-rows", of="scores-row-n32", at_least=Threshold(2), says=says)
-    says = "rotation leaves a third of the error of outputs"
-    yield Wrong("twice", of="outputs-e4m3-n256", at_least=Threshold(3), says=says)
-    says = "a random rotation gains as much as the published factor of outputs"
-    yield Wrong("any-rotation", of="random-int8-n32", at_least=Threshold(Rational(13, 5)), says=says)
-    says = "over all blocks, the error becomes four times as small"
-    yield Wrong("overall-four", of="overall-int8-n32", at_least=Threshold(4), says=says)
+    published, random = Rational(13, 5), "a random rotation gains as much as the published factor of outputs"
+    for name, of, least, says in (
+        ("as-in-floats", "scores-int8-n32", 10, "eight-bit integers gain a factor of ten"),
+        ("as-without-rows", "scores-row-n32", 2, "a step for each row leaves as large a gain"),
+        ("twice", "outputs-e4m3-n256", 3, "rotation leaves a third of the error of outputs"),
+        ("any-rotation", "random-int8-n32", published, random),
+        ("overall-four", "overall-int8-n32", 4, "over all blocks, the error becomes four times as small"),
+    ):
+        yield Wrong(name, of=of, at_least=Threshold(least), says=says)
     says = "a matrix whose rows are longer by a thousandth does as well"
     yield Wrong("no-rotation", of="change", computed=change_by_rotation(1.001), says=says)
-    yield fact("published", "the published gain of outputs by rotation", Rational(13, 5))
+    yield fact("published", "the published gain of outputs by rotation", published)
 
 
 CLAIM = Claim(

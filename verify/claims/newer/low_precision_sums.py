@@ -1,13 +1,13 @@
 """Sequential sums in p bits stop growing at 2^p: 256 in bfloat16, whatever follows."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from sympy import Le, Rational, S, exp, symbols
 
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Column, Computed, Derivation, E, Family
-from verify.spec import Figure, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most, cite
+from verify.spec import Figure, Items, Largest, Law, Line, Threshold, Within, Wrong, a, assume, at_most, cite
 from verify.spec import figures as draw, j, l, m, moments, n, over_keys, s, substitute
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
@@ -16,18 +16,16 @@ b, e, h = symbols("b e h", integer=True)
 total, term = symbols("S t", nonnegative=True)
 x = Family("x", m, n)
 UNIFORM = {x: Law("the moments of U(0, 1)", (S.One, S.Half, S.One / 3))}
-BITS = {"bfloat16": 8, "half": 11}
-"""Bits of the significand, the leading one counted."""
-LEFT = {1024: Rational(3, 4), 4096: Rational(9, 20)}
-"""What is kept of denominators at most."""
+BITS, MOST = {"bfloat16": 8, "half": 11}, 2**8
+"""Bits of the significand, the leading one counted; what no sum of terms of at most 1 exceeds in bfloat16."""
 
 
-def in_turn(terms: Array, bits: int) -> Array:
+def in_turn(terms: Array, bits: int = 8) -> Array:
     """Return sums over the last axis, one term after the other, each sum rounded to ``bits``."""
     return running(terms, bits)[..., -1]
 
 
-def in_pairs(terms: Array, bits: int) -> Array:
+def in_pairs(terms: Array, bits: int = 8) -> Array:
     """Return sums over the last axis, of 2^k terms, by pairs of pairs, each rounded to ``bits``."""
     while terms.shape[-1] > 1:
         terms = rounded(terms[..., ::2] + terms[..., 1::2], bits)
@@ -36,15 +34,14 @@ def in_pairs(terms: Array, bits: int) -> Array:
 
 def sums(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Sums of terms of at most 1 in bfloat16, of which none exceeds 256 where one term follows the other."""
-    terms = rounded(draws["x"].astype(float), BITS["bfloat16"])
-    return {"in-turn": in_turn(terms, BITS["bfloat16"]), "in-pairs": in_pairs(terms, BITS["bfloat16"])}
+    terms = rounded(draws["x"].astype(float), 8)
+    return {"in-turn": in_turn(terms), "in-pairs": in_pairs(terms)}
 
 
 def denominators(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Softmax’s denominators in bfloat16: exponentials of at most 1, one after the other."""
     scores = draws["s"].astype(float)
-    terms = rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), BITS["bfloat16"])
-    return {"in-turn": in_turn(terms, BITS["bfloat16"])}
+    return {"in-turn": in_turn(rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), 8))}
 
 
 def sum_of_equal(many: int, bits: int, value: float) -> float:
@@ -55,71 +52,60 @@ def sum_of_equal(many: int, bits: int, value: float) -> float:
 IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive that no term of at most 2^h takes a sum beyond the middle of 2^(b + h) and the next number."""
-    next_sum = (
-        Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded")
-        .then(
-            2 ** (b + h) + term,
-            "the sum is at most $2^{b + h}$",
-            at_most(2 ** (b + h) - total, given=(Le(total, 2 ** (b + h)),)),
-            "≤",
-        )
-        .then(
-            2 ** (b + h) + 2**h,
-            "the term is at most $2^h$, which is half the spacing there",
-            at_most(2**h - term, given=(Le(term, 2**h),)),
-            "≤",
-        )
+    power = 2 ** (b + h)
+    fits, half = (
+        at_most(most - part, given=(Le(part, most),)) for part, most in ((total, power), (term, 2**h))
     )
-    half = Chain(
-        2 ** (e + 1 - b) / 2, name="half", title="Half the spacing of $b$-bit numbers from $2^e$ on"
-    ).then(2**h, "from $2^{b + h}$ on", substitute({e: b + h}))
-    most = S(2) ** BITS["bfloat16"]
-    below = at_most(2 * E(most - IN_TURN) / n, given=(Le(IN_TURN, most),))
-    kept = (
-        Chain(
-            E(IN_TURN) / E(EXACT),
-            name="kept",
-            title="The mean of a sum in bfloat16 over that of the exact one, for uniform terms",
-        )
-        .then(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM))
-        .then(2 * most / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤")
+    yield Chain(
+        total + term,
+        Line(power + term, "the sum is at most $2^{b + h}$", fits, "≤"),
+        Line(power + 2**h, "the term is at most $2^h$, which is half the spacing there", half, "≤"),
+        title="A sum $S$ and a term $t$, before they are rounded",
     )
-    return next_sum, half, kept
+    put_in, title = substitute({e: b + h}), "Half the spacing of $b$-bit numbers from $2^e$ on"
+    yield Chain(2 ** (e + 1 - b) / 2, Line(2**h, "from $2^{b + h}$ on", put_in), name="half", title=title)
+    below = at_most(2 * E(MOST - IN_TURN) / n, given=(Le(IN_TURN, MOST),))
+    yield Chain(
+        E(IN_TURN) / E(EXACT),
+        Line(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM)),
+        Line(S(2) * MOST / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤"),
+        name="kept",
+        title="The mean of a sum in bfloat16 over that of the exact one, for uniform terms",
+    )
 
 
 def experiment(derived: Derivation) -> Items:
     """Compute sums of equal terms, and measure sums of uniform terms and of exponentials."""
-    kept, near, most = derived["kept"], Within(0.5, fixed=True), 2 ** BITS["bfloat16"]
-    pairs = E(Column(sums, "in-pairs")) / E(EXACT)
+    share, pairs = derived["kept"], E(Column(sums, "in-pairs")) / E(EXACT)
     softmax = E(Column(denominators, "in-turn")) / E(over_keys(exp(s[a, j] - Largest(s[a, l], l))))
-    uniform, normal, rows = {x: UNIT_INTERVAL}, {s: NORMAL}, {m: 4}
-    for keys, left in LEFT.items():
-        at, low, high = {n: keys}, Threshold(Rational(99, 100)), Threshold(left)
-        drawn, factors = dict[str, Any](tolerance=near, shape=rows), (0.98, 1.02, 0.95)
-        less, more, few = factors if keys == 1024 else (0, 0, 0)
-        yield Check(f"kept-n{keys}", kept, at, laws=uniform, sharper=less, **drawn)
-        yield Check(f"pairs-n{keys}", pairs, at, at_least=low, laws=uniform, sharper=more, **drawn)
-        yield Check(f"softmax-n{keys}", softmax, at, at_most=high, laws=normal, sharper=few, **drawn)
+    check = partial(Check, tolerance=Within(0.5, fixed=True), shape={m: 4})
+    uniform, normal = partial(check, laws={x: UNIT_INTERVAL}), partial(check, laws={s: NORMAL})
+    low, false = Threshold(Rational(99, 100)), (0.98, 1.02, 0.95)
+    for keys, most, (less, more, few) in ((1024, Rational(3, 4), false), (4096, Rational(9, 20), (0, 0, 0))):
+        yield uniform(f"kept-n{keys}", share.start, {n: keys}, at_most=share.end, sharper=less)
+        yield uniform(f"pairs-n{keys}", pairs, {n: keys}, at_least=low, sharper=more)
+        yield normal(f"softmax-n{keys}", softmax, {n: keys}, at_most=Threshold(most), sharper=few)
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):
         for words, value, power in (("ones", 1.0, 0), ("smaller", 3 / 8, -1)):
             where: dict[str, int | float | str] = {"precision": name, "terms": terms, "of": value}
             what, given, end = "sum of equal terms", (terms, bits, value), 2 ** (bits + power)
             yield Computed(f"{name}-{words}", what, sum_of_equal, given, equals=end, settings=where)
     says = "pairwise sums keep no more than sequential ones"
-    yield Wrong("pairs-stagnate", of="pairs-n4096", at_most=kept.end, says=says)
-    says = "half precision stops where bfloat16 does"
-    yield Wrong("one-less", of="bfloat16-ones", equals=most - 1, says="the sum stops one lower")
-    yield Wrong("as-in-bfloat16", of="half-ones", equals=most, says=says)
-    says = "smaller terms stop at the same sum"
-    yield Wrong("any-term", of="bfloat16-smaller", equals=most, says=says)
+    yield Wrong("pairs-stagnate", of="pairs-n4096", at_most=share.end, says=says)
+    for name, of, end, says in (
+        ("one-less", "bfloat16-ones", MOST - 1, "the sum stops one lower"),
+        ("as-in-bfloat16", "half-ones", MOST, "half precision stops where bfloat16 does"),
+        ("any-term", "bfloat16-smaller", MOST, "smaller terms stop at the same sum"),
+    ):
+        yield Wrong(name, of=of, equals=end, says=says)
 
 
 def figures() -> Figure:
     """Draw sums of ones in two precisions over their number."""
     many = 2 ** np.arange(5, 13)
-    of_ones = {name: running(np.ones(4096), bits)[many - 1] for name, bits in BITS.items()}
+    ones = [running(np.ones(4096), bits)[many - 1] for bits in BITS.values()]
     return draw.figure(
         "ones",
         "A sum of ones in few bits stops growing, however many follow",
@@ -127,8 +113,8 @@ def figures() -> Figure:
         "hundred and fifty-six in bfloat16 and to two thousand and forty-eight in half precision, and is "
         "level from there on.",
         draw.curve("exact", lambda keys: keys, (32, 4096)),
-        draw.dots("bfloat16", many, of_ones["bfloat16"]),
-        draw.dots("half", many, of_ones["half"], "other"),
+        draw.dots("bfloat16", many, ones[0]),
+        draw.dots("half", many, ones[1], "other"),
         x="number of ones",
         y="sum",
     )

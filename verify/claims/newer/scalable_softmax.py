@@ -1,15 +1,16 @@
 """Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
 
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
+from verify.claims.newer.shared.levels import weight_of_leader
 from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Items, Within, Wrong, a, algebra, at_least, at_most, cite, fact
+from verify.spec import Findings, Items, Line, Within, Wrong, a, algebra, at_least, at_most, cite, fact
 from verify.spec import figures as draw, j, m, n
-from verify.spec.arrays import softmax
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
@@ -24,92 +25,78 @@ PLAIN = exp(g) / (n - 1 + exp(g))
 """The weight of a leader among keys that are all alike, without a factor."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive both bounds term by term, and what the weight of a leader tends to."""
-    total = 1 + Sum(DRAWN, (j, 2, n))
-    within = (Ge(x[a, j], 0), Le(x[a, j], 1), Ge(R, g))
+    total, within = 1 + Sum(DRAWN, (j, 2, n)), (Ge(x[a, j], 0), Le(x[a, j], 1), Ge(R, g))
     ahead, short = (1 - n ** (-factor * (R - g) * part) for part in (x[a, j], 1 - x[a, j]))
     more = at_least(E(Sum(AT_LEAD * ahead, (j, 2, n)) * LEAST / total), given=within)
     less = at_most(E(Sum(DRAWN * short, (j, 2, n)) * MOST / total), given=within)
-    least = Chain(
-        LEADER,
-        title=r"A leader ahead of each other key by $g$ to $R$, times $s\ln n$: its weight at least",
-        defines="the mean weight of the leader",
-    ).then(LEAST, "no other score is less than $g$ behind", more, "≥")
-    most = Chain(
-        LEADER, name="most", title="Its weight at most", defines="the mean weight of the leader"
-    ).then(MOST, "no other score is more than $R$ behind", less, "≤")
-    plain = Chain(
+    what = "the mean weight of the leader"
+    least = Line(LEAST, "no other score is less than $g$ behind", more, "≥")
+    title = r"A leader ahead of each other key by $g$ to $R$, times $s\ln n$: its weight at least"
+    yield Chain(LEADER, least, title=title, defines=what)
+    most = Line(MOST, "no other score is more than $R$ behind", less, "≤")
+    yield Chain(LEADER, most, name="most", title="Its weight at most", defines=what)
+    yield Chain(
         1 / (1 + (n - 1) * exp(-g)),
+        Line(PLAIN, "both parts times the leader’s exponential", algebra),
         name="plain",
         title="Without a factor, all others alike",
         defines="the weight of the leader",
-    ).then(PLAIN, "both parts times the leader’s exponential", algebra)
-    return least, most, plain, *around_critical("the lead times $s$")
+    )
+    yield from around_critical("the lead times $s$")
 
 
-def mean_of_leader(keys: int) -> float:
+def mean_of_leader(keys: float) -> float:
     """Return the mean weight of the leader as drawn: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
+    many = round(keys)
     places, shares = np.polynomial.legendre.leggauss(48)
-    terms = keys ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
+    terms = many ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
     grid = np.linspace(-60.0, 12.0, 721)
     t = np.exp(grid)
     of_one = np.exp(-np.outer(t, terms)) @ shares / 2
-    return float(np.trapezoid(t * np.exp(-t) * of_one ** (keys - 1), grid))
-
-
-def weight_of_leader(lead: float, keys: int) -> float:
-    """Return softmax's weight of the one key whose score is larger than all others, which are alike."""
-    return float(softmax(np.where(np.arange(keys) < 1, lead, 0.0))[0])
+    return float(np.trapezoid(t * np.exp(-t) * of_one ** (many - 1), grid))
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the weight of a leader among keys drawn within a range; compute it for two levels."""
-    most, tight, put = derived["most"], Within(0.5), {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
+    most, put = derived["most"], {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
+    check, tight = partial(Check, laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
     for keys in KEYS:
-        at, truth = {n: keys, **put}, mean_of_leader(keys)
-        rows = dict[str, Any](laws={x: UNIT_INTERVAL}, shape={m: 16})
-        control, false = (True, 0.99) if keys == KEYS[0] else (False, 0)
-        yield Check(f"value-n{keys}", LEADER, at, equals=truth, control=control, **rows)
-        yield Check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight, **rows)
-        sharp = dict[str, Any](sharper=false, sharper_truth=truth)
-        yield Check(f"most-n{keys}", most, at, tolerance=tight, **sharp, **rows)
+        at, (control, less) = {n: keys, **put}, ("biased-prediction", 0.99) if keys == KEYS[0] else ("", 0)
+        yield check(f"value-n{keys}", LEADER, at, equals=mean_of_leader(keys), control=control)
+        yield check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight)
+        yield check(f"most-n{keys}", LEADER, at, at_most=most.end, tolerance=tight, sharper=less)
     what = "weight of a score of 3, all others being -2"
     for keys in LEVELS:
-        times, here = FACTOR * log(keys), {**put, n: keys}
-        for name, by, equals in (("scalable", times, derived.end), ("plain", 1, derived["plain"].end)):
-            settings = {"n": keys, "factor on scores": f"{float(by):.4g}"}
-            given, expected = (LEAD * float(by), keys), equals.subs(here)
-            usual = dict[str, Any](settings=settings, allowance=ROUNDING)
-            yield Computed(f"{name}-n{keys}", what, weight_of_leader, given, equals=expected, **usual)
-    yield from wrong_versions(derived)
-    yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
-
-
-def wrong_versions(derived: Derivation) -> Items:
-    """Yield leads that are longer or shorter, and the same weight without a factor."""
-    least = derived.end.subs(factor, FACTOR)
-    longer, shorter = LEAD * Rational(21, 20), LEAD * Rational(19, 20)
+        times = FACTOR * log(keys)
+        for name, by, weight in (("scalable", times, derived.end), ("plain", 1, derived["plain"].end)):
+            where: dict[str, int | str] = {"n": keys, "factor on scores": f"{float(by):.4g}"}
+            given, value = (LEAD * float(by), keys), weight.subs({**put, n: keys})
+            of_levels = partial(Computed, settings=where, allowance=ROUNDING)
+            yield of_levels(f"{name}-n{keys}", what, weight_of_leader, given, equals=value)
+    least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
     says = "the bound for a lead larger by a twentieth holds as well"
-    yield Wrong("longer-lead", of="least-n10", at_least=least.subs({n: 10, g: longer}), says=says)
-    says, last = "a lead smaller by a twentieth does as well", LEVELS[-1]
+    longer = least.subs({n: 10, g: LEAD * Rational(21, 20)})
+    yield Wrong("longer-lead", of="least-n10", at_least=longer, says=says)
+    says, shorter = "a lead smaller by a twentieth does as well", LEAD * Rational(19, 20)
     value = least.subs({n: last, g: shorter})
     yield Wrong("smaller-factor", of=f"scalable-n{last}", equals=value, says=says)
-    says = "without the factor the leading key keeps the same weight"
-    kept = least.subs({n: last, g: LEAD})
-    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=kept, says=says)
+    says, value = "without the factor the leading key keeps the same weight", least.subs({n: last, g: LEAD})
+    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=value, says=says)
+    yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw the leader's weight over the number of keys, with the factor and without."""
-    kept, span = derived.end.subs({factor: FACTOR, g: LEAD}), (10, 10_000)
+    bound, span = derived.end.subs({factor: FACTOR, g: LEAD}), (10, 10_000)
     return draw.figure(
         "leader",
         "With the factor the leading key keeps its weight; without it the weight fades",
         "Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
         "logarithm of that number it stays near one, without it falls towards zero.",
-        draw.curve("drawn", lambda keys: mean_of_leader(round(keys)), (10, 1000), many=5),
-        draw.curve("bound: {main:end}", kept, span, "other"),
+        draw.curve("drawn", mean_of_leader, (10, 1000), many=5),
+        draw.curve("bound: {main:end}", bound, span, "other"),
         draw.curve("without the factor", PLAIN.subs(g, LEAD), span, "control"),
         draw.measured(findings.matching("value-n*"), n),
         x="number of keys {n}",

@@ -1,10 +1,13 @@
 """QK-clip: weights of queries and keys times √γ bring the largest score to τ, and bound none from below."""
 
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure
-from verify.spec import Findings, Indicator, Items, Largest, Softmax, Wrong, a, algebra, cite, cited, d
+from verify.spec import Findings, Indicator, Items, Largest, Line, Softmax, Wrong, a, algebra, cite, cited, d
 from verify.spec import figures as draw, i, j, k, l, m, n, of_probability, over_components, q, s, score
 from verify.spec import substitute
 from verify.spec.arrays import Array, largest_difference, loops, softmax
@@ -18,54 +21,49 @@ BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 """The share of inputs with a score below -τ once the largest is clipped to τ."""
 BEYOND = E(Indicator(Max(LARGEST, -LEAST) - tau))
 """The share of inputs with a score beyond τ in size."""
-LEVELS = (4, 8, 12)
+LEVELS = {4: 0.9, 8: 0.4, 12: 0.05}
+"""Levels of random inputs, and factors of the bound of one half that are false."""
+FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
+"""Queries and keys of which some scores exceed the level."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive what the factor does to scores, to the largest of them and to ratios of weights."""
-    scores = Chain(
+    yield Chain(
         over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i]),
+        Line(gamma * score, "the factor stands before the sum", algebra),
         title="Queries and keys times a root each",
         defines="a score once queries and keys are multiplied by the root of the factor",
-    ).then(gamma * score, "the factor stands before the sum", algebra)
-    largest = Chain(
+    )
+    yield Chain(
         gamma * top,
+        Line(tau, "with the factor that is chosen", substitute({gamma: tau / top})),
         name="largest",
         title="The largest score",
         defines="the largest score, multiplied by the factor",
-    ).then(tau, "with the factor that is chosen", substitute({gamma: tau / top}))
-    first, second = gamma * s[a, j], gamma * s[a, l]
-    ratio = Chain(
-        Softmax(first, j) / Softmax(second, l),
+    )
+    yield Chain(
+        Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l),
+        Line(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra),
         name="ratio",
         title="Two weights",
         defines="the ratio of two weights after clipping",
-    ).then(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra)
-    turned = cited("rotation", laws=NORMAL_COMPONENTS)
-    lead = -LEAST - LARGEST
-    side = (
-        Chain(
-            E(sign(lead)),
-            name="side",
-            title="Which end is further from 0",
-            defines="how much more often the lowest score is further from 0 than the largest",
-        )
-        .then(E(sign(lead)) / 2 + E(sign(-lead)) / 2, "with $-q$ for $q$ every score turns its sign", turned)
-        .then(S.Zero, "the two cancel", algebra)
     )
-    lowest = Indicator(lead) * Indicator(-LEAST - tau)
-    other = Indicator(-lead) * Indicator(LARGEST - tau)
-    either = E(lowest + other)
-    half = (
-        Chain(
-            E(lowest) / either,
-            name="half",
-            title=r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$",
-        )
-        .then((E(lowest) + E(other)) / 2 / either, "with $-q$ for $q$ the ends change places", turned)
-        .then(S.Half, "one or the other", algebra)
+    turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
+    yield Chain(
+        E(sign(lead)),
+        Line(S.Zero, "with $-q$ for $q$ every score turns its sign, and so does this", turned),
+        name="side",
+        title="Which end is further from 0",
+        defines="how much more often the lowest score is further from 0 than the largest",
     )
-    return scores, largest, ratio, side, half
+    lowest, largest = Indicator(lead) * Indicator(-LEAST - tau), Indicator(-lead) * Indicator(LARGEST - tau)
+    yield Chain(
+        E(lowest) / (E(lowest) + E(largest)),
+        Line(S.Half, "with $-q$ for $q$ the ends change places: one is as often as the other", turned),
+        name="half",
+        title=r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$",
+    )
 
 
 def clipped(queries: Array, keys: Array, level: float) -> Array:
@@ -74,48 +72,43 @@ def clipped(queries: Array, keys: Array, level: float) -> Array:
     return (root * queries) @ (root * keys).T
 
 
-def fixed() -> tuple[Array, Array]:
-    """Return fixed queries and keys, of which some scores exceed the level."""
-    return loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
-
-
 def largest_clipped(level: float) -> float:
     """Return the largest of fixed scores after clipping."""
-    return float(clipped(*fixed(), level).max())
+    return float(clipped(*FIXED, level).max())
 
 
 def distance_from_temperature(level: float, power: float = 1.0) -> float:
     """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
-    queries, keys = fixed()
-    scores = queries @ keys.T
+    scores = FIXED[0] @ FIXED[1].T
     cooled = softmax((level / scores.max()) ** power * scores)
-    return largest_difference(softmax(clipped(queries, keys, level)), cooled)
+    return largest_difference(softmax(clipped(*FIXED, level)), cooled)
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure how often a score stays below minus the level; compute the largest, and the weights."""
-    shape = {m: 4, n: 4}
-    for size in DIMENSIONS:
-        at, control = {d: size, tau: LOW}, size == DIMENSIONS[-1]
-        yield Check(f"below-d{size}", BELOW, at, equals=S.Half, shape=shape, control=control)
-    half = derived["half"]
-    for level in LEVELS:
-        at, false = {d: 16, tau: level}, {4: 0.9, 12: 0.05}.get(level, 0.4)
-        yield Check(f"below-t{level}", BELOW, at, at_most=S.Half, shape=shape, sharper=false)
-    for level in LEVELS[:2]:
-        at = {d: 16, tau: level}
-        yield Check(f"share-t{level}", BELOW / BEYOND, at, equals=S.Half, shape=shape)
-        yield Check(f"half-t{level}", half, at, shape=shape)
-    side, near = derived["side"], of_probability()
-    yield Check("side-d16", side, {d: 16}, shape=shape, tolerance=near)
-    what, where = derived["largest"].start, {"tau": LEVEL}
-    yield Computed(
-        "largest", what, largest_clipped, (LEVEL,), equals=LEVEL, settings=where, allowance=ROUNDING
+    check, half, side, near = (
+        partial(Check, shape={m: 4, n: 4}),
+        derived["half"],
+        derived["side"],
+        of_probability(),
     )
-    what, code = "largest distance of weights from those at a temperature", distance_from_temperature
-    yield Computed("temperature", what, code, (LEVEL,), equals=0, settings=where, allowance=ROUNDING)
-    says, at = "after clipping no score exceeds the level in absolute value", {d: 16, tau: LOW}
-    yield Wrong("absolute", BELOW, at, equals=S.Zero, shape=shape, tolerance=near, says=says)
+    for size in DIMENSIONS:
+        control = "biased-prediction" if size == DIMENSIONS[-1] else ""
+        yield check(f"below-d{size}", BELOW, {d: size, tau: LOW}, equals=S.Half, control=control)
+    for level, false in LEVELS.items():
+        yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
+    for level in (4, 8):
+        at = {d: 16, tau: level}
+        yield check(f"share-t{level}", BELOW / BEYOND, at, equals=S.Half)
+        yield check(f"half-t{level}", half.start, at, equals=half.end)
+    yield check("side-d16", side.start, {d: 16}, equals=side.end, tolerance=near)
+    of_fixed = partial(Computed, arguments=(LEVEL,), settings={"tau": LEVEL}, allowance=ROUNDING)
+    yield of_fixed("largest", derived["largest"].start, largest_clipped, equals=LEVEL)
+    what = "largest distance of weights from those at a temperature"
+    yield of_fixed("temperature", what, distance_from_temperature, equals=0)
+    says = "after clipping no score exceeds the level in absolute value"
+    no_score = partial(Wrong, shape={m: 4, n: 4}, tolerance=near, says=says)
+    yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)
     says = "a score below minus the level remains in only nine of twenty draws"
     yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)
     says = "the largest score is a hundredth above the level"

@@ -1,24 +1,21 @@
 """The second singular value of attention's weights: like n^(-½) for independent scores, not for q·k."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from sympy import Expr, Float, Integral, Rational, Symbol, exp, oo, pi, sqrt
+from sympy import Float, Integral, Rational, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Figure, Findings
-from verify.spec import Items, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
+from verify.spec import Items, Line, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
 from verify.spec import figures as draw, integral, j, k, m, n, q, s
 from verify.spec.arrays import Array, softmax
 
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)
-c, v = Symbol("c", real=True), Symbol("v", positive=True)
-y = Symbol("y", real=True)
-POWER = exp(sqrt(v) * s[a, j])
-"""The exponential of a normal score of variance v."""
+c, v, y = Symbol("c", real=True), Symbol("v", positive=True), Symbol("y", real=True)
 
 
-def _second(scores: Array) -> dict[str, Array]:
+def second(scores: Array) -> dict[str, Array]:
     """Return the second singular value of square matrices of weights of these scores."""
     weights = softmax(float(SPREAD) * scores).astype(np.float64)
     squares = np.linalg.eigvalsh(weights @ weights.swapaxes(1, 2))
@@ -27,64 +24,50 @@ def _second(scores: Array) -> dict[str, Array]:
 
 def apart(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Singular values of the weights of as many rows as keys, whose scores are independent and normal."""
-    return _second(draws["s"])
+    return second(draws["s"])
 
 
 def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Singular values of the weights of as many queries as keys, whose scores are their scaled products."""
-    return _second(draws["q"] @ draws["k"].swapaxes(1, 2) / np.sqrt(DIMENSION))
+    return second(draws["q"] @ draws["k"].swapaxes(1, 2) / np.sqrt(DIMENSION))
 
 
-APART, SHARED = E(Column(apart, "second")), E(Column(shared, "second"))
-ROWS, BOTH = {s: NORMAL}, {q: NORMAL, k: NORMAL}
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> tuple[Chain, Chain]:
     """Derive the variance of exponentials of normal scores over the square of their mean."""
-    bell = exp(-(y**2) / 2) / sqrt(2 * pi)
-    of_power = (
-        Chain(E(exp(c * s[a, j])), name="power", title="The mean of an exponential")
-        .then(
-            Integral(exp(c * y) * bell, (y, -oo, oo)),
-            "a score is normal",
-            by_density({s[a, j]: y}, NORMAL_ROWS),
-        )
-        .then(exp(c**2 / 2), "integrated", integral())
+    over_density = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
+    of_power = Chain(
+        E(exp(c * s[a, j])),
+        Line(over_density, "a score is normal", by_density({s[a, j]: y}, NORMAL_ROWS)),
+        Line(exp(c**2 / 2), "integrated", integral()),
+        name="power",
+        title="The mean of an exponential",
     )
-    once, twice = earlier(of_power, at={c: sqrt(v)}), earlier(of_power, at={c: 2 * sqrt(v)})
-    ratio = (
-        Chain(
-            Var(POWER) / E(POWER) ** 2,
-            title="The variance of exponentials of normal scores over their squared mean",
-        )
-        .then(E(exp(2 * sqrt(v) * s[a, j])) / E(POWER) ** 2 - 1, "definition", algebra)
-        .then(exp(2 * v) / E(POWER) ** 2 - 1, "the mean square", twice)
-        .then(exp(v) - 1, "the mean", once)
+    once, twice = (earlier(of_power, at={c: times * sqrt(v)}) for times in (1, 2))
+    power = exp(sqrt(v) * s[a, j])
+    ratio = Chain(
+        Var(power) / E(power) ** 2,
+        Line(E(exp(2 * sqrt(v) * s[a, j])) / E(power) ** 2 - 1, "definition", algebra),
+        Line(exp(2 * v) / E(power) ** 2 - 1, "the mean square", twice),
+        Line(exp(v) - 1, "the mean", once),
+        title="The variance of exponentials of normal scores over their squared mean",
     )
     return of_power, ratio
 
 
-def _edge(derived: Derivation) -> Expr:
-    """Return the edge of the singular values of a matrix of independent entries with such a ratio."""
-    return 2 * sqrt(derived.end / n)
-
-
 def experiment(derived: Derivation) -> Items:
     """Measure the second singular value for independent scores, and for those of queries and keys."""
-    edge, near, floor = _edge(derived), Within(1.0, fixed=True), Threshold(Rational(29, 100))
-    yield Check("ratio", derived, {v: SPREAD**2})
+    # The edge of the singular values of a matrix of independent entries of this ratio.
+    edge = 2 * sqrt(derived.end / n)
+    independent, of_keys, floor = E(Column(apart, "second")), E(Column(shared, "second")), Rational(29, 100)
+    yield Check("ratio", derived.start, {v: SPREAD**2}, equals=derived.end)
     for keys in KEYS:
-        there, shape, least = {n: keys, v: SPREAD**2}, {m: keys, n: keys}, f"least-apart-n{keys}"
-        most = Check(
-            f"most-apart-n{keys}", APART, there, at_most=edge, laws=ROWS, shape=shape, tolerance=near
-        )
-        share = Threshold(Rational(round(500 / 6 * float(edge.subs(there))), 100))
-        yield replace(most, sharper=0.95 * (keys == KEYS[-1]))
-        yield replace(most, id=least, at_most=None, at_least=share)
-        both = replace(
-            most, id=f"least-shared-n{keys}", quantity=SHARED, at={**there, d: DIMENSION}, laws=BOTH
-        )
-        yield replace(both, at_most=None, at_least=floor)
+        at, both = {n: keys, v: SPREAD**2}, {n: keys, v: SPREAD**2, d: DIMENSION}
+        check = partial(Check, shape={m: keys, n: keys}, tolerance=Within(1.0, fixed=True))
+        of_rows, of_products = partial(check, laws={s: NORMAL}), partial(check, laws={q: NORMAL, k: NORMAL})
+        less, share = 0.95 if keys == KEYS[-1] else 0, Rational(round(500 / 6 * float(edge.subs(at))), 100)
+        yield of_rows(f"most-apart-n{keys}", independent, at, at_most=edge, sharper=less)
+        yield of_rows(f"least-apart-n{keys}", independent, at, at_least=Threshold(share))
+        yield of_products(f"least-shared-n{keys}", of_keys, both, at_least=Threshold(floor))
     says = "it is at least a twentieth more than the formula gives"
     yield Wrong("a-twentieth-more", of="least-apart-n64", at_least=edge * Rational(105, 100), says=says)
     says = "for queries and keys it falls as it does for independent scores"
@@ -100,7 +83,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         "With independent scores weights mix better the more keys there are; with queries and keys hardly",
         "Mean second singular value of square matrices of weights over the number of keys, on log axes: for "
         "independent scores it falls along a line, for queries and keys it hardly falls.",
-        draw.curve("edge", _edge(derived).subs(v, Float(SPREAD**2)), KEYS),
+        draw.curve("edge", (2 * sqrt(derived.end / n)).subs(v, Float(SPREAD**2)), KEYS),
         draw.measured(findings.matching("most-apart-*"), n, "independent scores"),
         draw.measured(findings.matching("least-shared-*"), n, "queries and keys"),
         x="number of keys",

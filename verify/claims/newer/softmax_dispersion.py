@@ -1,102 +1,81 @@
 """Bounded scores must disperse: within a range R no weight of n keys leaves 1/(1 + (n - 1)e^(±R))."""
 
-from math import comb
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
-import numpy as np
-from sympy import Expr, Ge, KroneckerDelta, Le, Rational, Symbol, exp
+from sympy import Ge, KroneckerDelta, Le, Rational, Symbol, exp
 
+from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
 from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings
-from verify.spec import Items, Largest, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite, earlier
-from verify.spec import fact, figures as draw, j, l, m, n, over_keys, s, sigma
-from verify.spec.arrays import softmax
+from verify.spec import Items, Largest, Line, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
+from verify.spec import earlier, fact, figures as draw, j, l, m, n, over_keys, s, sigma
 
 R = Symbol("R", positive=True)
 ROWS = ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1)))
 """Numbers of keys, and scores that are plus or minus that number."""
-LEVELS = sigma * s[a, j]
-LARGEST = E(Largest(Softmax(LEVELS, j), j))
 MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))
-WRITTEN = "over the exponential of the key’s own score"
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive both bounds from the exponentials of the other keys, and the one of rows with two levels."""
-    above = s[a, l] - s[a, j]
+    above, written = s[a, l] - s[a, j], "over the exponential of the key’s own score"
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
     less = at_least(over_keys(others * (exp(R) - exp(above)), l) * LEAST / total, given=(Le(above, R),))
-    most = (
-        Chain(Softmax(s[a, j], j), title="A weight at most")
-        .then(1 / total, WRITTEN, algebra)
-        .then(MOST, "no other score is further below than $R$", more, "≤")
+    yield Chain(
+        Softmax(s[a, j], j),
+        Line(1 / total, written, algebra),
+        Line(MOST, "no other score is further below than $R$", more, "≤"),
+        title="A weight at most",
     )
-    least = (
-        Chain(Softmax(s[a, j], j), name="least", title="A weight at least")
-        .then(1 / total, WRITTEN, algebra)
-        .then(LEAST, "no other score is further above than $R$", less, "≥")
+    yield Chain(
+        Softmax(s[a, j], j),
+        Line(1 / total, written, algebra),
+        Line(LEAST, "no other score is further above than $R$", less, "≥"),
+        name="least",
+        title="A weight at least",
     )
-    apart, bound = sigma * above, MOST.subs(R, 2 * sigma)
-    within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(sigma * above), l)
+    apart, bound, scores = sigma * above, MOST.subs(R, 2 * sigma), sigma * s[a, j]
+    within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(apart), l)
     further = at_most(over_keys(others * (exp(apart) - exp(-2 * sigma)), l) * bound / total, given=within)
-    levels = (
-        Chain(Softmax(LEVELS, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$")
-        .then(1 / total, WRITTEN, algebra)
-        .then(bound, r"no two scores differ by more than $2\sigma$", further, "≤")
+    levels = Chain(
+        Softmax(scores, j),
+        Line(1 / total, written, algebra),
+        Line(bound, r"no two scores differ by more than $2\sigma$", further, "≤"),
+        name="levels",
+        title=r"Scores between $-\sigma$ and $\sigma$",
     )
-    drawn = Chain(LARGEST, name="drawn", title="The largest weight of such a row, on average").then(
-        bound, "the bound of every weight", earlier(levels, given=within), "≤"
-    )
-    return most, least, levels, drawn
-
-
-def mean_of_largest(keys: int, size: float) -> float:
-    """Return the mean of the largest weight where every score is ±``size``, with equal chance."""
-    weights = [softmax(np.where(np.arange(keys) < high, 2 * size, 0.0)).max() for high in range(keys + 1)]
-    return sum(comb(keys, high) * float(weight) for high, weight in enumerate(weights)) / 2.0**keys
-
-
-def weight_of_leader(lead: float, keys: int) -> float:
-    """Return softmax's weight of the one key whose score is larger than all others, which are alike."""
-    return float(softmax(np.where(np.arange(keys) < 1, lead, 0.0))[0])
+    every = Line(bound, "the bound of every weight", earlier(levels, given=within), "≤")
+    largest, title = E(Largest(Softmax(scores, j), j)), "The largest weight of such a row, on average"
+    yield from (levels, Chain(largest, every, name="drawn", title=title))
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the largest weight of rows of two levels, and compute the weights that attain both bounds."""
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
-    means = {size: mean_of_largest(size[0], float(size[1])) for size in ROWS}
+    check, means = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), {}
     for keys, level in ROWS:
-        at, name = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
-        rows = dict[str, Any](laws={s: RADEMACHER}, shape={m: 16})
-        control = keys == 4
-        value = means[keys, level]
-        yield Check(f"largest-{name}", drawn, at, equals=value, control=control, **rows)
-        false = 0.93 if keys == 2 else 0
-        bound = dict[str, Any](at_most=drawn.end, sharper=false, sharper_truth=value)
-        yield Check(f"bound-{name}", drawn.start, at, tolerance=tight, **bound, **rows)
+        at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
+        means[keys], less = mean_over_signs(max, keys, float(level)), 0.93 if keys == 2 else 0
+        control = "biased-prediction" if keys == 4 else ""
+        yield check(f"largest-{row}", drawn.start, at, equals=means[keys], control=control)
+        yield check(f"bound-{row}", drawn.start, at, at_most=drawn.end, tolerance=tight, sharper=less)
     what = "weight of a key whose score is {} by 3 than all others"
     for keys in (8, 512):
-        at, where = {R: 3, n: keys}, {"n": keys}
-        given = dict[str, Any](settings=where, allowance=ROUNDING)
-        most, lowest = derived.end.subs(at), least.end.subs(at)
-        larger, smaller = (what.format(word) for word in ("larger", "smaller"))
-        yield Computed(f"most-n{keys}", larger, weight_of_leader, (3.0, keys), at_most=most, **given)
-        yield Computed(f"least-n{keys}", smaller, weight_of_leader, (-3.0, keys), at_least=lowest, **given)
-    yield from wrong_versions(derived.end, least.end, means[ROWS[1]])
+        at, weight = {R: 3, n: keys}, partial(Computed, settings={"n": keys}, allowance=ROUNDING)
+        ahead, behind = partial(weight, arguments=(3.0, keys)), partial(weight, arguments=(-3.0, keys))
+        yield ahead(f"most-n{keys}", what.format("larger"), weight_of_leader, at_most=derived.end.subs(at))
+        yield behind(f"least-n{keys}", what.format("smaller"), weight_of_leader, at_least=least.end.subs(at))
+    smaller = {R: Rational(297, 100), n: 512}
+    says = "the bound for a range smaller by a hundredth holds as well"
+    yield Wrong("smaller-range", of="most-n512", at_most=derived.end.subs(smaller), says=says)
+    says = "the lower bound for a range smaller by a hundredth holds as well"
+    yield Wrong("smaller-range-below", of="least-n512", at_least=least.end.subs(smaller), says=says)
+    says = "the largest of {cell:n} weights is as large as that of {largest-n4-s1:n}"
+    yield Wrong("as-few-keys", of="largest-n64-s1", equals=means[4], says=says)
     at = {R: 3, n: 512}
     yield fact("attained", "largest weight of 512 keys within a range of 3", derived.end.subs(at))
     yield fact("published", "the published bound of it, $e^R/n$", (exp(R) / n).subs(at))
-
-
-def wrong_versions(most: Expr, least: Expr, of_few: float) -> Items:
-    """Yield the bounds for a smaller range, and many keys as if they were few."""
-    smaller = {R: Rational(297, 100), n: 512}
-    says = "the bound for a range smaller by a hundredth holds as well"
-    yield Wrong("smaller-range", of="most-n512", at_most=most.subs(smaller), says=says)
-    says = "the lower bound for a range smaller by a hundredth holds as well"
-    yield Wrong("smaller-range-below", of="least-n512", at_least=least.subs(smaller), says=says)
-    says = "the largest of {cell:n} weights is as large as that of {largest-n4-s1:n}"
-    yield Wrong("as-few-keys", of="largest-n64-s1", equals=of_few, says=says)
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
@@ -107,7 +86,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         "Within a fixed range of scores every weight falls like one over the number of keys",
         "The mean of the largest weight over the number of keys, on log axes: measured points between two "
         "falling lines, one for a key ahead of all others by the whole range and one for a key behind them.",
-        draw.curve("exact", lambda keys: mean_of_largest(round(keys), 1.0), span, many=2),
+        draw.curve("exact", lambda keys: mean_over_signs(max, round(keys), 1.0), span, many=2),
         draw.curve("{main:end}", derived.end.subs(R, 2), span, "other"),
         draw.curve("{least:end}", derived["least"].end.subs(R, 2), span, "control"),
         draw.measured(findings.matching("largest-n*-s1"), n),

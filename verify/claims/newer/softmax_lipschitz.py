@@ -1,6 +1,7 @@
 """Softmax moves by at most half of what its scores move by, and two equal scores attain that."""
 
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from sympy import Expr, KroneckerDelta, Rational, S, Sum, Symbol, exp, tanh
@@ -14,44 +15,48 @@ from verify.spec.integrals import integrated
 delta, x = Symbol("delta", positive=True), Family("x", n)
 SPREADS, NORMS = (0.25, 1, 4), {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
 """Deviations of scores; orders and names of norms."""
-p, p_l, OTHERS = Softmax(s[a, j], j), Softmax(s[a, l], l), 1 - KroneckerDelta(j, l)
+p, p_l, weight = Softmax(s[a, j], j), Softmax(s[a, l], l), Softmax(sigma * s[a, j], j)
+OTHERS = 1 - KroneckerDelta(j, l)
 
 
-def row_of(scores: Expr) -> Expr:
+def row_of(own: Expr) -> Expr:
     """Return the absolute values of a row of the Jacobian, p_j(1 - p_j) and p_j p_l, summed."""
-    weight, other = Softmax(scores, j), Softmax(scores.subs(j, l), l)
-    return weight * (1 - weight) + over_keys(OTHERS * weight * other, l)
+    other = Softmax(own.args[0].subs(j, l), l)
+    return own * (1 - own) + over_keys(OTHERS * own * other, l)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the sums of rows of the Jacobian, the bound of its quadratic form, and a finite step."""
-    square = r"the difference is $2(p_j - \frac12)^2$"
-    rows = (
-        Chain(row_of(s[a, j]), title="The absolute values of a row of the Jacobian")
-        .then(2 * p * (1 - p), "weights sum to 1", algebra)
-        .then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
+    square, one = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
+    yield Chain(
+        row_of(p),
+        Line(2 * p * (1 - p), one, algebra),
+        Line(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤"),
+        title="The absolute values of a row of the Jacobian",
     )
-    weight = Softmax(sigma * s[a, j], j)
-    drawn = (
-        Chain(E(row_of(sigma * s[a, j])), name="drawn", title=r"The same of scores $\sigma s_j$, on average")
-        .then(E(2 * weight * (1 - weight)), "weights sum to 1", algebra)
-        .then(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤")
+    yield Chain(
+        E(row_of(weight)),
+        Line(E(2 * weight * (1 - weight)), one, algebra),
+        Line(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤"),
+        name="drawn",
+        title=r"The same of scores $\sigma s_j$, on average",
     )
     cross = Sum(OTHERS * p * p_l * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
     pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"
     less = at_most(2 * over_keys((p - S.Half) ** 2 * x[j] ** 2))
-    form = (
-        Chain(
-            over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2,
-            name="form",
-            title="The quadratic form of the Jacobian, at any vector x",
-        )
-        .then(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤")
-        .then(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤")
+    yield Chain(
+        over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2,
+        Line(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤"),
+        Line(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤"),
+        name="form",
+        title="The quadratic form of the Jacobian, at any vector x",
     )
-    ahead, step = 1 / (1 + exp(-delta)), Line(tanh(delta / 2), "by half the argument", algebra)
+    step, half = (
+        1 / (1 + exp(-delta)) - 1 / (1 + exp(delta)),
+        Line(tanh(delta / 2), "by half the argument", algebra),
+    )
     title = "One of two weights, its score higher by δ than the other's, and then lower by δ"
-    return rows, drawn, form, Chain(ahead - 1 / (1 + exp(delta)), step, name="step", title=title)
+    yield Chain(step, half, name="step", title=title)
 
 
 def norm_of_jacobian(keys: int, order: float) -> float:
@@ -67,31 +72,25 @@ def move_of_weights(by: float) -> float:
 
 def mean_slope(deviation: float) -> float:
     """Return the mean sum of a row for two keys with normal scores of that deviation, integrated."""
-    weight = Softmax(sigma * s[a, j], j)
     return integrated(2 * E(weight * (1 - weight)), {n: 2, sigma: deviation})
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the sums of rows for two keys, and compute norms and finite steps of the array code."""
-    slope, step = derived["drawn"], derived["step"].end.subs(delta, S.Half)
+    slope, check, tight = derived["drawn"], partial(Check, shape={m: 16}), Within(0.5, fixed=True)
     for size in SPREADS:
-        at, name, exact = {n: 2, sigma: size}, f"s{size}".replace(".", ""), mean_slope(size)
-        control, false = (True, 0) if size == 4 else (False, 0.96 if size < 1 else 0)
-        rows = dict[str, Any](shape={m: 16})
-        yield Check(f"slope-{name}", slope, at, equals=exact, control=control, **rows)
-        bound = dict[str, Any](at_most=slope.end, sharper=false, sharper_truth=exact)
-        yield Check(f"bound-{name}", slope.start, at, tolerance=Within(0.5, fixed=True), **bound, **rows)
-    what = "operator norm of the Jacobian at equal scores"
-    for keys in (2, 3):
+        at, name = {n: 2, sigma: size}, f"s{size}".replace(".", "")
+        control, less = "biased-prediction" if size == 4 else "", 0.96 if size < 1 else 0
+        yield check(f"slope-{name}", slope.start, at, equals=mean_slope(size), control=control)
+        yield check(f"bound-{name}", slope.start, at, at_most=slope.end, tolerance=tight, sharper=less)
+    what, rounded = "operator norm of the Jacobian at equal scores", partial(Computed, allowance=ROUNDING)
+    for keys, relation in ((2, "equals"), (3, "at_most")):
         for name, (order, _) in NORMS.items():
-            given = dict[str, Any]({"equals" if keys == 2 else "at_most": derived.end}, allowance=ROUNDING)
-            where = {"n": keys, "norm": name}
-            yield Computed(
-                f"norm-{name}-n{keys}", what, norm_of_jacobian, (keys, order), settings=where, **given
-            )
-    what, where = "change of a weight over the change of its score, two keys", {"delta": 1}
-    finite = dict[str, Any](equals=2 * step, settings=where, allowance=ROUNDING)
-    yield Computed("finite-step", what, move_of_weights, (1.0,), **finite)
+            of_norm = partial(rounded, arguments=(keys, order), settings={"n": keys, "norm": name})
+            yield of_norm(f"norm-{name}-n{keys}", what, norm_of_jacobian, **{relation: derived.end})
+    what, ratio = "change of a weight over the change of its score, two keys", 2 * derived["step"].end
+    moved = partial(rounded, arguments=(1.0,), settings={"delta": 1})
+    yield moved("finite-step", what, move_of_weights, equals=ratio.subs(delta, S.Half))
     for name, (_, words) in NORMS.items():
         says, most = f"in the {words} norm, forty-nine hundredths are enough", Rational(49, 100)
         yield Wrong(f"smaller-{name}", of=f"norm-{name}-n2", at_most=Threshold(most), says=says)
