@@ -1,26 +1,25 @@
 """Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import product
 from typing import Literal
 
-from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma, log
-from sympy import oo, pi, sqrt
+from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Min, Rational, S, Sum, Symbol, erf, exp, gamma
+from sympy import log, oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Entropy, Figure
-from verify.spec import Findings, Index, Items, Largest, LogSumExp, Softmax, Threshold, Within, Wrong, a
-from verify.spec import algebra, at_least, at_most, between, cite, cited, d, earlier, fact, figures as draw
-from verify.spec import integral, j, l, latex, n, numerically, over_keys, s, score, sigma, squares, substitute
+from verify.spec import Findings, Index, Items, Largest, Line, LogSumExp, Softmax, Threshold, Within, Wrong
+from verify.spec import a, algebra, at_least, at_most, between, cite, cited, d, earlier, fact
+from verify.spec import figures as draw, integral, j, l, latex, n, over_keys, s, score, sigma, squares
 from verify.spec.integrals import DEVIATIONS, KEYS, integrated
 from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, smaller_of_two
+from verify.spec.score_law import CHI_SQUARE, w
 
-DIMENSIONS, LARGE, NARROW = (4, 16, 64), 32, Rational(1, 4)
-"""Deviations at which two keys are as good as at their limit, and at the bound by the trace."""
-
-PRECISE = 1e-10
-c, g, w = (Symbol(name, positive=True) for name in "cgw")
-z, h, LENGTH = Symbol("z", real=True), Index("h"), sqrt(SQUARED_LENGTH)
+exact = partial(integrated, within=1e-10)
+c, z = Symbol("c", positive=True), Symbol("z", real=True)
+h, LENGTH = Index("h"), sqrt(SQUARED_LENGTH)
 ROW = sigma * s[a, j]
 p, p_l, p_h = (Softmax(sigma * s[a, key], key) for key in (j, l, h))
 SQUARES, NORM, TOP = squares(ROW), squared_norm(ROW), Largest(s[a, l], l)
@@ -29,278 +28,212 @@ PASSED = 2 * over_keys(p**2 * s[a, j]) - SQUARES * MEAN
 BEHIND = over_keys(p * (TOP - s[a, j]))
 """How far the mean score of a row is below the largest, over the deviation."""
 
-OF_GAP = 4 * exp(2 * g) / (1 + exp(g)) ** 4
-"""The squared norm of the Jacobian of two keys with a gap g between their scores."""
-
-NORMAL, BELOW = exp(-(z**2) / 2) / sqrt(2 * pi), (1 + erf(z / sqrt(2))) / 2
-BY_DENSITY = Integral(n * z * NORMAL * BELOW ** (n - 1), (z, -oo, oo))
-TIES = n * (n - 1) * Integral(NORMAL**2 * BELOW ** (n - 2), (z, -oo, oo))
-"""The mean of the largest of n standard normal scores, and how densely the two largest tie."""
+BELOW = (1 + erf(z / sqrt(2))) / 2
+BY_DENSITY = Integral(n * z * exp(-(z**2) / 2) / sqrt(2 * pi) * BELOW ** (n - 1), (z, -oo, oo))
+"""The mean of the largest of n standard normal scores."""
 
 LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
 BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
 
-def derive() -> tuple[Chain, ...]:
-    """Derive the limit from an identity and again by ties, and bounds for every deviation."""
-    trace, bound, largest, rest = for_all_deviations()
-    identity, behind, lower, upper = near_the_limit(rest)
-    limit = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity").then(
-        LARGEST / 3, "both bounds tend to it", between(lower, upper)
-    )
-    spread, inverse = extended(rest), inverse_square()
-    _, smaller = (chains := smaller_of_two("smaller"))
-    raw = for_raw_scores(spread, inverse, "raw", "The squared weights of raw scores")
-    two = for_raw_scores(smaller, inverse, "raw-smaller", "The smaller weight of two, for raw scores")
-    return (
-        limit,
-        *(trace, bound, largest, rest, identity, behind, lower, upper),
-        *by_ties(largest),
-        *of_queries(bound, largest),
-        *times_deviation(trace, bound, largest),
-        *(spread, inverse, raw, *chains, two),
-    )
-
-
-def for_all_deviations() -> tuple[Chain, Chain, Chain, Chain]:
-    """Derive the bound by the largest score: by the trace, and by parts."""
-    average = "no average of scores exceeds the largest"
-    rest = (
-        Chain(E(REST), name="rest", title="What the squared weights lack")
-        .then(E(MEAN) / sigma, "integration by parts", BY_PARTS)
-        .then(LARGEST / sigma, average, at_most(E(BEHIND) / sigma), "≤")
+def derive() -> Iterator[Chain]:
+    """Derive bounds for all n and σ, the limit by bounds that meet, and what raw scores make of both."""
+    no_more = at_most(E(BEHIND) / sigma)
+    rest = Chain(
+        E(REST),
+        Line(E(MEAN) / sigma, "integration by parts", BY_PARTS),
+        Line(LARGEST / sigma, "no average of scores exceeds the largest", no_more, "≤"),
+        name="rest",
+        title="What the squared weights lack",
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
-    missing = Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)
-    trace = Chain(E(NORM), name="trace", title="A bound by the trace").then(
-        E(REST) / 2,
-        "no eigenvalue is above ½, and their sum is the trace",
-        at_most(E(missing)),
-        "≤",
+    missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
+    half = Line(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
+    trace = Chain(E(NORM), half, name="trace", title="A bound by the trace")
+    bound = Chain(
+        E(NORM),
+        Line(E(REST) / 2, "the bound by the trace", earlier(trace), "≤"),
+        Line(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤"),
+        name="bound",
+        title="A bound for all n and σ",
     )
-    bound = (
-        Chain(E(NORM), name="bound", title="A bound for all n and σ")
-        .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
-        .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
-    )
-    density = cited("density of a maximum", laws=NORMAL_ROWS)
-    largest = Chain(LARGEST, name="largest", title="The mean of the largest score").then(
-        BY_DENSITY, r"all scores are at most z with probability $\Phi(z)^n$", density
-    )
-    return trace, bound, largest, rest
+    share = Line(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
+    of_bound = "The share of the bound by the trace that is reached"
+    yield from (rest, trace, bound)
+    yield Chain(2 * E(NORM) / E(REST), share, name="share", title=of_bound, given=(n > 1,))
+    yield from near_the_limit(rest)
+    yield from of_queries(rest, bound)
 
 
-def extended(rest: Chain) -> Chain:
-    """Derive the bound of what the squared weights lack by the number of keys."""
-    most = cited("normal maximum", laws=NORMAL_ROWS)
-    return (
-        Chain(1 - E(SQUARES), name="lacks", title="What the squared weights lack, by the number of keys")
-        .then(E(REST), "under one mean", algebra)
-        .then(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤")
-        .then(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤")
-    )
-
-
-def near_the_limit(rest: Chain) -> tuple[Chain, Chain, Chain, Chain]:
-    """Derive an identity for all n and σ, and bounds that meet as the scores spread."""
+def near_the_limit(rest: Chain) -> Iterator[Chain]:
+    """Derive the limit from an identity for all n and σ, and bounds that meet as the scores spread."""
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
-    identity = (
-        Chain(sigma * E(NORM), name="identity", title="An identity for all n and σ")
-        .then(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra)
-        .then(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS)
-        .then(E(PASSED) / 3, "collecting terms", algebra)
+    identity = Chain(
+        sigma * E(NORM),
+        Line(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra),
+        Line(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS),
+        Line(E(PASSED) / 3, "collecting terms", algebra),
+        name="identity",
+        title="An identity for all n and σ",
     )
     log_sum = at_most(E(LogSumExp(ROW, j) - sigma * TOP) / sigma)
-    behind = (
-        Chain(E(BEHIND), name="behind", title="How far the mean score is below the largest")
-        .then(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤")
-        .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
+    behind = Chain(
+        E(BEHIND),
+        Line(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤"),
+        Line(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤"),
+        name="behind",
+        title="How far the mean score is below the largest",
     )
-    return identity, behind, near(-1, identity, rest, behind), near(1, identity, rest, behind)
+    lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
+    meet = Line(LARGEST / 3, "both bounds tend to it", between(lower, upper))
+    yield from (identity, behind, lower, upper)
+    yield Chain(Limit(sigma * E(NORM), sigma, oo), meet, title="The limit, by an identity")
 
 
 def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     """Derive the bound of σ E‖J‖² from above (1) or below (-1), with what the largest score leaves over."""
     relation: Literal["≤", "≥"] = "≤" if sign > 0 else "≥"
-    excess = at_most if sign > 0 else at_least
-    little, far = 1 / sqrt(sigma), S.One if sign > 0 else S(2)
-    left = REST * BEHIND + 2 * over_keys(p**2 * (TOP - s[a, j]))
-    if sign < 0:
-        left = SQUARES * BEHIND + 2 * over_keys(p * (1 - p) * (TOP - s[a, j]))
-    whole = E(((little * TOP + sign * REST) ** 2 + REST * SQUARES) / (2 * little)) / 3
+    excess, far = (at_most, 1) if sign > 0 else (at_least, 2)
+    weight, remaining = (REST, p) if sign > 0 else (SQUARES, 1 - p)
+    left = weight * BEHIND + 2 * over_keys(p * remaining * (TOP - s[a, j]))
+    little = 1 / sqrt(sigma)
+    whole = ((little * TOP + sign * REST) ** 2 + REST * SQUARES) / (2 * little)
 
-    def bounded(lacking: Expr, distance: Expr) -> Expr:
-        product_of_both = (little * E(TOP**2) + lacking / little) / 2
-        return LARGEST / 3 + sign * (product_of_both + far * distance) / 3
+    def within(lacking: Expr, distance: Expr) -> Expr:
+        return LARGEST / 3 + sign * ((little * E(TOP**2) + lacking / little) / 2 + far * distance) / 3
 
+    nearly = LARGEST / 3 - E(TOP * REST) / 3 + sign * far * E(BEHIND) / 3
     products = r"$|ab| \le (\varepsilon a^2 + b^2/\varepsilon)/2$ with $\varepsilon = 1/\sqrt\sigma$"
     lacks, entropy = "what the squared weights lack", "how far the mean score is below the largest"
-    nearly = LARGEST / 3 - E(TOP * REST) / 3 + sign * far * E(BEHIND) / 3
-    return (
-        Chain(
-            sigma * E(NORM),
-            name="upper" if sign > 0 else "lower",
-            title="At most" if sign > 0 else "At least",
-        )
-        .then(E(PASSED) / 3, "the identity", earlier(identity))
-        .then(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation)
-        .then(bounded(E(REST), E(BEHIND)), products, excess(whole), relation)
-        .then(bounded(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation)
-        .then(bounded(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation)
+    return Chain(
+        sigma * E(NORM),
+        Line(E(PASSED) / 3, "the identity", earlier(identity)),
+        Line(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation),
+        Line(within(E(REST), E(BEHIND)), products, excess(E(whole) / 3), relation),
+        Line(within(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation),
+        Line(within(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation),
+        name="upper" if sign > 0 else "lower",
+        title="At most" if sign > 0 else "At least",
     )
 
 
-def by_ties(largest: Chain) -> tuple[Chain, Chain]:
-    """Derive the same limit another way: how often the two largest scores tie, times what a tie passes."""
-    weight = 1 / (1 + exp(-g))
-    tie = Chain(Integral(OF_GAP, (g, 0, oo)), name="tie", title="What a tie passes on").then(
-        Rational(1, 3),
-        "with $p = 1/(1+e^{-g})$: $\\int 4p(1-p)\\,dp$ from ½ to 1",
-        integral(2 * weight**2 - 4 * weight**3 / 3),
-    )
-    return tie, Chain(
-        TIES * tie.start,
-        name="ties",
-        title="The limit again, by ties: their density, times what a tie passes on",
-        given=(n >= 2,),
-    ).then(TIES / 3, "what a tie passes on", earlier(tie)).then(
-        BY_DENSITY / 3, r"by parts, for $z\varphi(z) = -\varphi'(z)$", numerically(given=(n >= 2,))
-    ).then(LARGEST / 3, "the mean of the largest score", earlier(largest))
-
-
-def of_queries(bound: Chain, largest: Chain) -> tuple[Chain, ...]:
-    """Derive what queries' lengths make of rows: means of scores q·k, two keys, and the bound."""
-    normal = cited("normal combination", laws=LAWS)
+def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
+    """Derive what the lengths of queries make of rows: means of scores q·k, and the bounds for them."""
+    normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
-    gap = OF_GAP.subs(g, sigma * (s[a, 1] - s[a, 2]))
-    over = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
-    chi_square, density = cited("chi-square", laws=NORMAL_COMPONENTS), w ** (d / 2 - 1) * exp(-w / 2)
-    inverse = (
-        Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query", given=(d > 1,))
-        .then(
-            Integral(density / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
-            "the squared length is chi-square",
-            chi_square,
-        )
-        .then(
-            gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2)),
-            "a gamma function again",
-            integral(given=(d > 1,)),
-        )
+    below = r"all scores are at most z with probability $\Phi(z)^n$"
+    largest = Chain(
+        LARGEST, Line(BY_DENSITY, below, density), name="largest", title="The mean of the largest score"
     )
-    mean = Chain(
-        E(squared_norm(c * score)), name="attention", title="Scores of normal queries and keys"
-    ).then(E(squared_norm(c * LENGTH * s[a, j])), given_query, normal)
-    two = Chain(NORM, name="two-keys", title="Two keys").then(
-        gap, "of two keys it depends on the gap alone", substitute({n: 2})
+    yield largest
+    yield Chain(
+        sigma * E(NORM),
+        Line(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤"),
+        Line(BY_DENSITY / 2, "the mean of the largest score", earlier(largest)),
+        name="times-sigma",
+        title="The bound times the deviation",
     )
-    ratio = Chain(E(squared_norm(score)) / mean.start, name="ratio", title="Unscaled over scaled").then(
-        E(squared_norm(LENGTH * s[a, j])) / mean.end, given_query, normal
+    unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
+    for name, mean in (("attention", scaled), ("ratio", unscaled / scaled)):
+        line = Line(mean.xreplace({score: LENGTH * s[a, j]}), given_query, normal)
+        title = "Unscaled over scaled" if name == "ratio" else "Scores of normal queries and keys"
+        yield Chain(mean, line, name=name, title=title)
+    squared_length = cited("chi-square", laws=NORMAL_COMPONENTS)
+    over_lengths = Integral(CHI_SQUARE / sqrt(w), (w, 0, oo))
+    quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
+    inverse = Chain(
+        E(1 / LENGTH),
+        Line(over_lengths, "the squared length is chi-square", squared_length),
+        Line(quotient, "a gamma function again", integral(given=(d > 1,))),
+        name="inverse",
+        title="One over the length of a query",
     )
-    unscaled = (
-        Chain(E(squared_norm(score)), name="unscaled", title="The bound for raw scores", given=(d > 1,))
-        .then(E(squared_norm(LENGTH * s[a, j])), given_query, normal)
-        .then(E(TOP / (2 * LENGTH)), "the bound at this deviation", over, "≤")
-        .then(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS))
-        .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
-        .then(BY_DENSITY * inverse.end / 2, "one over the length of a query", earlier(inverse))
+    yield inverse
+    there = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
+    yield Chain(
+        unscaled,
+        Line(E(squared_norm(LENGTH * s[a, j])), given_query, normal),
+        Line(E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤"),
+        Line(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
+        Line(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest)),
+        Line(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse)),
+        name="unscaled",
+        title="The bound for raw scores",
+        given=(d > 1,),
     )
-    return inverse, mean, two, ratio, unscaled
-
-
-def times_deviation(trace: Chain, bound: Chain, largest: Chain) -> tuple[Chain, Chain]:
-    """Derive the bound as a share of what the trace allows, and times the deviation."""
-    share = Chain(
-        2 * E(NORM) / E(REST),
-        name="share",
-        title="The share of the bound by the trace that is reached",
-        given=(n > 1,),
-    ).then(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
-    times = (
-        Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")
-        .then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
-        .then(BY_DENSITY / 2, "the mean of the largest score", earlier(largest))
+    most = cited("normal maximum", laws=NORMAL_ROWS)
+    lacks = Chain(
+        1 - E(SQUARES),
+        Line(E(REST), "under one mean", algebra),
+        Line(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤"),
+        Line(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤"),
+        name="lacks",
+        title="What the squared weights lack, by the number of keys",
     )
-    return share, times
+    mean, smaller = smaller_of_two("smaller")
+    square = inverse_square()
+    yield from (square, lacks, mean, smaller)
+    yield for_raw_scores(lacks, square, "raw", "The squared weights of raw scores")
+    yield for_raw_scores(smaller, square, "raw-smaller", "The smaller weight of two, for raw scores")
 
 
-def exact(quantity: Expr, at: dict[Expr, Expr]) -> float:
-    """Return a mean over rows or queries, integrated."""
-    return integrated(quantity, at, PRECISE)
-
-
-def bounded(name: str, chain: Chain, at: dict[Expr, Expr], truth: Expr, false: float = 0) -> Check:
-    """Return the check of a bound, with the factor of its constant that is false."""
-    near, value = Within(0.5, fixed=True), exact(truth, at) if false else None
-    return Check(name, chain, at, tolerance=near, sharper=false, sharper_truth=value)
-
-
-def of_two(quantity: Expr, dimension: int, scale: str) -> Check:
-    """Return the comparison of two keys' mean with the integral over gap and length."""
-    c_value = S.One if scale == "unscaled" else 1 / sqrt(S(dimension))
-    at, control = {n: S(2), d: S(dimension), c: c_value}, dimension == 64
-    return Check(
-        f"{scale}-d{dimension}",
-        quantity,
-        at,
-        equals=exact(quantity, at),
-        tolerance=Within(2.0 if scale == "unscaled" else 1.0),
-        control=control if scale == "scaled" else "",
-    )
+def bounded(name: str, chain: Chain, at: dict[Expr, Expr], sharper: float = 0) -> Check:
+    """Return the check of a bound; ``sharper`` is a factor of its constant that is false."""
+    # The smaller of two weights is what the largest leaves.
+    of = 1 - E(Largest(Softmax(score, j), j)) if chain.start.has(Min) else chain.start
+    within, truth = Within(0.5, fixed=True), exact(of, at) if sharper else None
+    bound = chain.end
+    return Check(name, chain.start, at, at_most=bound, tolerance=within, sharper=sharper, sharper_truth=truth)
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure two and more keys against their exact means, the bounds where they are tight, and the limit."""
-    for dimension, scale in product(DIMENSIONS, ("unscaled", "scaled")):
-        yield of_two(derived["attention"].start, dimension, scale)
-    unscaled, raw, two = derived["unscaled"], derived["raw"], derived["raw-smaller"]
-    for dimension in (16, 64):
-        at, false = {n: S(16), d: S(dimension)}, dimension == 64
-        yield bounded(f"bounded-n16-d{dimension}", unscaled, at, unscaled.start, 0.53 * false)
-        yield bounded(f"lacks-n16-d{dimension}", raw, at, raw.start, 0.7 * false)
-        smaller = 1 - E(Largest(Softmax(score, j), j))
-        yield bounded(f"smaller-d{dimension}", two, {**at, n: S(2)}, smaller, 0.95 * false)
-    narrow, wide = {n: S(2), sigma: NARROW}, {n: S(2), sigma: S(LARGE)}
-    share, times = derived["share"], derived["times-sigma"]
-    yield bounded("by-the-trace-n2", share, narrow, share.start, 0.95)
-    yield bounded("bounded-n2", times, wide, times.start, 0.65)
-    for keys, dimension in ((64, 16), (16, 64)):
-        at = {n: S(keys), d: S(dimension), c: 1 / sqrt(S(dimension))}
-        start, value = derived["ratio"].start, integrated(derived["ratio"].start, at)
-        yield Check(f"ratio-n{keys}-d{dimension}", start, at, equals=value, tolerance=Within(2.0))
+    mean, ratio, limit = derived["attention"].start, derived["ratio"].start, exact(derived.end, {n: 2})
+    for size in (4, 16, 64):
+        at = {n: S(2), d: S(size)}
+        raw, scaled = (exact(mean, {**at, c: of}) for of in (1, size**-0.5))
+        yield Check(f"unscaled-d{size}", mean, {**at, c: S.One}, equals=raw, tolerance=Within(2.0))
+        control = "biased-prediction" * (size == 64)
+        yield Check(f"scaled-d{size}", mean, {**at, c: 1 / sqrt(S(size))}, equals=scaled, control=control)
+    bounds = (("bounded-n16", "unscaled", 16, 0.53), ("lacks-n16", "raw", 16, 0.7))
+    for (name, chain, keys, sharper), size in product(
+        (*bounds, ("smaller", "raw-smaller", 2, 0.95)), (16, 64)
+    ):
+        at = {n: S(keys), d: S(size)}
+        yield bounded(f"{name}-d{size}", derived[chain], at, sharper * (size == 64))
+    # Where two keys are as good as at the bound by the trace, and at their limit.
+    narrow, wide = ({n: S(2), sigma: deviation} for deviation in (Rational(1, 4), S(32)))
+    yield bounded("by-the-trace-n2", derived["share"], narrow, 0.95)
+    yield bounded("bounded-n2", derived["times-sigma"], wide, 0.65)
+    for keys, size in ((64, 16), (16, 64)):
+        at = {n: S(keys), d: S(size), c: 1 / sqrt(S(size))}
+        name, value = f"ratio-n{keys}-d{size}", integrated(ratio, at)
+        yield Check(name, ratio, at, equals=value, tolerance=Within(2.0))
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
-    yield Check("limit-n2", times, wide, equals=integrated(derived.end, {n: 2}), tolerance=rare)
-    yield from wrong(derived)
-    limit, norm = integrated(derived.end, {n: 2}), rf"${latex(sigma * E(NORM))}$"
-    yield fact("limit-of-two", f"limit of {norm}, for two keys", Float(limit, 17))
-    what = rf"largest share of the bound that is reached, up to a million keys, $\sigma \le {LARGE}$"
-    yield fact("bound-reached", what, Float(share_reached(derived["bound"]), 17))
+    yield Check("limit-n2", derived["times-sigma"].start, wide, equals=limit, tolerance=rare)
+    yield from wrong(mean)
+    yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
+    bound, places = derived["bound"], product(KEYS, DEVIATIONS)
+    reached = (integrated(bound.start / bound.end, {n: keys, sigma: spread}) for keys, spread in places)
+    what = r"largest share of the bound that is reached, up to a million keys, $\sigma \le 32$"
+    yield fact("bound-reached", what, Float(max(reached), 17))
     for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
         what = f"mean of the largest of {words} standard normal scores"
         yield fact(f"largest-n{keys}", what, Float(integrated(LARGEST, {n: keys}), 17))
 
 
-def share_reached(bound: Chain) -> float:
-    """Return the largest share of a bound that is reached, for up to a million keys and many deviations."""
-    places = ({n: keys, sigma: deviation} for keys, deviation in product(KEYS, DEVIATIONS))
-    return max(integrated(bound.start / bound.end, at) for at in places)
-
-
-def wrong(derived: Derivation) -> Iterator[Wrong]:
+def wrong(mean: Expr) -> Items:
     """Return other limits, and scaled and unscaled rows taken for each other."""
-    says = "the limit is that of the bound, half of {largest}"
-    yield Wrong("half-in-the-limit", of="limit-n2", equals=integrated(LARGEST / 2, {n: 2}), says=says)
-    quantity, high = derived["attention"].start, {n: S(2), d: S(64), c: S.One}
-    says = "unscaled rows transmit as much as scaled ones"
-    as_much = exact(quantity, {**high, c: S.One / 8})
+    says, half = "the limit is that of the bound, half of {largest}", integrated(LARGEST / 2, {n: 2})
+    yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
+    high = {n: S(2), d: S(64), c: S.One}
+    says, as_much = "unscaled rows transmit as much as scaled ones", exact(mean, {**high, c: S.One / 8})
     yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
     says = "the mean is that of the typical gap of scores, and so falls exponentially"
-    typical, mean = (
-        float(OF_GAP.subs(g, 2 * sqrt(64 / pi))),
-        Within(1.0, exact(quantity, high), "the derived mean"),
-    )
-    yield Wrong("typical-gap", quantity, high, equals=typical, tolerance=mean, says=says)
+    factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(mean, high), "the derived mean")
+    typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
+    yield Wrong("typical-gap", mean, high, equals=typical, tolerance=whole, says=says)
     one, above, below = Threshold(S.One), "ratio-n64-d16", "ratio-n16-d64"
     says = (
         "in every dimension rows pass on less without scaling, such as {cell:n} keys in {cell:d_k} dimensions"
@@ -314,19 +247,15 @@ def wrong(derived: Derivation) -> Iterator[Wrong]:
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw both means of two keys over the dimension, and the limit."""
-    span, top, quantity = (2, 256), integrated(derived.end, {n: 2}), derived["attention"].start
-
-    def of_dimension(power: float) -> Callable[[float], float]:
-        return lambda size: integrated(quantity, {n: 2, d: size, c: size**power})
-
+    span, mean, top = (2, 256), derived["attention"].start, integrated(derived.end, {n: 2})
     return draw.figure(
         "two-keys",
         "Scaled rows keep passing gradients on; unscaled ones less with every dimension",
         "Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: with "
         "scaling it stays near {scaled-d64:prediction.2}, without it falls like one over the root of the "
         "dimension, close to the derived limit; measured points lie on both curves.",
-        draw.curve("scaled", of_dimension(-0.5), span, many=15),
-        draw.curve("unscaled", of_dimension(0.0), span, many=15),
+        draw.curve("scaled", lambda size: integrated(mean, {n: 2, d: size, c: size**-0.5}), span, many=15),
+        draw.curve("unscaled", lambda size: integrated(mean, {n: 2, d: size, c: 1}), span, many=15),
         draw.curve("limit: {limit-of-two:3} over {root_d}", top / sqrt(d), span, "other"),
         draw.measured(findings.matching("scaled-d*"), d),
         draw.measured(findings.matching("unscaled-d*"), d),
