@@ -1,6 +1,6 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from sympy import Derivative, Expr, Float, Rational, S, Sum, Symbol, sqrt, symbols
 
-from verify.spec import NORMAL, ROUNDING, STANDARD, Allowance, Chain, Check, Claim, Column, Computed
-from verify.spec import Derivation, E, Family, Figure, Index, Indicator, Items, Line, Named, Threshold, Within
-from verify.spec import Wrong, a, algebra, assume, d, derivative, e, figures as draw, j, l, m, moments
-from verify.spec import n, q
-from verify.spec.arrays import Array, gradients, largest_difference, loops, probabilities, stream
+from verify.claims.gradients.shared.arrays import same_as_loops
+from verify.spec import NORMAL, STANDARD, Allowance, Chain, Check, Claim, Column, Computed, Derivation, E
+from verify.spec import Family, Figure, Index, Indicator, Items, Line, Named, Threshold, Within, Wrong, a
+from verify.spec import algebra, assume, d, derivative, e, figures as draw, j, l, m, moments, n, q
+from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
 T, D = symbols("T D", integer=True, positive=True)
@@ -21,33 +21,45 @@ w, x = Family("w", D, d), Family("x", D, d)
 """Weights of queries and of keys; for what is drawn, times √D."""
 y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, m, D), Family("L", T, m, n)
 """Of every step: tokens, what queries are made of, noise, and the loss's derivatives by the scores."""
-SMALLER = [Named(Symbol(f"{of}'_{row}h"), sqrt(c) * of[row, h]) for of, row in ((w, e), (x, f))]
-"""Weights times the root of the scale."""
 OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
+DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 """The scales, as powers of the dimension."""
-MORE = "rates of success"
-FEWER = "mean steps to the goal"
-TUNED = "steps to the goal at the best rate"
-MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
-"""In what scales are compared, with the names of checks."""
-RATES, STEPS, GOAL = tuple(4.0**power for power in range(-2, 5)), 120, 0.2
-LAST, WINDOW = 20, 5
-"""Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
-KEYS, COPIES, WIDTH, NOISE, DIMENSION, HIGH, SMALL = 4, 2, 8, 0.3, 64, 512, 24
-QUERIES = KEYS * COPIES
-HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, fixed before the draws."""
-DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
+MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
+MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
+"""In what scales are compared, with the names of checks."""
+RATES, STEPS, GOAL, LAST, WINDOW = tuple(4.0**power for power in range(-2, 5)), 120, 0.2, 20, 5
+"""Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
+KEYS, COPIES, WIDTH, NOISE, DIMENSION = 4, 2, 8, 0.3, 64
+QUERIES, SIZES = KEYS * COPIES, {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
+HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive that a scale is a choice of initial weights and rate, and how far scores spread at first."""
-    smaller, of_keys = SMALLER
-    same = Chain(
+    names = (Symbol(f"{of}'_{row}h") for of, row in ((w, e), (x, f)))
+    smaller, of_keys = map(Named, names, (sqrt(c) * w[e, h], sqrt(c) * x[f, h]))
+
+    def over_pairs(term: Expr) -> Expr:
+        return Sum(slope[t, a, j] * term, (a, 1, m), (j, 1, n))
+
+    score = c * Sum(z[t, a, e] * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
+    by_weight = Derivative(score.xreplace({e: Index("o"), h: Index("u")}), w[e, h])
+    sent, of_smaller = (over_pairs(Sum(z[t, a, e] * of * y[t, j, f], (f, 1, D))) for of in (x[f, h], of_keys))
+    chain_rule = "chain rule: the score is the scale times a product that is linear in each weight"
+    unscaled = r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$"
+    yield Chain(
+        sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)),
+        Line(sqrt(c) * (w[e, h] - eta * c * sent), chain_rule, derivative()),
+        Line(smaller - c * eta * of_smaller, unscaled, algebra),
+        title=r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
+        defines="the weight after the step, times the root of the scale",
+    )
+    yield Chain(
         c * Sum(w[e, h] * x[f, h], (h, 1, d)),
         Line(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra),
         name="scores",
@@ -55,47 +67,17 @@ def derive() -> tuple[Chain, ...]:
         defines="what one pair of entries adds to a score",
     )
     query = y[t, l, e] + nu * noise[t, a, e]
-    spread = Chain(
-        E((c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)) ** 2),
-        Line(
-            c**2 * d * (1 + nu**2),
-            "mean products of independent entries, each of mean 0, are 0 unless all are squares",
-            moments(dict.fromkeys(DRAWN, STANDARD[q])),
-        ),
+    first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
+    squares = "mean products of independent entries, each of mean 0, are 0 unless all are squares"
+    yield Chain(
+        E(first**2),
+        Line(c**2 * d * (1 + nu**2), squares, moments(dict.fromkeys(DRAWN, STANDARD[q]))),
         name="start",
         title="Before training: the mean squared score of a key that the query is no copy of",
     )
-    return one_step(), same, spread
 
 
-def one_step() -> Chain:
-    """Derive that a step at a scale is an unscaled one of smaller weights and rate."""
-
-    def over_pairs(term: Expr) -> Expr:
-        return Sum(slope[t, a, j] * term, (a, 1, m), (j, 1, n))
-
-    smaller, of_keys = SMALLER
-    score = c * Sum(z[t, a, e] * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
-    by_weight = Derivative(score.xreplace({e: Index("o"), h: Index("u")}), w[e, h])
-    sent = over_pairs(Sum(z[t, a, e] * x[f, h] * y[t, j, f], (f, 1, D)))
-    return Chain(
-        sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)),
-        Line(
-            sqrt(c) * (w[e, h] - eta * c * sent),
-            "chain rule: the score is the scale times a product that is linear in each weight",
-            derivative(),
-        ),
-        Line(
-            smaller - c * eta * over_pairs(Sum(z[t, a, e] * of_keys * y[t, j, f], (f, 1, D))),
-            r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$",
-            algebra,
-        ),
-        title=r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
-        defines="the weight after the step, times the root of the scale",
-    )
-
-
-def losses(weights: tuple[Array, Array], tokens: Array, asked: Array, scales: Array, rates: Array) -> Array:
+def losses(weights: Sequence[Array], tokens: Array, asked: Array, scales: Array, rates: Array) -> Array:
     """Return the loss at every step of gradient descent, shape (seeds, runs, steps).
 
     A seed's initial ``weights`` of queries and keys have shape (seeds, runs, width, d); ``tokens`` and what
@@ -152,15 +134,13 @@ def trained(draws: Mapping[str, Array]) -> Array:
 
 def compared(lost: Array, rng: np.random.Generator) -> dict[str, Array]:
     """Return whether runs succeed, and how scales compare in each seed; a coin decides between equals."""
-    succeeds = lost[..., -LAST:].mean(axis=-1) < GOAL
-    steps = steps_to(lost, GOAL) / STEPS
+    succeeds, steps = lost[..., -LAST:].mean(axis=-1) < GOAL, steps_to(lost, GOAL) / STEPS
     measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
-    columns = {
-        f"{scale}, any rate: success": succeeds[:, place].any(axis=1) for place, scale in enumerate(POWERS)
-    }
-    for (place, scale), (at, rate) in product(enumerate(POWERS), enumerate(RATES)):
-        columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, at]
-    names = list(POWERS)
+    names, columns = list(POWERS), {}
+    for place, scale in enumerate(POWERS):
+        columns[f"{scale}, any rate: success"] = succeeds[:, place].any(axis=1)
+        for at, rate in enumerate(RATES):
+            columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, at]
     for (measure, values), other in product(measures.items(), (UNSCALED, WHOLE)):
         # Means of equal numbers in another order may differ in the last digit.
         ahead = np.round(values[:, names.index(ROOT)] - values[:, names.index(other)], 9)
@@ -181,19 +161,15 @@ def rescaled_gap(of_rates: float) -> float:
     Whose rates are the first's times ``of_rates``. A few steps of five seeds at moderate rates, before
     rounding could be amplified.
     """
-    seeds, steps, rates = 5, 30, np.array([0.25, 1.0, 4.0])
-    rng, scale = stream(0, "training-stability", "rescaled", 0), SMALL**-0.5
-    shape, many = (seeds, 1, WIDTH, SMALL), (seeds, len(rates), WIDTH, SMALL)
-    start = [np.broadcast_to(NORMAL.draw(rng, shape) / WIDTH**0.5, many) for _ in range(2)]
-    tokens = NORMAL.draw(rng, (seeds, steps, KEYS, WIDTH))
-    asked = np.repeat(tokens, COPIES, axis=-2)
-    asked += NOISE * NORMAL.draw(rng, asked.shape)
-
-    def run(root: float, scale: float, rates: Array) -> Array:
-        weights = (root * start[0], root * start[1])
-        return losses(weights, tokens, asked, np.full(len(rates), scale), rates)
-
-    return largest_difference(run(1.0, scale, rates), run(scale**0.5, 1.0, of_rates * rates))
+    rng, size, rates = stream(0, "training-stability", "rescaled", 0), 24, np.array([0.25, 1.0, 4.0])
+    drawn = (NORMAL.draw(rng, (5, 1, WIDTH, size)) / WIDTH**0.5 for _ in range(2))
+    start, scale = [np.repeat(part, len(rates), axis=1) for part in drawn], size**-0.5
+    tokens = NORMAL.draw(rng, (5, 30, KEYS, WIDTH))
+    asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * NORMAL.draw(rng, (5, 30, QUERIES, WIDTH))
+    at_scale = losses(start, tokens, asked, np.full(len(rates), scale), rates)
+    smaller = [scale**0.5 * part for part in start]
+    unscaled = losses(smaller, tokens, asked, np.ones(len(rates)), of_rates * rates)
+    return largest_difference(at_scale, unscaled)
 
 
 def share(column: str) -> Expr:
@@ -206,33 +182,31 @@ def at_own_rate(scale: str, of: str) -> Expr:
     return share(f"{scale}, rate {OWN_RATE[of]:g}: success")
 
 
+def ahead(name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, other: str = UNSCALED) -> Check:
+    """Return the check that the root leads over another scale in at least a share of the seeds."""
+    lead = share(f"lead over {other} in {measure}")
+    return Check(name, lead, {d: size}, at_least=Threshold(least), laws=DRAWN, shape=SIZES)
+
+
 def experiment(derived: Derivation, tolerance: float) -> Items:
     """Train at all scales, rates and seeds; compare the scales within each seed."""
-    rows = {T: STEPS, D: WIDTH, n: KEYS, m: QUERIES}
+    trains, seeds = partial(Check, laws=DRAWN, shape=SIZES), {d: DIMENSION}
     at_most, at_least = Threshold(1 - NEARLY_ALL), Threshold(NEARLY_ALL)
-    trains, seeds = partial(Check, laws=DRAWN, shape=rows), {d: DIMENSION}
-
-    def duel(
-        name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, other: str = UNSCALED
-    ) -> Check:
-        return trains(name, share(f"lead over {other} in {measure}"), {d: size}, at_least=Threshold(least))
-
     for measure, name in MEASURES.items():
-        yield duel(name, measure)
-    yield trains("unscaled-succeeds-when-tuned", at_own_rate(UNSCALED, UNSCALED), seeds, at_least=at_least)
-    yield trains("unscaled-fails-at-others-rate", at_own_rate(UNSCALED, WHOLE), seeds, at_most=at_most)
+        yield ahead(name, measure)
+    for scale, name, other in ((UNSCALED, "unscaled", WHOLE), (WHOLE, "over-scaled", UNSCALED)):
+        yield trains(f"{name}-succeeds-when-tuned", at_own_rate(scale, scale), seeds, at_least=at_least)
+        yield trains(f"{name}-fails-at-others-rate", at_own_rate(scale, other), seeds, at_most=at_most)
     yield trains("root-succeeds", at_own_rate(ROOT, ROOT), seeds, at_least=at_least)
-    yield trains("over-scaled-succeeds-when-tuned", at_own_rate(WHOLE, WHOLE), seeds, at_least=at_least)
-    yield trains("over-scaled-fails-at-others-rate", at_own_rate(WHOLE, UNSCALED), seeds, at_most=at_most)
     if tolerance < 0.02:
-        yield duel("success-rate-over-scaled", MORE, other=WHOLE)
-        yield duel("steps-to-loss-over-scaled", FEWER, other=WHOLE)
+        yield ahead("success-rate-over-scaled", MORE, other=WHOLE)
+        yield ahead("steps-to-loss-over-scaled", FEWER, other=WHOLE)
         for measure, name in MEASURES.items():
-            yield duel(f"{name}-d{HIGH}", measure, size=HIGH)
-            yield duel(f"{name}-d16", measure, HALF, 16)
+            yield ahead(f"{name}-d512", measure, size=512)
+            yield ahead(f"{name}-d16", measure, HALF, 16)
         fewest = share(f"lead over {UNSCALED} in {MORE}")
         yield trains("success-rate-reversed-d4", fewest, {d: 4}, at_most=Threshold(HALF))
-        yield duel("steps-to-loss-d4", FEWER, HALF, 4)
+        yield ahead("steps-to-loss-d4", FEWER, HALF, 4)
     if tolerance < 0.005:
         whole = Within(1.0, 1.0, "the whole range")
         for measure, name in ((MORE, "mean-success-rate"), (FEWER, "mean-steps")):
@@ -240,33 +214,22 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
             yield trains(name, mean, seeds, at_least=Threshold(0), tolerance=whole)
         says = "half of all rates succeed with scaling and fail without it"
         yield Wrong("half-of-all-rates", of="mean-success-rate", at_least=Threshold(HALF), says=says)
-    spread, first = derived["start"], {d: DIMENSION, D: WIDTH, n: KEYS, m: QUERIES, T: 2}
-    at = first | {c: DIMENSION**-0.5, nu: NOISE}
+    spread, at = derived["start"], {**seeds, **SIZES, T: 2, c: DIMENSION**-0.5, nu: NOISE}
     yield Check("first-scores", spread.start, at, equals=spread.end, laws=DRAWN, tolerance=Within(2))
-    yield from computed()
-    yield from wrong(partial(Wrong, laws=DRAWN, shape=rows))
-
-
-def computed() -> Items:
-    """Compare training at a scale with unscaled training, and the array code's gradients with plain loops."""
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
-    run: dict[str, int | float | str] = {"d_k": SMALL, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
-    given, near = (SMALL**-0.5,), Allowance(1e-9)
-    yield Computed(
-        "same-as-rescaled-start", what, rescaled_gap, given, equals=0, settings=run, allowance=near
-    )
+    run: dict[str, int | float | str] = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
+    name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)
+    yield Computed(name, what, rescaled_gap, given, equals=0, settings=run, allowance=near)
     says = "a scale is a choice of initial weights alone, at the same rate"
-    yield Wrong("same-rate", of="same-as-rescaled-start", computed=rescaled_gap(1.0), says=says)
-    what, scale = "largest distance of an entry of the array code's gradients from those of plain loops", 0.25
-    of_loops, at = loops.distance_from_loops, {"scale": scale}
-    yield Computed("array-code", what, of_loops, (scale,), equals=0, settings=at, allowance=ROUNDING)
-    says = "the softmax may run over the queries instead of the keys"
-    yield Wrong("over-queries", of="array-code", computed=of_loops(scale, loops.over_queries), says=says)
+    yield Wrong("same-rate", of=name, computed=rescaled_gap(1.0), says=says)
+    yield from same_as_loops(0.25)
+    yield from wrong()
 
 
-def wrong(version: partial[Wrong]) -> Items:
+def wrong() -> Items:
     """Yield what is said of scaling too strongly."""
-    seeds, half, nearly_all = {d: DIMENSION}, Threshold(HALF), Threshold(NEARLY_ALL)
+    version, seeds = partial(Wrong, laws=DRAWN, shape=SIZES), {d: DIMENSION}
+    half, nearly_all = Threshold(HALF), Threshold(NEARLY_ALL)
     fails, other = (share(f"{scale}, any rate: success") for scale in (UNSCALED, WHOLE))
     says = "without scaling, training fails at every rate"
     yield version("unscaled-never-succeeds", fails, seeds, at_most=half, says=says)
@@ -275,22 +238,20 @@ def wrong(version: partial[Wrong]) -> Items:
     says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
     more = share(f"lead over {UNSCALED} in {MORE}")
     yield version("helps-in-every-dimension", more, {d: 4}, at_least=half, says=says)
-    by_dimension = "unscaled training succeeds at that of division by {d_k}"
-    by_none = "division by {d_k} succeeds at that of unscaled training"
-    for name, scale, rate, words in (
-        ("unscaled-at-others-rate", UNSCALED, WHOLE, by_dimension),
-        ("over-scaled-at-others-rate", WHOLE, UNSCALED, by_none),
-    ):
-        at_rate, says = at_own_rate(scale, rate), f"one rate serves all scales: {words}"
-        yield version(name, at_rate, seeds, at_least=nearly_all, says=says)
+    says = "one rate serves all scales: unscaled training succeeds at that of division by {d_k}"
+    at_rate = at_own_rate(UNSCALED, WHOLE)
+    yield version("unscaled-at-others-rate", at_rate, seeds, at_least=nearly_all, says=says)
+    says = "one rate serves all scales: division by {d_k} succeeds at that of unscaled training"
+    at_rate = at_own_rate(WHOLE, UNSCALED)
+    yield version("over-scaled-at-others-rate", at_rate, seeds, at_least=nearly_all, says=says)
 
 
-def figures() -> tuple[Figure, Figure]:
+def figures() -> Iterator[Figure]:
     """Draw success against the learning rate, and the loss of each scale at its best rate, of 64 seeds."""
-    rng, size, seeds = stream(0, "training-stability", "figures", 0), {d: DIMENSION, D: WIDTH, T: STEPS}, 64
-    sizes = size | {n: KEYS, m: QUERIES}
-    shapes = {str(family): [sizes[extent] for extent in family.ranges] for family in DRAWN}
-    lost = trained({name: NORMAL.draw(rng, (seeds, *shape), single=True) for name, shape in shapes.items()})
+    rng, seeds = stream(0, "training-stability", "figures", 0), 64
+    sizes, families = {d: DIMENSION, **SIZES}, [(str(family), family.ranges) for family in DRAWN]
+    shapes = {name: (seeds, *(sizes[extent] for extent in ranges)) for name, ranges in families}
+    lost = trained({name: NORMAL.draw(rng, shape, single=True) for name, shape in shapes.items()})
     even, steps = Float(((1 - 1 / KEYS) ** 2 + (KEYS - 1) / KEYS**2) / 2), np.arange(1, STEPS + 1)
     succeeds, best = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), steps_to(lost, GOAL).mean(axis=0)
     success, curves = [], []
@@ -302,19 +263,21 @@ def figures() -> tuple[Figure, Figure]:
         estimates = zip(mean, zip(mean - error, mean + error, strict=True), strict=True)
         success.append(draw.dots(scale, RATES, succeeds[place], role))
         curves.append(draw.points(label, steps, estimates, role, kind="band"))
-    return draw.figure(
+    ends = (RATES[0], RATES[-1])
+    yield draw.figure(
         "success-by-rate",
         "Each scale has its own range of learning rates, and the root’s is the widest",
         f"Share of {seeds} seeds that succeed, over the learning rate, in {{success-rate:d_k}} dimensions. "
         "All three scales reach every seed at some rate. Unscaled training does so at low rates only, "
         "scaling by the root over a wider range, division by the dimension at high rates only.",
-        draw.joined("every seed", (RATES[0], RATES[-1]), (1, 1)),
-        draw.joined("wrong: unscaled, none at any rate", (RATES[0], RATES[-1]), (0, 0), "control"),
+        draw.joined("every seed", ends, (1, 1)),
+        draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
         *success,
         x="learning rate",
         y=f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps",
         y_scale="linear",
-    ), draw.figure(
+    )
+    yield draw.figure(
         "training-curves",
         "At its best learning rate unscaled training reaches the goal, but later",
         f"Mean loss of {seeds} seeds over the training steps, each scale at its best learning rate, in "
