@@ -124,15 +124,12 @@ REACH = 5.0
 """The search is over scores up to this size: beyond, eigenvalues near 0 lose digits to rounding."""
 
 
-def largest_ratio(
-    over: OfRows, under: OfRows, keys: int, multiple_of: tuple[OfRows, OfRows] | None = None
-) -> float:
+def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
     """Return the largest over/under that differential evolution finds among rows of ``keys`` probabilities.
 
-    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,). Where the
-    ratio is a ``multiple_of`` that of two others, the row that is found for these is the one it is taken at.
+    Both functions get sorted rows, largest first, shape (rows, keys), and return shape (rows,).
     """
-    row = worst_row(*(multiple_of or (over, under)), keys)[None]
+    row = worst_row(over, under, keys)[None]
     return float((over(row) / under(row))[0])
 
 

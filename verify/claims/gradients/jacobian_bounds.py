@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -15,62 +14,34 @@ from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most
 from verify.spec import fact, figures as draw, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
-Entry = Callable[[object], Expr]
-"""What stands at a place of a vector."""
-
-Sides = tuple[loops.OfRows, loops.OfRows]
-"""What must not be larger than what."""
-
-SIZES, LEADS = (2, 3, 8), {"none": S.One, "most": n - 1, "far": (n - 1) ** 2}
 ROUNDING = Allowance(1e-10)
 """What eigenvalues of matrices near 0 lose."""
 
-lead = Symbol("lead", nonnegative=True)
-x, t = Family("x", n), Symbol("t", positive=True)
+x, t, lead = Family("x", n), Symbol("t", positive=True), Symbol("lead", nonnegative=True)
 p, p_l, p_1, p_2 = (Softmax(s[a, key], key) for key in (j, l, 1, 2))
-LEADING = n * t / (t + n - 1) ** 2
-BOUND, DOWN = 2 * p_1 * (1 - p_1), "$x_1 = 1 - 1/n$, and $-1/n$ for all others"
+ONE_AHEAD = (1 + (t - 1) * KroneckerDelta(j, 1)) / (t + n - 1)
+"""The weight of a key where the first score leads all others, which are equal, by ln t."""
+
+FIRST, BETWEEN = KroneckerDelta(j, 1) - 1 / n, KroneckerDelta(j, 1) * p_2 - KroneckerDelta(j, 2) * p_1
+"""The direction of the first key, and that between the first two."""
+
+LEADING, BOUND = n * t / (t + n - 1) ** 2, 2 * p_1 * (1 - p_1)
+DOWN = "$x_1 = 1 - 1/n$, and $-1/n$ for all others"
 
 
-def form(weight: Entry, at: Entry) -> Expr:
-    """Return xᵀJx of weights and a vector x."""
-    return over_keys(over_keys(weight(j) * (KroneckerDelta(j, l) - weight(l)) * at(j) * at(l), l))
+def form(weight: Expr, at: Expr) -> Expr:
+    """Return xᵀJx of the weight of key j, and entry j of x."""
+    other, at_other = weight.xreplace({j: l}), at.xreplace({j: l})
+    return over_keys(over_keys(weight * (KroneckerDelta(j, l) - other) * at * at_other, l))
 
 
-def quotient(weight: Entry, at: Entry) -> Expr:
-    """Return xᵀJx over the squared length of x."""
-    return form(weight, at) / over_keys(at(j) ** 2)
+FORM, LENGTH = Named(Symbol(r"x^{\mathsf T}Jx"), form(p, x[j])), Named(Symbol("|x|^2"), over_keys(x[j] ** 2))
 
 
-def any_row(key: object) -> Expr:
-    """Return the weight of a key."""
-    return Softmax(s[a, key], key)
-
-
-def one_ahead(key: object) -> Expr:
-    """Return its weight where the first score leads all others, which are equal, by ln t."""
-    return (1 + (t - 1) * KroneckerDelta(key, 1)) / (t + n - 1)
-
-
-def first(key: object) -> Expr:
-    """Return the direction of the first key."""
-    return KroneckerDelta(key, 1) - 1 / n
-
-
-def between(key: object) -> Expr:
-    """Return the direction between the first two keys."""
-    return KroneckerDelta(key, 1) * p_2 - KroneckerDelta(key, 2) * p_1
-
-
-FORM = Named(Symbol(r"x^{\mathsf T}Jx"), form(any_row, lambda key: x[key]))
-LENGTH = Named(Symbol("|x|^2"), over_keys(x[j] ** 2))
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
-    mean, mean_square = over_keys(p * x[j]), over_keys(p * x[j] ** 2)
+    mean, mean_square, largest = over_keys(p * x[j]), over_keys(p * x[j] ** 2), (Le(p, p_1),)
     variance = Line(mean_square - mean**2, "the variance of x under p", algebra)
-    largest = (Le(p, p_1),)
     cross = at_most(Sum(p * p_l * (x[j] + x[l]) ** 2, (l, 1, j - 1), (j, 1, n)))
     less = at_most(2 * Sum((p_1 - p) * (1 - p_1 - p) * x[j] ** 2, (j, 2, n)), given=largest)
     two = r"row j holds $p_j(1-p_j)$ twice in absolute value: more by $\sum_{l<j}p_jp_l(x_j+x_l)^2$"
@@ -82,79 +53,65 @@ def derive() -> tuple[Chain, ...]:
         Line(BOUND * LENGTH, most, less, "≤"),
         title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows",
     )
-    by_largest = Chain(
+    yield by_rows
+    smaller = at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest)
+    yield Chain(
         FORM,
         variance,
         Line(mean_square, "a square less is more", at_most(mean**2), "≤"),
-        Line(
-            p_1 * LENGTH,
-            "$p_1$ is the largest",
-            at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest),
-            "≤",
-        ),
+        Line(p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤"),
         name="largest",
         title="By the largest weight",
     )
-    over = earlier(by_rows, given=(Gt(LENGTH, 0),))
-    half = (
-        Chain(
-            FORM / LENGTH,
-            name="half",
-            title="The sums of rows never exceed one half",
-            defines="the norm is its largest value over all $x$",
-        )
-        .then(BOUND, "over $|x|^2$", over, "≤")
-        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", at_most(2 * (p_1 - S.Half) ** 2), "≤")
+    difference = at_most(2 * (p_1 - S.Half) ** 2)
+    yield Chain(
+        FORM / LENGTH,
+        Line(BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤"),
+        Line(S.Half, r"the difference is $2(p_1-\frac12)^2$", difference, "≤"),
+        name="half",
+        title="The sums of rows never exceed one half",
+        defines="the norm is its largest value over all $x$",
     )
-    return by_rows, by_largest, half, *from_below(), *with_one_ahead()
-
-
-def from_below() -> tuple[Chain, Chain]:
-    """Derive lower bounds of the norm from two directions."""
-    squares = p_1**2 + p_2**2
-    more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
-    return Chain(
-        quotient(any_row, first),
+    yield Chain(
+        form(p, FIRST) / over_keys(FIRST**2),
+        Line(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra),
         name="first",
         title=f"From below, in the direction of the first key: {DOWN}",
         given=(n >= 2,),
-    ).then(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra), Chain(
-        quotient(any_row, between),
+    )
+    squares = p_1**2 + p_2**2
+    more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
+    yield Chain(
+        form(p, BETWEEN) / over_keys(BETWEEN**2),
+        Line(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra),
+        Line(p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"),
         name="second",
         title="From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
         given=(n >= 2,),
-    ).then(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra).then(
-        p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"
     )
+    yield from with_one_ahead()
 
 
-def with_one_ahead() -> tuple[Chain, ...]:
+def with_one_ahead() -> Iterator[Chain]:
     """Derive the norm for one key ahead, a bound for every x that one reaches, and how it moves."""
     apart = Sum(Sum((x[j] - x[l]) ** 2, (l, 2, n)), (j, 2, n)) / 2
     more = at_most((t * over_keys(x[j]) ** 2 + (t - 1) * apart) / (t + n - 1) ** 2, given=(t >= 1,))
-    ahead, words = form(one_ahead, lambda key: x[key]), r"more by squares of $\sum x_j$ and of $x_j - x_l$"
-    above = Chain(
-        ahead,
+    yield Chain(
+        form(ONE_AHEAD, x[j]),
+        Line(LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤"),
         name="ahead",
         title="One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
         defines=r"$x^{\mathsf T}Jx$ of such a row",
-    ).then(LEADING * LENGTH, words, more, "≤")
-    over = earlier(above, given=(Gt(LENGTH, 0),))
-    return (
-        above,
-        Chain(ahead / LENGTH, name="at-most", title="Its norm is no more than that").then(
-            LEADING, "over $|x|^2$", over, "≤"
-        ),
-        Chain(
-            quotient(one_ahead, first),
-            name="reached",
-            title=f"That much is reached in the direction of the first key: {DOWN}",
-            given=(n >= 2,),
-        ).then(LEADING, "the deltas pick single terms", algebra),
-        Chain(Derivative(LEADING, t), name="slope", title="How the norm changes with the lead").then(
-            factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative()
-        ),
     )
+    yield Chain(
+        form(ONE_AHEAD, FIRST) / over_keys(FIRST**2),
+        Line(LEADING, "the deltas pick single terms", algebra),
+        name="reached",
+        title=f"That much is reached in the direction of the first key: {DOWN}",
+        given=(n >= 2,),
+    )
+    slope = Line(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative())
+    yield Chain(Derivative(LEADING, t), slope, name="slope", title="How the norm changes with the lead")
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again
@@ -165,52 +122,15 @@ def of_rows(expression: Expr, keys: int) -> loops.OfRows:
     return lambda weights: np.broadcast_to(of_two(weights[:, 0], weights[:, 1]), len(weights))
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A derived bound of the norm, whether from above, a row that attains it, and words."""
-
-    value: Expr
-    upper: bool
-    attained: Callable[[int], Array]
-    words: str
-
-    def sides(self, keys: int, times: Expr = S.One) -> Sides:
-        """Return what must not be larger than what, the bound multiplied."""
-        bounding = of_rows(self.value * times, keys)
-        return (loops.spectral_norms, bounding) if self.upper else (bounding, loops.spectral_norms)
+def row(first: float, second: float, other: float, keys: int) -> Array:
+    """Return weights in proportion to those of the first key, the second, and each of the others."""
+    weights = np.array([first, second, *[other] * (keys - 2)])
+    return weights / weights.sum()
 
 
-def even(keys: int) -> Array:
-    """Return a row of equal weights."""
-    return np.full(keys, 1 / keys)
-
-
-def two_equal(keys: int) -> Array:
-    """Return a row with two equal weights and no others."""
-    return np.where(np.arange(keys) < 2, 0.5, 0.0)
-
-
-def one_leads(keys: int) -> Array:
-    """Return a row with one weight three times the others."""
-    return np.where(np.arange(keys) == 0, 3.0, 1.0) / (keys + 2)
-
-
-def bounds(derived: Derivation) -> dict[str, Bound]:
-    """Return every derived bound by name."""
-    largest, below, second = derived["largest"].end / LENGTH, derived["first"].end, derived["second"].end
-    return {
-        "rows": Bound(derived.end / LENGTH, True, two_equal, r"$\|J\|_2$ over $2p_1(1-p_1)$"),
-        "largest": Bound(largest, True, even, r"$\|J\|_2$ over $p_1$"),
-        "half": Bound(derived["half"].end, True, two_equal, r"$\|J\|_2$ over $\frac12$"),
-        "first": Bound(below, False, one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$"),
-        "second": Bound(second, False, even, r"$p_2$ over $\|J\|_2$"),
-    }
-
-
-def ratio_at(row: Array, sides: Sides) -> float:
+def ratio_at(weights: Array, over: loops.OfRows, under: loops.OfRows) -> float:
     """Return what must not be larger over what must not be smaller, at one row of weights."""
-    over, under = (side(row[None]) for side in sides)
-    return float(over[0] / under[0])
+    return float(over(weights[None])[0] / under(weights[None])[0])
 
 
 def norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
@@ -219,81 +139,70 @@ def norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
     return float(np.linalg.norm(complex_step(code, scores), 2))
 
 
-def searched(name: str, bound: Bound, keys: int) -> Computed:
-    """Return the search for a row that breaks a bound."""
-    settings: dict[str, int | str] = {"keys": keys, "rows": "searched by differential evolution"}
-    label, given = f"largest found: {bound.words}", (*bound.sides(keys), keys)
-    return Computed(name, label, loops.largest_ratio, given, at_most=1, settings=settings, allowance=ROUNDING)
-
-
-def attained(name: str, bound: Bound, keys: int) -> Computed:
-    """Return the comparison of the norm with a bound at a row that attains it."""
-    row = bound.attained(keys)
-    settings, given = {"keys": keys, **first_two(row)}, (row, bound.sides(keys))
-    label = f"at one row: {bound.words}"
-    return Computed(name, label, ratio_at, given, equals=1, settings=settings, allowance=ROUNDING)
-
-
-def first_two(row: Array) -> dict[str, float]:
-    """Return the two largest weights of a row as settings."""
-    return {"p_1": round(float(row[0]), 4), "p_2": round(float(row[1]), 4)}
-
-
-def compared(name: str, norm: Expr, keys: int, lead: int) -> Computed:
-    """Return the comparison of the norm of the array code with the derived one, for one key ahead."""
-    label = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$"
-    settings, given = {"keys": keys, "t": lead}, (softmax, keys, math.log(lead))
-    value = norm.subs({n: keys, t: lead})
-    return Computed(name, label, norm_ahead, given, equals=value, settings=settings, allowance=ROUNDING)
-
-
 def experiment(derived: Derivation) -> Items:
     """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
-    each, norm = bounds(derived), derived["reached"].end
-    for (name, bound), keys in product(each.items(), SIZES):
-        yield searched(f"{name}-n{keys}", bound, keys)
-        yield attained(f"{name}-attained-n{keys}", bound, keys)
-    for keys, (name, lead) in product((3, 128), LEADS.items()):
-        yield compared(f"one-ahead-n{keys}-{name}", norm, keys, int(lead.subs(n, keys)))
-    yield from wrong(each, norm)
+    of_largest, first, second = derived["largest"].end / LENGTH, derived["first"].end, derived["second"].end
+    even, two_equal, one_leads = (1, 1, 1), (1, 1, 0), (3, 1, 1)
+    yield from attained("rows", derived.end / LENGTH, "≤", two_equal, r"$\|J\|_2$ over $2p_1(1-p_1)$")
+    yield from attained("largest", of_largest, "≤", even, r"$\|J\|_2$ over $p_1$")
+    yield from attained("half", derived["half"].end, "≤", two_equal, r"$\|J\|_2$ over $\frac12$")
+    yield from attained("first", first, "≥", one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$")
+    yield from attained("second", second, "≥", even, r"$p_2$ over $\|J\|_2$")
+    norm, leads = derived["reached"].end, {"none": S.One, "most": n - 1, "far": (n - 1) ** 2}
+    what = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$"
+    for keys, (name, times) in product((3, 128), leads.items()):
+        at = {"keys": keys, "t": int(times.subs(n, keys))}
+        given, value = (softmax, keys, math.log(at["t"])), norm.subs({n: keys, t: at["t"]})
+        check = f"one-ahead-n{keys}-{name}"
+        yield Computed(check, what, norm_ahead, given, equals=value, settings=at, allowance=ROUNDING)
+    yield from wrong(norm)
     scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
-    for lead, words in scores.items():
-        yield fact(f"norm-t{lead}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: lead}))
+    for times, words in scores.items():
+        yield fact(f"norm-t{times}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: times}))
     yield fact("norm-n128", "the same for 128 keys, one ahead by ln 127", norm.subs({n: 128, t: 127}))
 
 
-def wrong(each: dict[str, Bound], norm: Expr) -> Iterator[Wrong]:
-    """Return bounds with less room, one that is not attained, and other laws of the norm."""
-    search = loops.largest_ratio
-    for name, bound in each.items():
-        tighter = bound.sides(3, Rational(99 if bound.upper else 101, 100))
-        less, says = search(*tighter, 3, bound.sides(3)), "a bound holds with one per cent less room"
-        yield Wrong(
-            f"{name}-one-per-cent-less", of=f"{name}-n3", computed=less, says=f"{says}: {bound.words}"
-        )
+def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
+    """Yield the searches for a row that breaks a bound of the norm, and the norm at rows that attain it."""
+    is_upper, computed = relation == "≤", partial(Computed, allowance=ROUNDING)
+    code, norms = loops.largest_ratio, loops.spectral_norms
+    for keys in (2, 3, 8):
+        bounding, weights = of_rows(bound, keys), row(*at, keys)
+        over, under = (norms, bounding) if is_upper else (bounding, norms)
+        what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
+        yield computed(f"{name}-n{keys}", what, code, (over, under, keys), at_most=1, settings=search)
+        what, given, reached = f"at one row: {words}", (weights, over, under), f"{name}-attained-n{keys}"
+        settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights.round(4).tolist(), strict=False))}
+        yield computed(reached, what, ratio_at, given, equals=1, settings=settings)
+        if keys == 3:
+            less = code(over, under, keys) * (1 / 0.99 if is_upper else 1.01)
+            says = f"a bound holds with one per cent less room: {words}"
+            yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", computed=less, says=says)
+
+
+def wrong(norm: Expr) -> Items:
+    """Yield a bound that is not attained, and other laws of the norm."""
+    norms, even = loops.spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
-    evenly, there = ratio_at(even(8), each["rows"].sides(8)), first_two(even(8))
-    at = {Symbol(place): weight for place, weight in there.items()}
+    evenly, at = ratio_at(even, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
     yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, computed=evenly, says=says)
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
-    largest = search(*each["half"].sides(3, S(2)), 3, each["half"].sides(3))
-    yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=Threshold(Rational(1, 4)), says=says)
-    says, slope = "the norm is at most the largest entry", of_rows(p_1 * (1 - p_1), 3)
-    yield Wrong("largest-entry", of="rows-n3", computed=search(loops.spectral_norms, slope, 3), says=says)
+    largest, quarter = loops.largest_ratio(norms, of_rows(S.Half, 3), 3) / 2, Threshold(Rational(1, 4))
+    yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=quarter, says=says)
+    entry = loops.largest_ratio(norms, of_rows(p_1 * (1 - p_1), 3), 3)
+    says = "the norm is at most the largest entry"
+    yield Wrong("largest-entry", of="rows-n3", computed=entry, says=says)
     says, equal = "larger scores always make the Jacobian smaller", norm.subs({n: 3, t: 1})
     yield Wrong("falls-with-the-scores", of="one-ahead-n3-most", at_most=equal, says=says)
-    single = norm_ahead(in_single_precision(softmax), 3, math.log(2))
-    yield Wrong(
-        "in-single-precision", of="one-ahead-n3-most", computed=single, says="single precision is exact"
-    )
+    says, single = "single precision is exact", norm_ahead(in_single_precision(softmax), 3, math.log(2))
+    yield Wrong("in-single-precision", of="one-ahead-n3-most", computed=single, says=says)
 
 
 def figures(derived: Derivation) -> Figure:
     """Draw the norm against the lead of one key, for few and for many keys."""
-    layers, leads = [], np.linspace(0, 10, 11)
+    layers, leads, norm = [], np.linspace(0, 10, 11), derived["reached"].end.subs(t, exp(lead))
     for keys in (2, 16, 128):
-        norm = derived["reached"].end.subs({n: keys, t: exp(lead)})
-        layers.append(draw.curve(f"{keys} keys", norm, (0, 10), scale="linear", many=101))
+        layers.append(draw.curve(f"{keys} keys", norm.subs(n, keys), (0, 10), scale="linear", many=101))
         norms = [norm_ahead(softmax, keys, float(place)) for place in leads]
         layers.append(draw.dots("computed", leads, norms))
     return draw.figure(
