@@ -1,93 +1,76 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
-from verify.spec import NORMAL, ROUNDING, Chain, Check, Claim, Column, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Given, Index, Items, Law, Threshold, Within, Wrong, algebra, assume, d
+from verify.claims.gradients.shared.arrays import same_as_loops
+from verify.spec import NORMAL, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings, Given
+from verify.spec import Index, Items, Law, Line, Program, Threshold, Within, Wrong, algebra, assume, d
 from verify.spec import figures as draw, j, l, limit, moments, n
-from verify.spec.arrays import Array, gradients, loops, probabilities
+from verify.spec.arrays import Array, gradients, probabilities
 
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
 """The width of a token, and how many layers there are."""
 e, f, depth = Index("e"), Index("f"), Index("l")
 x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
-STANDARD_WEIGHTS = {w: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
-FRESH = {g: Law("mean 0 and variance 1", (S.One, S.Zero, S.One)), **STANDARD_WEIGHTS}
-ALL = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL)
-
-Normalised = Literal["after", "before", "never"]
-Layer = tuple[Array, Array, Array]
-"""Weights of queries, keys and values, each (blocks, width, columns)."""
+UNIT, ALL = Law("mean 0 and variance 1", (S.One, S.Zero, S.One)), dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL)
 
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 EVEN = 1 + (2**L - 1) / n
-HERE = (EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})
-"""The growth of the norm per layer of even attention here; in ever deeper stacks it is the root of two."""
-DEEP, TINY, TENFOLD = sqrt(2), 1e-4, S(10) ** Rational(1, MANY)
+HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))
+"""The growth of the norm per layer of even attention here, and in ever deeper stacks."""
 FINE, FINER = 0.02, 0.005
 """Tolerances below which more is measured."""
+Normalised = Literal["after", "before", "never"]
 
 
-def one_layer_back(gradient: Family) -> Expr:
-    """Return an entry of the gradient one layer back: the residual path, and even attention's value path."""
-    shared = Sum(gradient[l, f], (l, 1, n)) / n
-    return gradient[j, e] + Sum(w[e, f] * shared, (f, 1, D)) / sqrt(D)
-
-
-def total(entry: Expr) -> Expr:
-    """Return the sum of squares of a gradient's entries."""
-    return Sum(entry**2, (j, 1, n), (e, 1, D))
-
-
-def part(entry: Expr) -> Expr:
-    """Return what of it all tokens share."""
-    return Sum(Sum(entry, (j, 1, n)) ** 2, (e, 1, D)) / n
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the growth through layers of even attention, which scores of no variance lead to."""
-    back, over_weights = one_layer_back(incoming), moments(STANDARD_WEIGHTS)
-    squares, shared = total(incoming[j, e]), part(incoming[j, e])
-    adds = Chain(
-        E(total(back)),
+
+    def back(of: Family) -> Expr:
+        """Return an entry one layer back: the residual path, and even attention's value path."""
+        return of[j, e] + Sum(w[e, f] * Sum(of[l, f], (l, 1, n)) / n, (f, 1, D)) / sqrt(D)
+
+    def total(entry: Expr) -> Expr:
+        return Sum(entry**2, (j, 1, n), (e, 1, D))
+
+    def shared(entry: Expr) -> Expr:
+        return Sum(Sum(entry, (j, 1, n)) ** 2, (e, 1, D)) / n
+
+    passed, came, over_weights = back(incoming), incoming[j, e], moments({w: UNIT})
+    adds = "weights have mean 0, and variance one over the width"
+    yield Chain(
+        E(total(passed)),
+        Line(total(came) + shared(came), adds, over_weights),
         name="adds",
         title="The sum of squares after one layer back, for any gradient that comes in",
         defines="its mean over weights",
-    ).then(squares + shared, "weights have mean 0, and variance one over the width", over_weights)
-    doubles = Chain(
-        E(part(back)),
+    )
+    yield Chain(
+        E(shared(passed)),
+        Line(2 * shared(came), "the value path adds as much as the residual path brings", over_weights),
         name="doubles",
         title="The part of it that all tokens share",
         defines="its mean over weights",
-    ).then(2 * shared, "the value path adds as much as the residual path brings", over_weights)
-    fresh = one_layer_back(g)
-    first = Chain(
-        E(total(fresh)) / (n * D), name="first", title="The mean square of a fresh gradient, one layer back"
-    ).then(
-        1 + 1 / n,
-        "the shared part of a fresh gradient is one in as many as there are tokens",
-        moments(FRESH),
     )
-    grown = Chain(
+    one_of_all = "the shared part of a fresh gradient is one in as many as there are tokens"
+    fresh = Line(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
+    title = "The mean square of a fresh gradient, one layer back"
+    yield Chain(E(total(back(g))) / (n * D), fresh, name="first", title=title)
+    yield Chain(
         1 + Sum(2**depth / n, (depth, 0, L - 1)),
+        Line(EVEN, "a geometric series", algebra),
         title="Each layer has weights of its own: it adds the shared part, and doubles that",
         defines="the mean square at the input of $L$ layers, over that at their output",
-    ).then(EVEN, "a geometric series", algebra)
-    one_more = Chain(EVEN + 2**L / n, name="one-more", title="So it is again after one layer more").then(
-        EVEN.subs(L, L + 1), "one layer more", algebra
     )
-    deep = Chain(
-        Limit(EVEN.subs(L, L + 1) / EVEN, L, oo),
-        name="deep",
-        title="The growth per layer in ever deeper stacks",
-    ).then(2, "the power of two alone is left", limit())
-    return adds, doubles, first, grown, one_more, deep
+    ratio, title = EVEN.subs(L, L + 1) / EVEN, "The growth per layer in ever deeper stacks"
+    two = Line(2, "the power of two alone is left", limit())
+    yield Chain(Limit(ratio, L, oo), two, name="deep", title=title)
 
 
 def unit(tokens: Array) -> Array:
@@ -102,7 +85,7 @@ def through_unit(upstream: Array, tokens: Array) -> Array:
 
 
 def passed_back(
-    draws: Mapping[str, Array], scale: float, normalised: Normalised = "after", size: float = 1.0
+    draws: Mapping[str, Array], scale: float, normalised: Normalised, size: float = 1.0
 ) -> tuple[Array, Array]:
     """Return the sums of squares of the gradient at the input of a stack and at its output, (blocks,) each.
 
@@ -111,7 +94,9 @@ def passed_back(
     """
     tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
     sized = (size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"])
-    layers: list[Layer] = list(zip(*(np.moveaxis(weights, 1, 0) for weights in sized), strict=True))
+    layers: list[tuple[Array, Array, Array]] = list(
+        zip(*(np.moveaxis(weights, 1, 0) for weights in sized), strict=True)
+    )
     passes = []
     for layer in layers:
         seen = unit(tokens) if normalised == "before" else tokens
@@ -131,42 +116,44 @@ def passed_back(
 
 
 def log_growth(
-    draws: Mapping[str, Array], names: Sequence[str], normalised: Normalised = "after", size: float = 1.0
+    draws: Mapping[str, Array], *scales: str, normalised: Normalised = "after", size: float = 1.0
 ) -> dict[str, Array]:
     """Return the logarithm of the norm's growth through a stack at scales by their names."""
-    dimension = draws["w_q"].shape[-1]
-    scales = {"unscaled": 1.0, "scaled": dimension**-0.5, "over-scaled": 1 / dimension}
-    passes = {name: passed_back(draws, scales[name], normalised, size) for name in names}
-    return {name: np.log(before / after) / 2 for name, (before, after) in passes.items()}
+    powers, growths = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}, {}
+    for name in scales:
+        scale = draws["w_q"].shape[-1] ** powers[name]
+        at_input, at_output = passed_back(draws, scale, normalised, size)
+        growths[name] = np.log(at_input / at_output) / 2
+    return growths
 
 
 def after(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers whose scores are not even, normalised after each: even attention's growth is a yardstick."""
-    return log_growth(draws, ("unscaled", "scaled", "over-scaled"))
+    return log_growth(draws, "unscaled", "scaled", "over-scaled")
 
 
 def deeper(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """The same layers without scaling alone: even attention's growth in ever deeper stacks is a yardstick."""
-    return {"deeper": log_growth(draws, ("unscaled",))["unscaled"]}
+    return {"deeper": log_growth(draws, "unscaled")["unscaled"]}
 
 
 def before(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers whose scores are not even, normalised before each: even attention's growth is a yardstick."""
-    grown = log_growth(draws, ("unscaled", "scaled"), "before")
+    grown = log_growth(draws, "unscaled", "scaled", normalised="before")
     return {f"{name}-before": values for name, values in grown.items()}
 
 
 def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
-    return {"large": log_growth(draws, ("scaled",), size=8**0.5)["scaled"]}
+    return {"large": log_growth(draws, "scaled", size=8**0.5)["scaled"]}
 
 
 def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers as derived, whose scores are all but 0: the gradient's sums of squares at input and output."""
-    return dict(zip(("input-square", "output-square"), passed_back(draws, TINY, "never"), strict=True))
+    return dict(zip(("input-square", "output-square"), passed_back(draws, 1e-4, "never"), strict=True))
 
 
-def growth(program: Any, name: str, over: str = "") -> Expr:
+def growth(program: Program, name: str, over: str = "") -> Expr:
     """Return the geometric mean of the norm's growth per layer at a scale, or its quotient at two."""
     less = E(Column(program, over)) if over else 0
     return exp((E(Column(program, name)) - less) / L)
@@ -179,89 +166,80 @@ def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WI
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure the growth per layer at three scales, and the derived law where scores hardly vary."""
-    first = derived["first"]
-    yield Check("one-layer", first, {n: 4, D: 8}, laws={g: NORMAL, w: NORMAL})
+    first, one = derived["first"], Threshold(S.One)
+    yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
     rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
     unscaled, scaled, over = (growth(after, name) for name in ("unscaled", "scaled", "over-scaled"))
-    here, deep, one, wide = Threshold(HERE), Threshold(DEEP), Threshold(S.One), stack(WIDE)
-    yield rate("unscaled-growth", unscaled, wide, at_least=deep)
-    yield rate("scaled-growth", scaled, wide, at_most=here)
-    yield rate("scaled-growth-at-least", scaled, wide, at_least=one)
-    yield rate("over-scaled-growth", over, wide, at_most=one)
-    yield rate("unscaled-growth-d16-at-least", unscaled, stack(WIDTH), at_least=here)
-    yield rate("unscaled-growth-d16", unscaled, stack(WIDTH), at_most=deep)
+    yield rate("unscaled-growth", unscaled, stack(WIDE), at_least=DEEP)
+    yield rate("scaled-growth", scaled, stack(WIDE), at_most=HERE)
+    yield rate("scaled-growth-at-least", scaled, stack(WIDE), at_least=one)
+    yield rate("over-scaled-growth", over, stack(WIDE), at_most=one)
+    for size in (16, 8) if tolerance < FINE else (16,):
+        yield rate(f"unscaled-growth-d{size}-at-least", unscaled, stack(size), at_least=HERE)
+        yield rate(f"unscaled-growth-d{size}", unscaled, stack(size), at_most=DEEP)
     if tolerance < FINE:
-        yield rate("unscaled-growth-d4", unscaled, stack(4), at_most=here)
-        yield rate("unscaled-growth-d8-at-least", unscaled, stack(8), at_least=here)
-        yield rate("unscaled-growth-d8", unscaled, stack(8), at_most=deep)
-        yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=deep)
+        yield rate("unscaled-growth-d4", unscaled, stack(4), at_most=HERE)
+        yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=DEEP)
     for size in (WIDTH, WIDE):
         both = growth(after, "unscaled", "scaled")
         yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=one)
-    many = stack(WIDE, MANY)
-    yield rate("tenfold-over-many-layers", growth(deeper, "deeper"), many, at_least=Threshold(TENFOLD))
-    yield from small_scores(derived.end, tolerance)
+    many, tenfold = growth(deeper, "deeper"), Threshold(S(10) ** Rational(1, MANY))
+    yield rate("tenfold-over-many-layers", many, stack(WIDE, MANY), at_least=tenfold)
     if tolerance < FINER:
         unscaled, scaled = (growth(before, f"{name}-before") for name in ("unscaled", "scaled"))
-        yield rate("unscaled-growth-normalised-before", unscaled, wide, at_least=deep)
-        yield rate("scaled-growth-normalised-before", scaled, wide, at_most=here)
-    what, at = "largest distance of an entry of the array code's gradients from those of plain loops", 0.6
-    distance = loops.distance_from_loops
-    of_loops = dict[str, Any](equals=0, settings={"scale": at}, allowance=ROUNDING)
-    yield Computed("array-code", what, distance, (at,), **of_loops)
-    yield from wrong_versions(distance(at, loops.over_queries))
+        yield rate("unscaled-growth-normalised-before", unscaled, stack(WIDE), at_least=DEEP)
+        yield rate("scaled-growth-normalised-before", scaled, stack(WIDE), at_most=HERE)
+    yield from small_scores(derived.end, tolerance)
+    yield from same_as_loops(0.6)
+    yield from wrong_versions()
 
 
 def small_scores(even: Expr, tolerance: float) -> Items:
     """Yield the growth of the mean square and of the norm per layer where scores hardly vary."""
-    shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
     grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
+    shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
     for tokens, width, layers in shapes[: 1 if tolerance > FINE else 2 if tolerance > FINER else 3]:
         at, name = stack(1, layers, tokens, width), f"small-scores-n{tokens}-l{layers}"
-        yield Check(name, grown, at, equals=even, laws=ALL, control=layers == 1)
-        root, control = 1 / (2 * L), layers == 1 and "biased-per-layer"
-        yield Check(f"{name}-per-layer", grown**root, at, equals=even**root, laws=ALL, control=control)
+        for power, ending, control in ((1, "", "prediction"), (1 / (2 * L), "-per-layer", "per-layer")):
+            biased, value = f"biased-{control}" * (layers == 1), even**power
+            yield Check(name + ending, grown**power, at, equals=value, laws=ALL, control=biased)
 
 
-def wrong_versions(over_queries: float) -> Items:
-    """Yield what is said of stacks and is false, and array code with a wrong softmax."""
-    here, deep = Threshold(HERE), Threshold(DEEP)
+def wrong_versions() -> Items:
+    """Yield what is said of stacks and is false."""
     says = "scaling bounds the gradient as clipping does, even with weights the root of eight times as large"
-    near, clipped = Within(fixed=True), growth(large, "large")
-    at = stack(WIDTH)
-    yield Wrong("bounds-like-clipping", clipped, at, at_most=here, laws=ALL, tolerance=near, says=says)
-    says = "without scaling the gradient vanishes on its way through the layers"
-    yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=Threshold(S.One), says=says)
+    near, clipped, at = Within(fixed=True), growth(large, "large"), stack(WIDTH)
+    yield Wrong("bounds-like-clipping", clipped, at, at_most=HERE, laws=ALL, tolerance=near, says=says)
+    says, one = "without scaling the gradient vanishes on its way through the layers", Threshold(S.One)
+    yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=one, says=says)
     says = "without scaling the norm grows by {value} a layer where {d_k} is the width"
-    yield Wrong("root-of-two-at-the-width", of="unscaled-growth-d16", at_least=deep, says=says)
+    yield Wrong("root-of-two-at-the-width", of="unscaled-growth-d16", at_least=DEEP, says=says)
     says = "with scaling the gradient does not grow at all"
-    yield Wrong("scaled-stays", of="scaled-growth", at_most=Threshold(S.One), says=says)
+    yield Wrong("scaled-stays", of="scaled-growth", at_most=one, says=says)
     says = "without scaling the norm doubles in every layer where {d_k} is four times the width"
     yield Wrong("doubles-at-four-widths", of="unscaled-growth", at_least=Threshold(S(2)), says=says)
     says = "without scaling the norm grows by {value} a layer in deep stacks, too"
-    yield Wrong("keeps-its-rate", of="tenfold-over-many-layers", at_least=deep, says=says)
+    yield Wrong("keeps-its-rate", of="tenfold-over-many-layers", at_least=DEEP, says=says)
     says = "divided by {d_k} the norm grows half as much as with uniform attention"
-    half = Threshold((1 + HERE) / 2)
+    half = Threshold((1 + HERE.value) / 2)
     yield Wrong("over-scaled-keeps-the-norm", of="over-scaled-growth", at_least=half, says=says)
     says = "the value path doubles the mean square in every layer, however many tokens there are"
     yield Wrong("doubles-in-every-layer", of="small-scores-n2-l1", equals=S(2), says=says)
-    says = "the softmax may run over the queries instead of the keys"
-    yield Wrong("over-queries", of="array-code", equals=0, computed=over_queries, says=says)
 
 
 def figures(findings: Findings) -> Figure:
     """Draw the growth per layer over the dimension of queries and keys."""
-    span = (WIDTH // 4, WIDE)
-    found = {str(check.cell["d_k"]): check for check in findings.matching("unscaled-growth*")}
+    span, checks = (WIDTH // 4, WIDE), findings.matching("unscaled-growth*")
+    points = {str(check.cell["d_k"]): check for check in checks}.values()
     return draw.figure(
         "growth-by-dimension",
         "Without scaling the gradient grows from layer to layer, faster in wider heads",
         "Growth of the gradient's norm per layer of six, over the dimension of queries and keys, for tokens "
         "of {unscaled-growth:D} dimensions: without scaling it rises past uniform attention's, met at "
         "half the width, and past the root of two, which it meets beyond the width.",
-        draw.curve("uniform attention, not normalised", HERE, span, many=2),
-        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP, span, "other", many=2),
-        draw.measured(found.values(), d, "unscaled"),
+        draw.curve("uniform attention, not normalised", HERE.value, span, many=2),
+        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other", many=2),
+        draw.measured(points, d, "unscaled"),
         x=d,
         y="growth of the norm per layer",
     )
