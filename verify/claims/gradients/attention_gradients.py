@@ -1,5 +1,6 @@
 """The gradients of attention with respect to values, probabilities, scores, queries and keys."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -7,16 +8,12 @@ from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, Dot
 from verify.spec import E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold, Within, Wrong, a
-from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, figures as draw, i, j, k, l, m
-from verify.spec import moments, n, over_components, over_keys, q, s, score, squares, u, v
+from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, figures as draw, i, j, k, l
+from verify.spec import m, moments, n, over_components, over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
-SCALE, FACTOR = 0.6, 100
-DIMENSIONS, KEYS, ROWS, VALUES = (8, 16, 64), 16, 32, 8
-SHARP = 8
-"""A scale, in the highest dimension, at which hardly more than one key of a row counts."""
-
+SCALE, FACTOR, SPAN = 0.6, 100, (8, 64)
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
 """What the loss is differentiated by, as the array code and as the claim call it."""
 
@@ -45,68 +42,63 @@ SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
 """What one query sends to all values together, squared."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
     everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
-    linear = "the output is linear in the {}"
-    queries = (
-        Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule")
-        .then(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative())
-        .then(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra)
+    yield Chain(
+        Derivative(everything, q[a, i]),
+        Line(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
+        Line(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
+        title="Queries, by the chain rule",
     )
-    probability = Line(Dot(u, a, v, j), linear.format("probabilities"), derivative())
-    jacobian = Line(of_score(s[a, j]), "the Jacobian of softmax", derivative())
-    to_values = Line(Sum(weight(c * score) * u[a, e], (a, 1, m)), linear.format("values"), derivative())
-    to_keys = Line(c * Sum(OF_SCORE * q[a, i], (a, 1, m)), of_key, derivative())
-
-    def single(name: str, by: Expr, line: Line, of: Expr = everything) -> Chain:
-        return Chain(Derivative(of, by), line, name=name, title=name.capitalize())
-
-    return (
-        queries,
-        single("probabilities", p[a, j], probability, loss(p[a, j])),
-        single("scores", s[a, j], jacobian, loss(Softmax(s[a, j], j))),
-        single("keys", k[j, i], to_keys),
-        single("values", v[j, e], to_values),
-        *bounds(),
-    )
+    to_keys, to_values = c * Sum(OF_SCORE * q[a, i], (a, 1, m)), Sum(weight(c * score) * u[a, e], (a, 1, m))
+    linear = "the output is linear in the "
+    for name, of, by, end, why in (
+        ("probabilities", loss(p[a, j]), p[a, j], Dot(u, a, v, j), f"{linear}probabilities"),
+        ("scores", loss(Softmax(s[a, j], j)), s[a, j], of_score(s[a, j]), "the Jacobian of softmax"),
+        ("keys", everything, k[j, i], to_keys, of_key),
+        ("values", everything, v[j, e], to_values, f"{linear}values"),
+    ):
+        line = Line(end, why, derivative())
+        yield Chain(Derivative(of, by), line, name=name, title=name.capitalize())
+    yield from bounds()
 
 
-def bounds() -> tuple[Chain, ...]:
+def bounds() -> Iterator[Chain]:
     """Derive that what values receive is bounded, and that what queries receive is not."""
-    spread = over_keys(Softmax(c * score, j) * (1 - Softmax(c * score, j)))
-    bound = (
-        Chain(
-            SENT,
-            name="bound",
-            title="The values of one query together",
-            defines="what one query sends to the values, squared",
-        )
-        .then(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra)
-        .then(LENGTH, "weights are at most 1 and sum to 1", at_most(LENGTH * spread), "≤")
+    of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
+    spread = over_keys(of_key * (1 - of_key))
+    yield Chain(
+        SENT,
+        Line(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
+        Line(LENGTH, most, at_most(LENGTH * spread), "≤"),
+        name="bound",
+        title="The values of one query together",
+        defines="what one query sends to the values, squared",
     )
-    share = (
-        Chain(E(SENT) / E(LENGTH), name="share", title="In the mean square, over what comes from above")
-        .then(
-            E(squares(c * score)), "the gradients are independent of the weights", moments(NORMAL_COMPONENTS)
-        )
-        .then(1, "weights are at most 1 and sum to 1", at_most(E(spread)), "≤")
+    independent = "the gradients are independent of the weights"
+    yield Chain(
+        E(SENT) / E(LENGTH),
+        Line(E(squares(c * score)), independent, moments(NORMAL_COMPONENTS)),
+        Line(1, most, at_most(E(spread)), "≤"),
+        name="share",
+        title="In the mean square, over what comes from above",
     )
-    moved = over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False))
-    same = Chain(
-        c * moved,
+    yield Chain(
+        c * over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False)),
+        Line(c * score, "the factors cancel", algebra),
         name="same-scores",
         title="Queries over t and keys times t: the same scores, so the same probabilities",
         defines="a score of changed vectors",
-    ).then(c * score, "the factors cancel", algebra)
-    unbounded = Chain(
+    )
+    yield Chain(
         c * over_keys(OF_SCORE * (t * k[j, i])),
+        Line(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra),
         name="unbounded",
         title="But t times the gradient of the queries, for any t",
         defines="the gradient of the queries with changed keys",
-    ).then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)
-    return bound, share, same, unbounded
+    )
 
 
 def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
@@ -122,11 +114,11 @@ def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:
     return arrays, dict(zip(NAMES, (stepped[2], of_weights, of_scores, *stepped[:2]), strict=True))
 
 
-def coded(weights: Array, factor: float = SCALE) -> dict[str, Array]:
-    """Return the gradients that the array code's own formulas give, from these weights and this factor."""
+def coded(name: str, weights: Array, factor: float = SCALE) -> Array:
+    """Return a gradient that the array code's own formulas give, from these weights and this factor."""
     queries, keys, values, upstream = loops.drawn()
-    back = gradients(queries, keys, values, weights, upstream, factor)
-    return {name: getattr(back, name) for name in NAMES}
+    gradient: Array = getattr(gradients(queries, keys, values, weights, upstream, factor), name)
+    return gradient
 
 
 def distance(name: str, gradient: Array) -> float:
@@ -149,77 +141,60 @@ def share_of_one(weights: Array) -> float:
     return float(np.sum(back.values**2) / np.sum(upstream[0] ** 2))
 
 
-PLACES = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
-"""The indices of each gradient's entries."""
-
-
-def derived_entries(derived: Derivation) -> dict[str, Array]:
-    """Return what the derived expressions are at the fixed arrays."""
-    chains = {name: derived if name == "queries" else derived[name] for name in NAMES}
-    given = of_loops()[0]
-    return {name: entries(chains[name].end, PLACES[name], given, {c: SCALE}) for name in NAMES}
-
-
 def experiment(derived: Derivation) -> Items:
     """Differentiate plain loops by complex steps; measure what reaches the values as scores grow."""
-    given, formulas = of_loops()[0], derived_entries(derived)
+    given, at = of_loops()[0], {c: SCALE}
+    places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
+    ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
+    formulas = {name: entries(ends[name], place, given, at) for name, place in places.items()}
     weights = probabilities(given["q"], given["k"], SCALE)
-    code, where = coded(weights), {"scale": SCALE}
-    sizes = {**dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)), **where}
-    exactly = partial(Computed, equals=0, settings=sizes, allowance=ROUNDING)
+    sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
+    exactly = partial(Computed, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
         what = f"largest difference of an entry of $d{letter}$: {{}} against complex steps of loops"
-        by_formula, by_code = (name, formulas[name]), (name, code[name])
-        yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula)
-        yield exactly(f"code-{name}", what.format("the array code"), distance, by_code)
-    grown = derived["unbounded"].end / derived["unbounded"].end.subs(t, 1)
-    for name, times in (("queries", grown.subs(t, FACTOR)), ("values", S.One)):
-        factors = rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$"
-        what = rf"$\|d{NAMES[name]}\|$ with {factors}, over what it was"
-        by, rounding = (name, 1 / FACTOR, FACTOR), Allowance(FACTOR * ROUNDING.size)
-        yield Computed(f"{name}-times-t", what, growth, by, equals=times, settings=where, allowance=rounding)
-    shares = entries(derived["bound"].lines[0].expression / LENGTH, (a,), given, {c: SCALE})
-    what, settings = (
-        r"$\|dV\|^2$ of one query of the array code over $|u|^2$",
-        {"keys": loops.SHAPE[1], **where},
+        by_formula, by_code = (name, formulas[name]), (name, coded(name, weights))
+        yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula, 0)
+        yield exactly(f"code-{name}", what.format("the array code"), distance, by_code, 0)
+    times_t, where = derived["unbounded"].end, {"scale": SCALE}
+    rounding, factors = (
+        Allowance(FACTOR * ROUNDING.size),
+        rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$",
     )
-    first = float(shares[0])
-    yield Computed(
-        "values-of-one-query",
-        what,
-        share_of_one,
-        (weights,),
-        equals=first,
-        settings=settings,
-        allowance=ROUNDING,
-    )
-
-    bounded = partial(Check, shape={m: ROWS}, tolerance=Within(fixed=True))
-    share = derived["share"]
-    at = {size: {d: size, d_v: VALUES, n: KEYS, c: 1} for size in DIMENSIONS}
-    for size in DIMENSIONS:
-        yield bounded(f"values-d{size}", share.start, at[size], at_most=share.end)
-    few, many = (at[DIMENSIONS[place]] for place in (0, -1))
-    yield bounded("values-tightest", share.start, {**many, c: SHARP}, at_most=share.end)
-    yield bounded("values-little-when-spread", share.start, few, at_most=Threshold(S.Half))
-    yield bounded("values-most-when-sharp", share.start, many, at_least=Threshold(Rational(3, 4)))
+    for name, times in (("queries", times_t.subs(t, FACTOR) / times_t.subs(t, 1)), ("values", S.One)):
+        what, by = rf"$\|d{NAMES[name]}\|$ with {factors}, over what it was", (name, 1 / FACTOR, FACTOR)
+        yield Computed(f"{name}-times-t", what, growth, by, times, settings=where, allowance=rounding)
+    first = entries(derived["bound"].lines[0].expression / LENGTH, (a,), given, at)[0]
+    what = r"$\|dV\|^2$ of one query of the array code over $|u|^2$"
+    of_row = partial(Computed, settings={"keys": loops.SHAPE[1], **where}, allowance=ROUNDING)
+    yield of_row("values-of-one-query", what, share_of_one, (weights,), float(first))
+    bounded = partial(Check, quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
+    many = {d: 64, d_v: 8, n: 16, c: 1}
+    for size in (8, 16, 64):
+        yield bounded(f"values-d{size}", at={**many, d: size}, at_most=derived["share"].end)
+    # A scale at which hardly more than one key of a row counts.
+    yield bounded("values-tightest", at={**many, c: 8}, at_most=derived["share"].end)
+    yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
+    yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
     yield from wrong_versions(given, formulas)
 
 
 def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items:
     """Yield gradients that are wrong, and bounds that do not hold."""
-    weights = given["P"]
-    single = in_single_precision(softmax)(given["s"])
-    logistic = weights * (1 - weights) * formulas["probabilities"]
-    unscaled, over_queries = coded(weights, 1.0)["queries"], coded(loops.over_queries(given["s"]))["keys"]
+    weights, single = given["P"], in_single_precision(softmax)(given["s"])
     says = "each score changes its own probability only, as a logistic function would"
-    yield Wrong("own-probability-only", of="derived-scores", computed=distance("scores", logistic), says=says)
+    own = distance("scores", weights * (1 - weights) * formulas["probabilities"])
+    yield Wrong("own-probability-only", of="derived-scores", computed=own, says=says)
     says = "the scale acts forwards only, and the gradient of the queries is without it"
-    yield Wrong("scale-forwards-only", of="code-queries", computed=distance("queries", unscaled), says=says)
+    off = distance("queries", coded("queries", weights, 1.0))
+    yield Wrong("scale-forwards-only", of="code-queries", computed=off, says=says)
     says = "the softmax may run over the queries instead of the keys"
-    yield Wrong("over-queries", of="code-keys", computed=distance("keys", over_queries), says=says)
-    says, rounded = "weights of single precision give the same gradients", coded(single)["queries"]
-    yield Wrong("single-precision", of="code-queries", computed=distance("queries", rounded), says=says)
+    off = distance("keys", coded("keys", loops.over_queries(given["s"])))
+    yield Wrong("over-queries", of="code-keys", computed=off, says=says)
+    says, off = (
+        "weights of single precision give the same gradients",
+        distance("queries", coded("queries", single)),
+    )
+    yield Wrong("single-precision", of="code-queries", computed=off, says=says)
     says = "one query's values get the sum of squares of any weights"
     yield Wrong("any-weights", of="values-of-one-query", computed=share_of_one(single), says=says)
     for name, says in (
@@ -237,15 +212,14 @@ def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw what reaches the values, against the dimension, below its bound."""
-    span = (DIMENSIONS[0], DIMENSIONS[-1])
     return draw.figure(
         "values",
         "From one query, values receive at most the gradient of its output",
         "Mean squared gradient of the values over that of the output, unscaled, against the dimension: it "
         "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
         "to {values-d64:d_k}.",
-        draw.curve("bound: {values-tightest:prediction}", derived["share"].end, span, many=2),
-        draw.curve("variance of the scores", d, span, "control"),
+        draw.curve("bound: {values-tightest:prediction}", derived["share"].end, SPAN, many=2),
+        draw.curve("variance of the scores", d, SPAN, "control"),
         draw.measured(findings.matching("values-d*"), d),
         x=d,
         y="squared gradient of the values over that of the output",

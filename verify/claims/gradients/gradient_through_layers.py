@@ -9,8 +9,8 @@ from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.spec import NORMAL, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings, Given
-from verify.spec import Index, Items, Law, Line, Program, Threshold, Within, Wrong, algebra, assume, d
-from verify.spec import figures as draw, j, l, limit, moments, n
+from verify.spec import STANDARD, Index, Items, Line, Program, Threshold, Within, Wrong, algebra, assume, d
+from verify.spec import figures as draw, j, l, limit, moments, n, q
 from verify.spec.arrays import Array, gradients, probabilities
 
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
@@ -18,7 +18,7 @@ D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
 e, f, depth = Index("e"), Index("f"), Index("l")
 x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
-UNIT, ALL = Law("mean 0 and variance 1", (S.One, S.Zero, S.One)), dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL)
+ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
 
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 EVEN = 1 + (2**L - 1) / n

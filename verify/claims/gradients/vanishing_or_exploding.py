@@ -9,7 +9,7 @@ from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings, Items
-from verify.spec import Law, Line, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
+from verify.spec import STANDARD, Line, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
 from verify.spec import fact, figures as draw, i, j, k, l, limit, moments, n, over_components
 from verify.spec import over_keys, q, score, squares, substitute, u, v
 from verify.spec.integrals import ON_PAPER, PRECISE, integrated
@@ -23,10 +23,7 @@ SMALLER_FROM = {16: 128, 128: 512, 1024: 2048}
 
 c, t = Symbol("c", positive=True), Symbol("t", positive=True)
 LETTERS = {"queries": "Q", "keys": "K", "values": "V"}
-LENGTH, UPSTREAM = (
-    Dot(q, a, q, a),
-    moments(dict.fromkeys((v, u), Law("mean 0 and variance 1", (S.One, S.Zero, S.One)))),
-)
+LENGTH, UPSTREAM = Dot(q, a, q, a), moments(dict.fromkeys((v, u), STANDARD[q]))
 
 
 def sent(weight: Expr) -> Expr:
@@ -64,7 +61,6 @@ def derive() -> Iterator[Chain]:
     vanish = "softmax of vanishing scores is even: every weight is one in so many"
     line, title = Line(even, vanish, limit()), "What reaches the scores when they hardly vary"
     yield Chain(Limit(sent(Softmax(t * score, j)), t, 0), line, name="even", title=title)
-
     yield from root_mean_squares()
 
 
@@ -76,9 +72,7 @@ def root_mean_squares() -> Iterator[Chain]:
     from_mean = k[j, i] - over_keys(WEIGHT.xreplace({j: l}) * k[l, i], l)
     spread = over_components(over_keys(WEIGHT**2 * from_mean**2))
     split = (d - 1) * squared_norm(c * score) + along
-    across = (
-        r"across the query, keys are independent of the scores; along it, their component is $q\cdot k/|q|$"
-    )
+    why = r"across the query, keys are independent of the scores; along it, their component is $q\cdot k/|q|$"
     rotation = cited("rotation", laws=NORMAL_COMPONENTS)
     products = "products of values and upstream are uncorrelated"
     one_variance = "upstream products are uncorrelated, of one variance"
@@ -89,7 +83,7 @@ def root_mean_squares() -> Iterator[Chain]:
     yield Chain(
         ratio(E(SQUARED)),
         Line(ratio(c**2 * E(spread)), products, UPSTREAM),
-        Line(ratio(c**2 * E(split)), across, rotation),
+        Line(ratio(c**2 * E(split)), why, rotation),
         name="queries",
         title="Root mean squares of a query's gradient",
     )
