@@ -1,20 +1,21 @@
 """What reaches a key through the scores is at most of the order of its weight."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume
-from verify.spec import at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of, unsigned
+from verify.spec import Findings, Index, Indicator, Items, Law, Line, Softmax, Within, Wrong, a, algebra
+from verify.spec import assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of
+from verify.spec import unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
-DIMENSION = KEYS = 16
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
-SCALES = {"unscaled": S.One, "scaled": 1 / sqrt(S(DIMENSION))}
+SCALES = {"unscaled": S.One, "scaled": S.One / 4}
+"""Classes of weights, and scales in 16 dimensions."""
 
 x, r, h = Family("x", n), Family("r", n), Index("h")
 SIGNS = {r: Law("random signs", (S.One, S.Zero, S.One, S.Zero, S.One))}
@@ -24,59 +25,42 @@ UNIT, FACTOR = c * size * M, (c * size * p) ** 2
 BOUND = (2 * UNIT * p * (1 - p)) ** 2
 
 
-def squared(at: Callable[[Index], Expr]) -> Expr:
-    """Return the squared gradient of key j from one query, for gradients at the weights."""
-    return FACTOR * (at(j) - over_keys(p_l * at(l), l)) ** 2
+def squared(at: Expr) -> Expr:
+    """Return the squared gradient of key j from one query, for gradients at the weights, ``at`` that of j."""
+    return FACTOR * (at - over_keys(p_l * at.xreplace({j: l}), l)) ** 2
 
 
-def derive() -> tuple[Chain, ...]:
-    """Bound the squared gradient of one key, for any gradients at the weights within ±M."""
-    other, another = 1 - KroneckerDelta(l, j), 1 - KroneckerDelta(h, j)
-    p_h = p_l.xreplace({l: h})
-    pairs = p_l * p_h * (other * another * (x[l] - x[h])) ** 2
-    room = other**2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
-    wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
+def derive() -> Iterator[Chain]:
+    """Bound the squared gradient of one key, for any gradients at the weights within ±M; and on average."""
+    others, p_h = (1 - KroneckerDelta(l, j)) * (1 - KroneckerDelta(h, j)), p_l.xreplace({l: h})
+    pairs = p_l * p_h * (others * (x[l] - x[h])) ** 2
+    room = (1 - KroneckerDelta(l, j)) ** 2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
-    bound = (
-        Chain(squared(lambda key: x[key]), title="The key's row of the Jacobian")
-        .then(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra)
-        .then(
-            FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l),
-            cauchy,
-            at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2),
-            "≤",
-        )
-        .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
+    by_cauchy = at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2)
+    wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
+    yield Chain(
+        squared(x[j]),
+        Line(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
+        Line(FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤"),
+        Line(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),
+        title="The key's row of the Jacobian",
     )
-    attained = Chain(
-        squared(lambda key: M * (2 * KroneckerDelta(key, j) - 1)),
-        name="attained",
-        title="No smaller bound holds: $x_j = M$, and $-M$ for all others",
-    ).then(BOUND, "both inequalities are equations", algebra)
-    return bound, attained, on_average()
-
-
-def on_average() -> Chain:
-    """Derive the mean for values of random sign, over keys of any class of weights."""
+    alone = FACTOR * (M - over_keys(p_l * M * (2 * KroneckerDelta(l, j) - 1), l)) ** 2
+    equal = Line(BOUND, "both inequalities are equations", algebra)
+    title = "No smaller bound holds: $x_j = M$, and $-M$ for all others"
+    yield Chain(alone, equal, name="attained", title=title)
     weight, of_other = Softmax(c * score, j), Softmax(c * score_of(a, l), l)
     within = Indicator((weight - low) * (high - weight)) * weight
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
     half = over_keys(of_other * (r[j] - r[l]) ** 2, l) / 2
     toward = "every other key that differs from key j differs by 2, in the direction of $r_j$"
-    return (
-        Chain(
-            E(within * Abs(gap)) / most,
-            name="average",
-            title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
-        )
-        .then(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS))
-        .then(1, "it does with chance one half, whatever the weights", moments(SIGNS))
+    yield Chain(
+        E(within * Abs(gap)) / most,
+        Line(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS)),
+        Line(1, "it does with chance one half, whatever the weights", moments(SIGNS)),
+        name="average",
+        title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
     )
-
-
-def slug(edge: str) -> str:
-    """Return a class of weights by its upper edge."""
-    return f"below-{edge.replace('.', '')}"
 
 
 def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
@@ -89,10 +73,9 @@ def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
     values = np.where(np.arange(keys) == 0, 1.0, -1.0)[:, None]
     sent = gradients(query, others, values, code(query, others, 0.5), np.ones((1, 1)), 0.5)
     weights = loops.attention_in_loops(query, others, np.eye(keys), 0.5)[0]
-    weight = Symbol("weight")
-    at = {c: S.Half, M: S.One, size: Float(np.linalg.norm(query), 17), p: weight}
-    most = np.sqrt(lambdify(weight, bound.xreplace(at))(weights))
-    return float(np.max(np.linalg.norm(sent.keys, axis=1) / most))
+    weight, length = Symbol("weight"), Float(np.linalg.norm(query), 17)
+    of_weight = lambdify(weight, bound.xreplace({c: S.Half, M: S.One, size: length, p: weight}))
+    return float(np.max(np.linalg.norm(sent.keys, axis=1) / np.sqrt(of_weight(weights))))
 
 
 def experiment(derived: Derivation) -> Items:
@@ -100,21 +83,19 @@ def experiment(derived: Derivation) -> Items:
     mean, laws = derived["average"], {r: RADEMACHER}
     for name, edges in EDGES.items():
         for least, most in pairwise(edges):
-            at = {d: DIMENSION, n: KEYS, c: SCALES[name], low: Rational(least), high: Rational(most)}
-            yield Check(f"{name}-{slug(most)}", mean, at, laws=laws)
+            at = {d: 16, n: 16, c: SCALES[name], low: Rational(least), high: Rational(most)}
+            check = f"{name}-below-{most.replace('.', '')}"
+            yield Check(check, mean.start, at, equals=mean.end, laws=laws)
     what = r"largest $\|dk_j\|$ of the array code over its bound, where $dP_1 = 1$ and all other $dP_i = -1$"
     for keys in (2, 5, 64):
-        given, settings = (probabilities, keys, derived.end), {"keys": keys}
-        name = f"attained-n{keys}"
-        yield Computed(name, what, largest_share, given, equals=1, settings=settings, allowance=ROUNDING)
-
-    rare, wide = f"unscaled-{slug('0.01')}", Within(1.0, 1.0, "the value predicted")
-    at = {d: DIMENSION, n: KEYS, c: S.One, low: Rational(1, 1000), high: Rational(1, 100)}
+        given, at_keys, name = (probabilities, keys, derived.end), {"keys": keys}, f"attained-n{keys}"
+        yield Computed(name, what, largest_share, given, equals=1, settings=at_keys, allowance=ROUNDING)
+    wide, at = Within(1.0, 1.0, "the value predicted"), {**at, c: S.One}
+    at |= {low: Rational(1, 1000), high: Rational(1, 100)}
     says = "keys of a weight below a hundredth get no update at all"
-    yield Wrong("no-update-at-all", mean, at, equals=0, laws=laws, tolerance=wide, says=says)
-    bound = sqrt(derived["attained"].end / (UNIT * p * (1 - p)) ** 2)
-    says = "the bound is what a key gets on average"
-    yield Wrong("bound-on-average", of=rare, equals=bound, says=says)
+    yield Wrong("no-update-at-all", mean.start, at, equals=0, laws=laws, tolerance=wide, says=says)
+    says, bound = "the bound is what a key gets on average", sqrt(BOUND / (UNIT * p * (1 - p)) ** 2)
+    yield Wrong("bound-on-average", of="unscaled-below-001", equals=bound, says=says)
     for name, part, says in (
         ("without-the-two", S.Half, "half of the bound suffices"),
         ("two-per-cent-less", Rational(98, 100), "the bound holds with two per cent less room"),
@@ -127,11 +108,10 @@ def experiment(derived: Derivation) -> Items:
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     """Draw what reaches keys on average, and the bound, against their weight."""
-    weight = Symbol("p_j", positive=True)
+    weight, layers = Symbol("p_j", positive=True), []
     bound = sqrt(derived.end.xreplace({p: weight}) / UNIT**2).simplify()
-    span, layers = tuple(map(float, (EDGES["unscaled"][0], EDGES["unscaled"][-1]))), []
     for name, edges in EDGES.items():
-        checks = [findings.checks[f"{name}-{slug(most)}"] for most in edges[1:]]
+        checks = findings.matching(f"{name}-below-*")
         middles = [math.sqrt(float(least) * float(most)) for least, most in pairwise(edges)]
         estimates = [(check.estimate, check.interval) for check in checks]
         layers.append(
@@ -143,8 +123,8 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         "Mean gradient of a key against its weight, both on log axes, with scaling and without, at "
         "{unscaled-below-01:d_k} dimensions and random signs as values: on the derived line, half of the "
         "bound, from one in ten thousand up to one half, and nowhere zero.",
-        draw.curve("bound", bound, span),
-        draw.curve("mean, derived: half of it", bound / 2, span),
+        draw.curve("bound", bound, (0.0001, 0.5)),
+        draw.curve("mean, derived: half of it", bound / 2, (0.0001, 0.5)),
         *layers,
         x="weight {p_j} (classes, drawn at their middle)",
         y="length of the key’s gradient, in units of {unit}",

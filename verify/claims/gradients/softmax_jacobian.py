@@ -1,6 +1,6 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import special
@@ -11,15 +11,12 @@ from verify.spec import ROUNDING, Chain, Claim, Computed, Derivation, Family, In
 from verify.spec import Wrong, a, algebra, assume, cite, j, l, n, over_keys, s, squares
 from verify.spec.arrays import Array, complex_step, in_single_precision, largest_difference, loops, softmax
 
-KEYS = (2, 5, 64)
-LARGEST = "largest difference of an entry of $J$ from the derived one"
 x, h = Family("x", n), Index("h")
 p, p_l = Softmax(s[a, j], j), Softmax(s[a, l], l)
 TOTAL, EQUAL = Sum(exp(s[a, h]), (h, 1, n)), KroneckerDelta(j, l)
 J, ENTRY = Derivative(p, s[a, l]), p * (EQUAL - p_l)
-ENTRIES = lambdify(
-    (PARTS := symbols("own other equal")), ENTRY.xreplace(dict(zip((p, p_l, EQUAL), PARTS, strict=True)))
-)
+OWN, OTHER, SAME = symbols("own other equal")
+ENTRIES = lambdify((OWN, OTHER, SAME), ENTRY.xreplace({p: OWN, p_l: OTHER, EQUAL: SAME}))
 """The entries as a function of arrays: both weights, and where they are one."""
 
 
@@ -28,50 +25,45 @@ def along(entry: Expr) -> Expr:
     return over_keys(entry * x[l], l)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Differentiate by the quotient rule and by way of the logarithm; then sum entries and their squares."""
     quotient = exp(s[a, j]) * EQUAL / TOTAL - exp(s[a, j]) * exp(s[a, l]) / TOTAL**2
+    quotient_rule = "quotient rule; in the sum only one term depends on a score"
     whole = Line(along(ENTRY), "each exponential over the sum is a weight", algebra)
-    by_quotient = Chain(
+    yield Chain(along(J), Line(along(quotient), quotient_rule, algebra), whole, title="By the quotient rule")
+    of_logarithm = along(p * Derivative(s[a, j] - log(TOTAL), s[a, l]))
+    gradient = "the logarithm of the sum has the softmax as its gradient"
+    yield Chain(
         along(J),
-        Line(along(quotient), "quotient rule; in the sum only one term depends on a score", algebra),
-        whole,
-        title="By the quotient rule",
-    )
-    by_logarithm = Chain(
-        along(J),
-        Line(
-            along(p * Derivative(s[a, j] - log(TOTAL), s[a, l])),
-            "a derivative is the value times that of its logarithm",
-            algebra,
-        ),
-        Line(
-            along(p * (EQUAL - exp(s[a, l]) / TOTAL)),
-            "the logarithm of the sum has the softmax as its gradient",
-            algebra,
-        ),
+        Line(of_logarithm, "a derivative is the value times that of its logarithm", algebra),
+        Line(along(p * (EQUAL - exp(s[a, l]) / TOTAL)), gradient, algebra),
         whole,
         name="by-logarithm",
         title="By the logarithm",
     )
-    row_sums = (
-        Chain(over_keys(J, l), name="rows", title="Row sums: moving all scores alike changes nothing")
-        .then(over_keys(ENTRY, l), "the entries, summed over a row", algebra)
-        .then(p - p * over_keys(p_l, l), "the delta picks one term", algebra)
-        .then(0, "weights sum to 1", algebra)
+    yield Chain(
+        over_keys(J, l),
+        Line(over_keys(ENTRY, l), "the entries, summed over a row", algebra),
+        Line(p - p * over_keys(p_l, l), "the delta picks one term", algebra),
+        Line(0, "weights sum to 1", algebra),
+        name="row-sums",
+        title="Row sums: moving all scores alike changes nothing",
     )
-    trace = (
-        Chain(over_keys(Derivative(p, s[a, j])), name="trace", title="Trace")
-        .then(over_keys(p * (1 - p)), "the entries of the diagonal", algebra)
-        .then(1 - squares(s[a, j]), "weights sum to 1", algebra)
+    yield Chain(
+        over_keys(Derivative(p, s[a, j])),
+        Line(over_keys(p * (1 - p)), "the entries of the diagonal", algebra),
+        Line(1 - squares(s[a, j]), "weights sum to 1", algebra),
+        name="trace",
+        title="Trace",
     )
-    squared = p**2 * (EQUAL - 2 * EQUAL * p_l + p_l**2)
-    norm = (
-        Chain(over_keys(over_keys(J**2, l)), name="norm", title="Squared Frobenius norm")
-        .then(over_keys(over_keys(squared, l)), "the entries squared; the delta is its own square", algebra)
-        .then(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra)
+    squared = over_keys(over_keys(p**2 * (EQUAL - 2 * EQUAL * p_l + p_l**2), l))
+    yield Chain(
+        over_keys(over_keys(J**2, l)),
+        Line(squared, "the entries squared; the delta is its own square", algebra),
+        Line(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra),
+        name="norm",
+        title="Squared Frobenius norm",
     )
-    return by_quotient, by_logarithm, row_sums, trace, norm
 
 
 def row(keys: int) -> Array:
@@ -94,44 +86,40 @@ def constant_sum(scores: Array) -> Array:
     return np.exp(scores) / np.sum(np.exp(row(scores.shape[-1])))
 
 
+def logistic(scores: Array) -> Array:
+    """Return the logistic function of each score."""
+    return 1 / (1 + np.exp(-scores))
+
+
 def experiment(derived: Derivation) -> Items:
     """Compare with derivatives of the array code by complex steps."""
-    chains = {"row-sums": derived["rows"], "trace": derived["trace"], "norm": derived["norm"]}
-    for keys in KEYS:
-        settings: dict[str, int | str] = {
-            "keys": keys,
-            "scores": "normal, deviation 2, one fixed row",
-            "by": "complex steps",
-        }
-        for what in ("entries", *chains):
-            name, value = f"{what}-n{keys}", at_scores(chains[what].end, row(keys)) if what in chains else 0
-            label = chains[what].start if what in chains else LARGEST
-            given = (what, keys)
-            yield Computed(name, label, measured, given, equals=value, settings=settings, allowance=ROUNDING)
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
-    wrong: tuple[tuple[str, str, Callable[[Array], Array], str], ...] = (
-        ("entries", "a-factor-cancels", loops.of_halves, "a factor on all scores cancels as a shift does"),
-        ("row-sums", "constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
-        ("trace", "constant-sum", constant_sum, constant),
-        (
-            "norm",
-            "logistic-each",
-            lambda scores: 1 / (1 + np.exp(-scores)),
-            "each weight depends on its own score only, as a logistic function would",
-        ),
-    )
-    for what, name, code, says in wrong:
-        yield Wrong(name, of=f"{what}-n5", computed=measured(what, 5, code), says=says)
+    alone = "each weight depends on its own score only, as a logistic function would"
+    wrong: dict[str, tuple[str, Callable[[Array], Array], str]] = {
+        "entries": ("a-factor-cancels", loops.of_halves, "a factor on all scores cancels as a shift does"),
+        "row-sums": ("constant-sum-rows", constant_sum, f"{constant}, and its rows sum to zero"),
+        "trace": ("constant-sum", constant_sum, constant),
+        "norm": ("logistic-each", logistic, alone),
+    }
+    by = {"scores": "normal, deviation 2, one fixed row", "by": "complex steps"}
     single = in_single_precision(softmax)
-    for what in ("entries", *chains):
-        name, says = f"{what}-in-single-precision", f"single precision is exact: {what.replace('-', ' ')}"
-        yield Wrong(name, of=f"{what}-n5", computed=measured(what, 5, single), says=says)
+    for what, (name, code, says) in wrong.items():
+        for keys in (2, 5, 64):
+            settings: dict[str, int | str] = {"keys": keys, **by}
+            label, value = "largest difference of an entry of $J$ from the derived one", 0.0
+            if what != "entries":
+                label, value = derived[what].start, at_scores(derived[what].end, row(keys))
+            check, given = f"{what}-n{keys}", (what, keys)
+            yield Computed(check, label, measured, given, equals=value, settings=settings, allowance=ROUNDING)
+        yield Wrong(name, of=f"{what}-n5", computed=measured(what, 5, code), says=says)
+        exact, rounded = f"single precision is exact: {what.replace('-', ' ')}", measured(what, 5, single)
+        yield Wrong(f"{what}-in-single-precision", of=f"{what}-n5", computed=rounded, says=exact)
 
 
 CLAIM = Claim(
     title="The Jacobian of softmax",
     statement="The Jacobian J of softmax has the entries {entry}: along any {x} the weights change by "
-    "{main:end}. Its rows sum to {rows:end}, its trace is {trace:end}, and its squared Frobenius norm is "
+    "{main:end}. Its rows sum to {row-sums:end}, its trace is {trace:end}, and its squared Frobenius norm is "
     "{norm:end}.",
     meaning="All gradients to queries and keys pass through this matrix. It vanishes when one weight is 1: a "
     "saturated row transmits no gradient. It is not a list of logistic slopes, for raising one score lowers "
