@@ -59,106 +59,24 @@ from sympy import Sum
 
 from verify.evidence import Fact, Figure, Reference
 from verify.montecarlo.compiling import Column, Program
-from verify.montecarlo.distributions import (
-    CAUCHY,
-    EXPONENTIAL,
-    LAPLACE,
-    NORMAL,
-    RADEMACHER,
-    STANDARD_DISTRIBUTIONS,
-    UNIFORM,
-    UNIT_INTERVAL,
-    Distribution,
-    numbers,
-    student_t,
-)
+from verify.montecarlo.distributions import CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM
+from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution
+from verify.montecarlo.distributions import numbers, student_t
 from verify.montecarlo.experiment import Allowance
 from verify.spec import figures
-from verify.spec.checks import (
-    ROUNDING,
-    Check,
-    Computed,
-    Fit,
-    Items,
-    Plot,
-    Threshold,
-    Within,
-    Wrong,
-    fact,
-    of_deviation,
-    of_probability,
-)
-from verify.spec.claim import (
-    Claim,
-    Findings,
-    assume,
-    cite,
-)
-from verify.symbolic.analysis import (
-    between,
-    by_density,
-    derivative,
-    equivalent,
-    integral,
-    leading,
-    limit,
-    numerically,
-)
+from verify.spec.checks import ROUNDING, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
+from verify.spec.checks import fact, of_deviation, of_probability
+from verify.spec.claim import Claim, Findings, assume, cite
+from verify.symbolic.analysis import between, by_density, derivative, equivalent, integral, leading, limit
+from verify.symbolic.analysis import numerically
 from verify.symbolic.bounds import at_least, at_most, earlier, unsigned
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex
 from verify.symbolic.theorems import THEOREMS, cited
-from verify.symbolic.vocabulary import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    NORMAL_ROWS,
-    STANDARD,
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Family,
-    Given,
-    Index,
-    Indicator,
-    Largest,
-    LargestGap,
-    Law,
-    LogSumExp,
-    Named,
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    d_v,
-    e,
-    gamma_k,
-    gamma_q,
-    i,
-    j,
-    k,
-    kappa_k,
-    kappa_q,
-    l,
-    m,
-    mu_k,
-    mu_q,
-    n,
-    normal,
-    over_components,
-    over_keys,
-    q,
-    s,
-    score,
-    score_of,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-    u,
-    v,
-)
+from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD
+from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Family, Given, Index, Indicator, Largest
+from verify.symbolic.vocabulary import LargestGap, Law, LogSumExp, Named, Quantile, Softmax, Var
+from verify.symbolic.vocabulary import a, b, d, d_v, e, i, j, k, l, m, n, q, s, sigma, u, v
+from verify.symbolic.vocabulary import gamma_k, gamma_q, kappa_k, kappa_q, mu_k, mu_q, sigma_k, sigma_q
+from verify.symbolic.vocabulary import normal, over_components, over_keys, score, score_of, squares

@@ -23,6 +23,10 @@ from verify.symbolic.vocabulary import Family
 At = Mapping[Symbol, Any]
 """Values of symbols: sizes such as ``d``, and others such as ``sigma``."""
 
+Scale = Literal["linear", "log"]
+AsDrawn = Callable[[float, float], float]
+"""What makes of a place and a value there what a figure shows."""
+
 ROUNDING = Allowance(1e-12)
 """What array code of numbers near 1 may lose to rounding."""
 
@@ -234,11 +238,11 @@ class Plot:
     bounds: Mapping[str, Any] = field(default_factory=dict, hash=False)
     span: tuple[float, float] | None = None
     many: int = 61
-    as_drawn: Callable[[float, float], float] = lambda _, value: value
+    as_drawn: AsDrawn = lambda _, value: value
     x: str = ""
     y: str = ""
-    x_scale: Literal["linear", "log"] = "log"
-    y_scale: Literal["linear", "log"] = "log"
+    x_scale: Scale = "log"
+    y_scale: Scale = "log"
 
 
 Item = Check | Wrong | Fit | Computed | Fact | Plot

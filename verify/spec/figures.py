@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +10,12 @@ from sympy import Basic, Symbol, lambdify, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
-from verify.spec.checks import Check as PlannedCheck
-from verify.spec.checks import Fit, Item, Plot
+from verify.spec.checks import Check as Planned
+from verify.spec.checks import AsDrawn, Fit, Item, Plot, Scale
 from verify.symbolic.notation import latex, spoken
 from verify.text.latex import plain
 
 Role = Literal["truth", "measured", "control", "other"]
-Scale = Literal["linear", "log"]
 
 _WORDS = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
 """What the axis of a symbol is called."""
@@ -32,7 +31,7 @@ def measured(
     over: Symbol | str,
     label: str = "measured",
     role: Role = "measured",
-    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+    as_drawn: AsDrawn = lambda _, value: value,
 ) -> PlotLayer:
     """Return the estimates of checks with their intervals, at the values of a symbol in their settings.
 
@@ -41,14 +40,9 @@ def measured(
     Raises:
         ClaimError: a check has no such setting, or one that is not a number.
     """
-    ordered = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
-    return points(
-        label,
-        [place for place, _ in ordered],
-        [(check.estimate, check.interval) for _, check in ordered],
-        role,
-        as_drawn=as_drawn,
-    )
+    placed = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
+    estimates = [(check.estimate, check.interval) for _, check in placed]
+    return points(label, [place for place, _ in placed], estimates, role, as_drawn=as_drawn)
 
 
 def place_of(check: Check, name: str) -> float:
@@ -74,23 +68,36 @@ def points(
     estimates: Iterable[tuple[float, tuple[float, float]]],
     role: Role = "measured",
     *,
-    as_drawn: Callable[[float, float], float] = lambda _, value: value,
+    as_drawn: AsDrawn = lambda _, value: value,
     kind: Literal["points", "band"] = "points",
 ) -> PlotLayer:
     """Return estimates with their intervals at the places ``x``; a ``kind`` "band" joins them."""
-    places, pairs = tuple(map(float, x)), tuple(estimates)
-    values = tuple(as_drawn(place, value) for place, (value, _) in zip(places, pairs, strict=True))
-    ends = [
-        tuple(as_drawn(place, interval[side]) for place, (_, interval) in zip(places, pairs, strict=True))
-        for side in (0, 1)
+    places = tuple(map(float, x))
+    rows = [
+        [as_drawn(place, number) for number in (value, *interval)]
+        for place, (value, interval) in zip(places, estimates, strict=True)
     ]
-    low, high = tuple(map(min, *ends)), tuple(map(max, *ends))
+    values, low, high = zip(*((value, min(ends), max(ends)) for value, *ends in rows), strict=True)
     return PlotLayer(kind=kind, role=role, label=label, x=places, y=values, lo=low, hi=high)
 
 
 def dots(label: str, x: Iterable[float], y: Iterable[float], role: Role = "measured") -> PlotLayer:
     """Return measured values without intervals, such as the many heights of a density."""
-    return PlotLayer(kind="points", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
+    return _layer("points", role, label, x, y)
+
+
+def joined(label: str, x: Iterable[float], y: Iterable[float], role: Role = "truth") -> PlotLayer:
+    """Return a line through given points."""
+    return _layer("line", role, label, x, y)
+
+
+def bars(label: str, edges: Iterable[float], heights: Iterable[float], role: Role = "measured") -> PlotLayer:
+    """Return the bars of a histogram between its ``edges``, one more than there are bars."""
+    return _layer("steps", role, label, edges, (*heights, 0.0))
+
+
+def _layer(kind: Any, role: Role, label: str, x: Iterable[float], y: Iterable[float]) -> PlotLayer:
+    return PlotLayer(kind=kind, role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
 
 
 def curve(
@@ -118,25 +125,13 @@ def curve(
             values = np.array([lambdify(symbol, expression, "mpmath")(place) for place in x])
     else:
         values = np.array([y(place) for place in x])
-    return PlotLayer(kind="line", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, values)))
-
-
-def joined(label: str, x: Iterable[float], y: Iterable[float], role: Role = "truth") -> PlotLayer:
-    """Return a line through given points."""
-    return PlotLayer(kind="line", role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
+    return _layer("line", role, label, x, values)
 
 
 def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived") -> PlotLayer:
     """Return the line through what checks compare with, at the values of a symbol in their settings."""
     pairs = sorted((place_of(check, str(over)), check.prediction) for check in checks)
     return joined(label, [place for place, _ in pairs], [value for _, value in pairs])
-
-
-def bars(label: str, edges: Iterable[float], heights: Iterable[float], role: Role = "measured") -> PlotLayer:
-    """Return the bars of a histogram between its ``edges``, one more than there are bars."""
-    return PlotLayer(
-        kind="steps", role=role, label=label, x=tuple(map(float, edges)), y=(*map(float, heights), 0.0)
-    )
 
 
 def figure(
@@ -196,18 +191,13 @@ def plot(item: Plot, findings: Any) -> Figure:
 def usual(title: str, fit: Fit, items: Sequence[Item], findings: Any) -> Figure:
     """Return the figure of a fit: what is measured over its symbol, on the derived law where it has one."""
     checks = findings.matching(fit.pattern)
-    layers = [measured(checks, fit.over)]
-    positive = all(check.estimate > 0 for check in checks)
+    quantity = next(item.quantity for item in items if isinstance(item, Planned) and item.id == checks[0].id)
+    places, over = sorted(place_of(check, str(fit.over)) for check in checks), plain(axis_label(fit.over))
+    alt = f"Measured: {spoken(quantity)}, from {places[0]:g} to {places[-1]:g} of {over}."
+    curves = {}
     if fit.law is not None:
-        law = sympify(fit.law)
-        label = f"derived: ${latex(law)}$"
-        layers.insert(0, curve(label, law, layers[0].x))
-    member = next(item for item in items if isinstance(item, PlannedCheck) and item.id == checks[0].id)
-    what, over = spoken(member.quantity), plain(axis_label(fit.over))
-    alt = f"Measured: {what}, from {layers[-1].x[0]:g} to {layers[-1].x[-1]:g} of {over}."
-    if fit.law is not None:
+        curves = {f"derived: ${latex(sympify(fit.law))}$": fit.law}
         alt += f" The derived curve {spoken(fit.law)} runs through the points."
-    y_scale: Scale = "log" if positive else "linear"
-    quantity, symbol = fit.pattern.replace("*", "").strip("-"), str(fit.over).replace("_", "-").lower()
-    name = f"{quantity}-over-{symbol}"
-    return figure(name, title, alt, *layers, x=fit.over, y=checks[0].quantity, y_scale=y_scale)
+    name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"
+    y_scale: Scale = "log" if all(check.estimate > 0 for check in checks) else "linear"
+    return plot(Plot(name, fit.pattern, fit.over, title, alt, curves, y_scale=y_scale), findings)

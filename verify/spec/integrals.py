@@ -17,35 +17,11 @@ from sympy import Add, Float, Indexed, Mul, S, Sum, Symbol, expand, log, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.gauss import integrals, legendre
-from verify.symbolic.row_integrals import (
-    ON_PAPER,
-    PRECISE,
-    Approximation,
-    Exponents,
-    mean_beside_sink,
-    mean_largest,
-    mean_largest_weight,
-    mean_log_total,
-    mean_product,
-    over_lengths,
-)
-from verify.symbolic.vocabulary import (
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Largest,
-    LogSumExp,
-    Softmax,
-    Var,
-    a,
-    d,
-    free_indices,
-    k,
-    n,
-    q,
-    s,
-)
+from verify.symbolic.row_integrals import ON_PAPER, PRECISE, Approximation, Exponents, mean_beside_sink
+from verify.symbolic.row_integrals import mean_largest, mean_largest_weight, mean_log_total, mean_product
+from verify.symbolic.row_integrals import over_lengths
+from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Largest, LogSumExp, Softmax, Var, a, d
+from verify.symbolic.vocabulary import free_indices, k, n, q, s
 
 __all__ = [
     "DEVIATIONS",

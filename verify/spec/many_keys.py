@@ -8,25 +8,8 @@ from functools import cache
 
 from sympy import Limit, exp, oo, symbols
 
-from verify.spec import (
-    NORMAL_ROWS,
-    Chain,
-    E,
-    Line,
-    a,
-    algebra,
-    at_most,
-    between,
-    cited,
-    earlier,
-    j,
-    l,
-    n,
-    over_keys,
-    s,
-    sigma,
-    squares,
-)
+from verify.spec import NORMAL_ROWS, Chain, E, Line, a, algebra, at_most, between, cited, earlier, j, l, n
+from verify.spec import over_keys, s, sigma, squares
 
 Z, x, c, r = symbols("Z x c r", positive=True)
 """The total, an exponential, the share of it that comes on top, and a number near the total."""
@@ -44,24 +27,18 @@ SPREAD = n * E(squares(ROW))
 def inverse_total() -> tuple[Chain, Chain]:
     """Derive a bound of the mean of one over the total, from a tangent."""
     more = Z + c * x
-    tangent = Chain(
-        1 / Z - c * x / Z**2,
-        Line(1 / more, "a convex function lies above its tangent", at_most((c * x / Z) ** 2 / more), "≤"),
-        name="tangent",
-        title="A tangent of one over the total",
+    tangent = Chain(1 / Z - c * x / Z**2, name="tangent", title="A tangent of one over the total").then(
+        1 / more, "a convex function lies above its tangent", at_most((c * x / Z) ** 2 / more), "≤"
     )
     many, there = (n > ONCE,), {Z: TOTAL, x: TERM, c: ONCE}
     below, on_top = over_keys(1 / TOTAL - ONCE * TERM / TOTAL**2), over_keys(1 / (TOTAL + ONCE * TERM))
     back = r"score $j$ is shifted by $-\sigma^2$: the share on top is gone, and its exponential comes before"
-    inverse = Chain(
-        E(1 / TOTAL),
-        Line(E(below) / (n - ONCE), "the exponentials sum to the total", algebra),
-        Line(E(on_top) / (n - ONCE), "the tangent", earlier(tangent, at=there, given=many), "≤"),
-        Line(exp(-(sigma**2) / 2) * E(over_keys(TERM / TOTAL)) / (n - ONCE), back, SHIFTED),
-        Line(exp(-(sigma**2) / 2) / (n - ONCE), "the weights sum to 1", algebra),
-        name="inverse-total",
-        title="One over the total",
-        given=many,
+    inverse = (
+        Chain(E(1 / TOTAL), name="inverse-total", title="One over the total", given=many)
+        .then(E(below) / (n - ONCE), "the exponentials sum to the total", algebra)
+        .then(E(on_top) / (n - ONCE), "the tangent", earlier(tangent, at=there, given=many), "≤")
+        .then(exp(-(sigma**2) / 2) * E(over_keys(TERM / TOTAL)) / (n - ONCE), back, SHIFTED)
+        .then(exp(-(sigma**2) / 2) / (n - ONCE), "the weights sum to 1", algebra)
     )
     return tangent, inverse
 
@@ -71,26 +48,20 @@ def at_most_keys() -> tuple[Chain, ...]:
     """Derive the upper bound of n·E Σp², for enough keys, and what it rests on."""
     tangent, inverse = inverse_total()
     less = x / Z**2 - x / (Z + c * x) ** 2
-    falling = Chain(
-        x / (Z + c * x) ** 2,
-        Line(x / Z**2, "for positive numbers", at_most(less), "≤"),
-        name="falling",
-        title="What comes on top makes it smaller",
+    falling = Chain(x / (Z + c * x) ** 2, name="falling", title="What comes on top makes it smaller").then(
+        x / Z**2, "for positive numbers", at_most(less), "≤"
     )
     factor, there, many = n * exp(3 * sigma**2 / 2), {Z: TOTAL, x: TERM, c: ONCE}, (n > ONCE,)
     shift = r"score $j$ is shifted by $\sigma^2$, which turns one of its exponentials into a share on top"
-    upper = Chain(
-        SPREAD,
-        Line(n * E(over_keys(TERM**2 / TOTAL**2)), "weights are exponentials over the total", algebra),
-        Line(factor * E(over_keys(TERM / (TOTAL + ONCE * TERM) ** 2)), shift, SHIFTED),
-        Line(
+    upper = (
+        Chain(SPREAD, name="upper", title="At most, for enough keys", given=many)
+        .then(n * E(over_keys(TERM**2 / TOTAL**2)), "weights are exponentials over the total", algebra)
+        .then(factor * E(over_keys(TERM / (TOTAL + ONCE * TERM) ** 2)), shift, SHIFTED)
+        .then(
             factor * E(over_keys(TERM / TOTAL**2)), "without it, it is more", earlier(falling, at=there), "≤"
-        ),
-        Line(factor * E(1 / TOTAL), "the exponentials sum to the total", algebra),
-        Line(n * exp(sigma**2) / (n - ONCE), "the bound of its inverse", earlier(inverse, given=many), "≤"),
-        name="upper",
-        title="At most, for enough keys",
-        given=many,
+        )
+        .then(factor * E(1 / TOTAL), "the exponentials sum to the total", algebra)
+        .then(n * exp(sigma**2) / (n - ONCE), "the bound of its inverse", earlier(inverse, given=many), "≤")
     )
     return tangent, inverse, falling, upper
 
@@ -101,26 +72,21 @@ def at_least_keys() -> tuple[Chain, Chain]:
     more = Z + c * x
     missing = at_most((more - r) ** 2 * (2 * more + r) / (r**3 * more**2))
     tangent = Chain(
-        3 / r**2 - 2 * more / r**3,
-        Line(1 / more**2, "a convex function lies above its tangent", missing, "≤"),
-        name="square-tangent",
-        title="A tangent of one over the squared total",
-    )
+        3 / r**2 - 2 * more / r**3, name="square-tangent", title="A tangent of one over the squared total"
+    ).then(1 / more**2, "a convex function lies above its tangent", missing, "≤")
     level, factor = (n + TWICE) * exp(sigma**2 / 2), n * exp(2 * sigma**2)
     there = earlier(tangent, at={Z: TOTAL, x: TERM, c: TWICE, r: level})
     below = over_keys(3 / level**2 - 2 * (TOTAL + TWICE * TERM) / level**3)
     linear = 3 * n / level**2 - 2 * (n + TWICE) / level**3 * E(over_keys(TERM))
     mean = 3 * n / level**2 - 2 * (n + TWICE) / level**3 * n * exp(sigma**2 / 2)
     shift = r"score $j$ is shifted by $2\sigma^2$, which turns its exponentials into a share on top"
-    lower = Chain(
-        SPREAD,
-        Line(factor * E(over_keys(1 / (TOTAL + TWICE * TERM) ** 2)), shift, SHIFTED),
-        Line(factor * E(below), "the tangent at the mean of that total", there, "≥"),
-        Line(factor * linear, "the exponentials sum to the total", algebra),
-        Line(factor * mean, "the mean of an exponential", SHIFTED),
-        Line(n**2 * exp(sigma**2) / (n + TWICE) ** 2, "terms collected", algebra),
-        name="lower",
-        title="At least, for any number of keys",
+    lower = (
+        Chain(SPREAD, name="lower", title="At least, for any number of keys")
+        .then(factor * E(over_keys(1 / (TOTAL + TWICE * TERM) ** 2)), shift, SHIFTED)
+        .then(factor * E(below), "the tangent at the mean of that total", there, "≥")
+        .then(factor * linear, "the exponentials sum to the total", algebra)
+        .then(factor * mean, "the mean of an exponential", SHIFTED)
+        .then(n**2 * exp(sigma**2) / (n + TWICE) ** 2, "terms collected", algebra)
     )
     return tangent, lower
 

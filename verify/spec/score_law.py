@@ -19,19 +19,8 @@ from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import moments
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS,
-    E,
-    Indicator,
-    a,
-    d,
-    i,
-    j,
-    k,
-    over_components,
-    q,
-    score,
-)
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, E, Indicator, a, d, i, j, k, over_components, q
+from verify.symbolic.vocabulary import score
 
 x = Symbol("x", real=True)
 t, w, z = symbols("t w z", positive=True)

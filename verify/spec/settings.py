@@ -17,19 +17,8 @@ from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.spec.checks import Compared
-from verify.symbolic.vocabulary import (
-    Cov,
-    E,
-    Family,
-    Given,
-    Index,
-    LargestGap,
-    Named,
-    Quantile,
-    Var,
-    families_of,
-    free_indices,
-)
+from verify.symbolic.vocabulary import Cov, E, Family, Given, Index, LargestGap, Named, Quantile, Var
+from verify.symbolic.vocabulary import families_of, free_indices
 
 
 @dataclass(frozen=True)
