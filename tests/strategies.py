@@ -112,22 +112,18 @@ WRONG_VERSIONS = _findings(
     evidence.ControlRecord, id=_SLUGS.map("wrong-{}".format), what=_TEXTS, power=floats(0, 1)
 )
 
-_STEPS = st.builds(
-    evidence.StepRecord, latex=_FORMULAS, holds=st.booleans(), **_texts("plain", "rule", "checked_by")
-)
+_LINES = st.builds(evidence.LineRecord, latex=_FORMULAS, holds=st.booleans(), **_texts("because", "checked"))
 
 DERIVATIONS = st.builds(
     evidence.DerivationRecord,
     status=st.sampled_from(Proof),
-    subject=_FORMULAS,
-    latex=_FORMULAS,
-    routes=_some(
+    chains=_some(
         st.builds(
-            evidence.RouteRecord,
+            evidence.ChainRecord,
             title=_TEXTS,
-            start_latex=_FORMULAS,
-            start_plain=_TEXTS,
-            steps=st.lists(_STEPS, min_size=1, max_size=2).map(tuple),
+            start=_FORMULAS,
+            shows=_FORMULAS,
+            lines=st.lists(_LINES, min_size=1, max_size=2).map(tuple),
         )
     ),
     **_texts("result", "reason"),
@@ -161,8 +157,6 @@ _STATEMENTS = st.builds(
     id=_SLUGS,
     source=st.just("a-source"),
     claim=st.none() | _SLUGS,
-    printed=st.none() | _TEXTS,
-    computed=st.none() | _TEXTS,
     **_texts("text", "note"),
     parts=st.tuples(
         st.builds(

@@ -165,7 +165,8 @@ def what_is_wrong(error: BaseException) -> str:
     if not isinstance(error, ValidationError):
         return one_line(described(error))
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    return one_line(f"{'.'.join(map(str, first['loc'])) or error.title}: {first['msg']}")
+    place = ".".join(map(str, first["loc"])) or error.title
+    return one_line(f"{place}: {first['msg'].removeprefix('Value error, ')}")
 
 
 @contextmanager

@@ -335,8 +335,6 @@ def test_a_surprise_is_one_line_with_both_outcomes() -> None:
         source="s",
         text="T",
         claim="one-claim",
-        printed="0.880",
-        computed="0.881",
         noted=Outcome.HOLDS,
         note="N",
         parts=(part,),

@@ -54,22 +54,21 @@ CLAIM = CATALOGUE[NAME]
 def test_a_derivation_is_on_record_line_by_line() -> None:
     """As it was checked: expressions, reasons, checks, what the second net tried, whether they hold."""
     derived = derivation(NAME)
-    record = derivation_record(derived, ("minus-d4",))
-    assert (record.status, record.bound) == (Proof.DERIVED, ("minus-d4",))
-    assert (record.subject, record.result) == (notation.latex(derived.start), notation.plain(derived.end))
+    record = derivation_record(derived)
+    assert (record.status, record.result) == (Proof.DERIVED, notation.plain(derived.end))
     assert record.latex == notation.proposition_latex(derived.main.statement)
-    assert [shown.name for shown in record.routes] == [chain.name for chain in derived.chains]
-    assert {shown.title for shown in record.routes} == {"The variance of a multiple", "Line by line"}
-    for shown, chain in zip(record.routes, derived.chains, strict=True):
-        assert shown.start_plain == notation.plain(chain.start)
-        assert [(one.rule, one.latex, one.relation, one.cites) for one in shown.steps] == [
+    assert [shown.name for shown in record.chains] == [chain.name for chain in derived.chains]
+    assert {shown.title for shown in record.chains} == {"The variance of a multiple", "Line by line"}
+    for shown, chain in zip(record.chains, derived.chains, strict=True):
+        assert shown.start == notation.latex(chain.start)
+        assert [(one.because, one.latex, one.relation, one.cites) for one in shown.lines] == [
             (line.because, notation.latex(line.expression), line.relation, ()) for line in chain.lines
         ]
-        assert [one.checked_by.partition("; tried: ")[::2] for one in shown.steps] == [
+        assert [one.checked.partition("; tried: ")[::2] for one in shown.lines] == [
             (one.line.check.words, one.tried) for one in chain.checked
         ]
-        assert shown.theorem == notation.proposition_latex(chain.statement)
-        assert all(one.holds for one in shown.steps)
+        assert shown.shows == notation.proposition_latex(chain.statement)
+        assert all(one.holds for one in shown.lines)
 
 
 def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
@@ -82,10 +81,10 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     record = derivation_record(Derivation((wrong, solved), "only tried"))
     assert record.status is Proof.FAILED
     assert record.reason.startswith(f"{multiple.title}, line 2: ")
-    shown, other = record.routes
-    assert [one.holds for one in shown.steps] == [True, False]
-    assert (shown.theorem, shown.steps[1].checked_by) == ("", second.check.words)
-    assert all(one.holds for one in other.steps)
+    shown, other = record.chains
+    assert [one.holds for one in shown.lines] == [True, False]
+    assert (shown.shows, shown.lines[1].checked) == ("", second.check.words)
+    assert all(one.holds for one in other.lines)
 
 
 def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:

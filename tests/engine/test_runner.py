@@ -89,16 +89,16 @@ def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
     assert all(fit.id.startswith("ordinary") for claim in quick.claims for fit in claim.fits)
 
 
-def test_every_route_is_on_record(quick: RunRecord) -> None:
+def test_every_chain_is_on_record(quick: RunRecord) -> None:
     """The variance is derived in two ways, and both are shown line by line, with what the second rests on."""
     derivation = _claim(quick, "score-variance").derivation
     assert derivation.status is Proof.DERIVED
     assert derivation.result == "d_k"
-    names = [route.name for route in derivation.routes]
+    names = [chain.name for chain in derivation.chains]
     assert names == ["", "of-key", "of-query", "characteristic", "by-transform"]
-    first, *_, second = derivation.routes
-    assert first.theorem == second.theorem == derivation.latex
-    assert all(route.steps for route in derivation.routes)
+    first, *_, second = derivation.chains
+    assert first.shows == second.shows == derivation.latex
+    assert all(chain.lines for chain in derivation.chains)
 
 
 def _claim(run: RunRecord, name: str) -> ClaimRecord:

@@ -7,6 +7,7 @@ from typing import Literal
 import pytest
 
 from tests.report.builders import check_that_is, control_that_is, exact_check
+from tests.report.records import record
 from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -51,7 +52,7 @@ def claim(
         meaning="",
         assumptions=(),
         references=(),
-        derivation=DerivationRecord(status=status, subject="", result="", latex="", routes=(), reason=""),
+        derivation=DerivationRecord(status=status, chains=(), reason=""),
         checks=evidence,
         controls=tuple(control_that_is(one, key) for key, one in (controls or {"never-so": REFUTED}).items()),
         facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
@@ -260,9 +261,12 @@ def test_exchanged_facts_are_surprises(reference: RunRecord, exchanged: str) -> 
 
 def test_a_statement_surprises_only_when_all_that_decides_it_was_run() -> None:
     """What is open for a claim that was not asked for is no surprise; what is undecided is one."""
-    parts = [part(), part(of="absent")]
-    assert not decided(parts, claim()).contradicts_its_note({"one-claim"})
-    undecided = decided([part()], claim(verdict=UNDECIDED))
-    assert undecided.outcome is Outcome.OPEN
-    assert undecided.contradicts_its_note({"one-claim"})
-    assert not decided([part()], claim()).contradicts_its_note({"one-claim"})
+    open_ = claim(verdict=UNDECIDED)
+    assert not run_of(decided([part(), part(of="absent")], open_), open_).surprises()
+    assert run_of(decided([part()], open_), open_).surprises()
+    assert not run_of(decided([part()], claim()), claim()).surprises()
+
+
+def run_of(statement: Statement, of: ClaimRecord) -> RunRecord:
+    """Return a run of one claim that decides one statement."""
+    return record(of, statements=(statement,))

@@ -50,7 +50,7 @@ DAMAGES = [
     pytest.param(
         SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify audit`", id="cut"
     ),
-    pytest.param(record().to_json(), r'has no "audit_schema"; give an audit.json', id="results"),
+    pytest.param(record().to_json(), r'has no "audit_schema"; give the audit.json', id="results"),
     pytest.param(
         '{"audit_schema": 9}', r"audit_schema 9, this version reads audit_schema 2; inst", id="newer"
     ),
@@ -78,9 +78,9 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path) -> None:
     audit = tmp_path / "audit.json"
     audit.write_text(SMALL.to_json(), encoding="utf-8")
     for path in (tmp_path, tmp_path / "none.json"):
-        with pytest.raises(ResultsError, match=r"cannot be read .*; give an audit.json"):
+        with pytest.raises(ResultsError, match=r"cannot be read .*; give the audit.json"):
             load_audit(path)
-    with pytest.raises(ResultsError, match=r'has no "schema"; give a results.json'):
+    with pytest.raises(ResultsError, match=r'has no "schema"; give the results.json'):
         load(audit)
 
 

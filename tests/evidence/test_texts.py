@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticCustomError
 
 from tests.strategies import CHECKS, examples
 from verify.errors import ClaimError
@@ -45,21 +44,14 @@ def test_texts() -> None:
     assert code("a\nb") == "a\nb"
     assert prose("$a$ and $5") == "$a$ and $5"
     for refused, read in (("a\nb", line), ("a\rb", code), ("a\u202eb", line), (r"$\frac{x$", prose)):
-        with pytest.raises(PydanticCustomError):
+        with pytest.raises(ValueError, match=r"control character|unpaired"):
             read(refused)
-
-
-def test_moments_are_in_range() -> None:
-    """A time that is none in UTC is refused."""
-    assert in_utc("2026-11-20T23:30:00+02:00").hour == 21
-    with pytest.raises(ValueError, match="out of range"):
-        in_utc("0001-01-01T00:00:00+23:59")
 
 
 def test_a_text_may_be_long_but_not_without_end() -> None:
     """Twenty thousand signs are taken; one more is refused with what to do."""
     assert len(line("x" * 20_000)) == 20_000
-    with pytest.raises(PydanticCustomError, match="has more than 20000 characters; shorten it"):
+    with pytest.raises(ValueError, match="has more than 20000 characters; shorten it"):
         line("x" * 20_001)
 
 
@@ -116,7 +108,7 @@ def test_kinds_of_texts_and_numbers(kind: Any, good: list[Any], bad: list[Any]) 
 def test_malformed_latex_is_refused(latex: str, sign: str) -> None:
     """The sign is named; a brace after a backslash is none."""
     assert formula(r"\left\{a, b\right\}") == r"\left\{a, b\right\}"
-    with pytest.raises(PydanticCustomError, match=sign):
+    with pytest.raises(ValueError, match=sign):
         formula(latex)
 
 

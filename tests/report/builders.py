@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeVar
 
-from verify.evidence import Check, ClaimRecord, ControlRecord, StepRecord, Verdict
+from verify.evidence import Check, ClaimRecord, ControlRecord, LineRecord, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.text.numbers import GAP, NO_BREAK
 
@@ -10,19 +10,16 @@ LEVEL = 1 - ErrorBudget(1e-3).share(1)
 _Z = 4.99
 
 
-def step(
+def line(
     latex: str,
-    rule: str,
-    checked_by: str,
+    because: str,
+    checked: str,
     *,
     relation: Literal["=", "⇒", "≤", "≥"] = "=",
     holds: bool = True,
-    plain: str = "",
-) -> StepRecord:
-    """Return a derivation's step."""
-    return StepRecord(
-        relation=relation, latex=latex, plain=plain, rule=rule, checked_by=checked_by, holds=holds
-    )
+) -> LineRecord:
+    """Return a line of a chain."""
+    return LineRecord(relation=relation, latex=latex, because=because, checked=checked, holds=holds)
 
 
 def check(

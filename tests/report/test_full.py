@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 from markupsafe import Markup
 
-from tests.report.builders import step
+from tests.report.builders import line
 from tests.report.golden import Spelled
 from tests.report.records import SCORE_VARIANCE, record
-from verify.evidence import ClaimRecord, RouteRecord, RunRecord
+from verify.evidence import ClaimRecord, ChainRecord, RunRecord
 from verify.evidence.load import shipped
 from verify.report.formulas import Formula, Formulas
 from verify.report.full import Argument, FullEdition, full_edition, shared_arguments
@@ -19,19 +19,19 @@ from verify.report.typeset import render
 SPLIT = ("definition", "indices apart", "independence", "moments")
 
 
-def route(rules: Sequence[str], *, fails: int | None = None) -> RouteRecord:
-    """Return a route of these rules, of which one may fail."""
-    steps = tuple(step("x", rule, "SymPy", holds=place != fails) for place, rule in enumerate(rules))
-    return RouteRecord(title="Index by index", start_latex="x", start_plain="x", steps=steps)
+def chain(rules: Sequence[str], *, fails: int | None = None) -> ChainRecord:
+    """Return a chain of these rules, of which one may fail."""
+    lines = tuple(line("x", rule, "SymPy", holds=place != fails) for place, rule in enumerate(rules))
+    return ChainRecord(title="Index by index", start="x", lines=lines, shows="x")
 
 
 def claims(*rules: Sequence[str]) -> list[ClaimRecord]:
-    """Return a claim with a single route for each of some lists of rules."""
+    """Return a claim with a single chain for each of some lists of rules."""
     return [
         SCORE_VARIANCE.model_copy(
             update={
                 "id": f"claim-{place}",
-                "derivation": SCORE_VARIANCE.derivation.model_copy(update={"routes": (route(one),)}),
+                "derivation": SCORE_VARIANCE.derivation.model_copy(update={"chains": (chain(one),)}),
             }
         )
         for place, one in enumerate(rules)
@@ -52,11 +52,11 @@ def edition(some: Sequence[ClaimRecord]) -> FullEdition:
 def test_the_first_makes_the_argument_and_the_others_cite_it() -> None:
     """The first shows all its steps under the argument's name, another one that leads there, and its own."""
     cards = edition(claims(SPLIT, (*SPLIT, "collecting"), SPLIT, SPLIT)).cards
-    (made,), (cited,) = cards[0].routes, cards[1].routes
-    assert (made.argument, len(made.steps)) == ("A", 4)
+    (made,), (cited,) = cards[0].chains, cards[1].chains
+    assert (made.argument, len(made.lines)) == ("A", 4)
     assert cited.argument == ""
-    assert [one.step.rule for one in cited.steps] == ["Argument A of 1.1, for this score", "collecting"]
-    assert [one.link for one in cited.steps] == ["argument-A", ""]
+    assert [one.line.because for one in cited.lines] == ["Argument A of 1.1, for this score", "collecting"]
+    assert [one.link for one in cited.lines] == ["argument-A", ""]
     # A lone way of checking is said once for all steps.
     assert cards[0].legend == (("", "SymPy"),)
 
@@ -124,6 +124,6 @@ def test_each_step_is_as_wide_as_its_formula() -> None:
     full = full_edition(seen)
     page = render("report-full.pdf.j2", seen, Formulas(), Styled(), full=full)
     rooms = re.findall(r'<li style="width:([\d.]+)em">(?:(?!</li>).)*⟨width:([\d.]+)em;min-width', page)
-    assert len(rooms) == sum(1 + len(route.steps) for one in full.cards for route in one.routes)
+    assert len(rooms) == sum(1 + len(chain.lines) for one in full.cards for chain in one.chains)
     assert all(float(formula) < float(room) for room, formula in rooms)
     assert 40 < max(float(room) for room, _ in rooms) < 188 / 25.4 * 72 / 7.6  # 188 mm, in em of 7.6 points

@@ -58,7 +58,7 @@ def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -
     found = pages(made)
     for claim in CLAIMS:
         page = found[f"claims/{claim.id}/index.html"]
-        steps = sum(1 + len(route.steps) for route in claim.derivation.routes)
+        steps = sum(1 + len(chain.lines) for chain in claim.derivation.chains)
         assert len(re.findall(r'<li class="step', page)) == steps
         ids = set(re.findall(r' id="([^"]+)"', page))
         assert {f"{claim.id}.{one.id}" for one in claim.checks} <= ids

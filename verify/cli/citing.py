@@ -24,7 +24,7 @@ _results = click.option(
     "--results",
     type=PATH,
     metavar="FILE",
-    help="A results.json of at most 32 MB, an audit.json of at most 128 MB, or - for standard input."
+    help="A results.json or audit.json of at most 128 MB, or - for standard input."
     "  [default: what [tool.sdpa-verify] in pyproject.toml names, else reports/results.json, else the"
     " reference run shipped with the tool]",
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import beside, fitted
-from verify.engine import derivations
 from verify.engine.answers import chain_text
 from verify.engine.catalogue import ClaimFile, claim_and_origin
+from verify.engine.derivations import standing
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, Fact
 from verify.spec.words import has_slot
@@ -70,6 +70,7 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
     own = tuple(stated.text for stated in claim.assumptions)
     main = derivation.main.assumptions if derivation.main else ()
     stated = [beside("  - ", plain(text), columns) for text in (*main, *own)]
+    status, reason = standing(derivation)
     blocks = [
         f"{claim.id} — {plain(said['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
@@ -77,7 +78,7 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
         plain(said["meaning"]),
         *(["\n".join(["Assumptions", *stated])] if stated else []),
         *(_chain(chain, columns) for chain in derivation.chains),
-        f"{_ENDINGS[derivations.status(derivation)]}: {derivations.reason(derivation)}",
+        f"{_ENDINGS[status]}: {reason}",
         *_exact_values(facts or (), columns),
     ]
     return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)

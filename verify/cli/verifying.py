@@ -205,8 +205,8 @@ def run(
 def render(results: Path, out: Path | None, edition: str, **words: str | None) -> None:
     """Rebuild the report from RESULTS.
 
-    Nothing is derived or drawn. RESULTS is a results.json of at most 32 MB, an audit.json or comparison.json
-    of at most 128 MB, or - for standard input.
+    Nothing is derived or drawn. RESULTS is a results.json, audit.json or comparison.json of at most 128 MB,
+    or - for standard input.
     """
     from verify.evidence.load import load_any
 
@@ -351,8 +351,8 @@ def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> No
     Raises:
         OutputError: they would be lost.
     """
+    from verify.evidence import USER
     from verify.evidence.load import claims_in
-    from verify.spec.claim import USER
 
     lost = [
         name

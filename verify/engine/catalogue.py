@@ -20,9 +20,9 @@ from typing import Any, ClassVar, TypeVar
 import verify.claims
 from verify.claims.chapters import CHAPTERS
 from verify.errors import ClaimError, VerifyError, place_in, unknown, what_is_wrong
-from verify.evidence import RESERVED, SLUG
+from verify.evidence import RESERVED, SLUG, USER
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
-from verify.spec.claim import USER, Claim
+from verify.spec.claim import Claim
 
 _CLAIM_FILE = InputKind(MEGABYTE, ClaimError, "give --claims the path of a Python file of at most 1 MB")
 _CORRECT = "correct the claim file"

@@ -2,87 +2,60 @@
 
 from __future__ import annotations
 
-from verify.evidence import DerivationRecord, Proof, RouteRecord, StepRecord
+from verify.evidence import ChainRecord, DerivationRecord, LineRecord, Proof
 from verify.symbolic.chains import Chain, CheckedLine, Derivation
 from verify.symbolic.notation import latex, plain, proposition_latex
 from verify.text.numbers import counted
 
 
-def derivation_record(derivation: Derivation, bound: tuple[str, ...] = ()) -> DerivationRecord:
-    """Return the record of a derivation, checked; ``bound`` are the ids of checks of what it derives."""
-    main = derivation.main
-    stated = {"subject": "", "result": "", "latex": ""}
-    if main:
-        stated = {
-            "subject": latex(main.start),
-            "result": plain(main.end),
-            "latex": proposition_latex(main.statement),
-        }
+def derivation_record(derivation: Derivation) -> DerivationRecord:
+    """Return the record of a derivation, checked."""
+    status, reason = standing(derivation)
     return DerivationRecord(
-        status=status(derivation),
-        **stated,
-        routes=tuple(map(_chain_record, derivation.chains)),
-        reason=reason(derivation),
-        assumptions=main.assumptions if main and not derivation.problem else (),
-        bound=bound,
+        status=status,
+        chains=tuple(map(_chain_record, derivation.chains)),
+        result=plain(derivation.main.end) if derivation.main else "",
+        reason=reason,
     )
 
 
-def status(derivation: Derivation) -> Proof:
-    """Return how sure a derivation is: by its checks alone, by theorems that it cites, or measured only."""
+def standing(derivation: Derivation) -> tuple[Proof, str]:
+    """Return how sure a derivation is, and why, in one sentence."""
     if derivation.problem:
-        return Proof.FAILED
+        return Proof.FAILED, derivation.problem
     if derivation.main is None:
-        return Proof.MEASURED
-    return Proof.CITING if derivation.cited else Proof.DERIVED
-
-
-def reason(derivation: Derivation) -> str:
-    """Return in one sentence why a derivation has its status."""
-    if derivation.problem:
-        return derivation.problem
-    if derivation.main is None:
-        return derivation.nothing
+        return Proof.MEASURED, derivation.nothing
     lines = [line for chain in derivation.chains for line in chain.checked]
-    untried = sum(not line.tried for line in lines)
     holding = {1: "its one line holds", 2: "both lines hold"}.get(len(lines), f"all {len(lines)} lines hold")
-    tried = "no attempt refuted it" if len(lines) == 1 else "no attempt refuted any of them"
-    if untried:
-        tried += f"; {counted(untried, 'line')} could be tried at no point"
-    cited = ", ".join(theorem.name for theorem in derivation.cited)
-    return f"{holding}, {tried}{f'; citing {cited}' if cited else ''}"
+    reason = f"{holding}, no attempt refuted {'it' if len(lines) == 1 else 'any of them'}"
+    if untried := sum(not line.tried for line in lines):
+        reason += f"; {counted(untried, 'line')} could be tried at no point"
+    if not derivation.cited:
+        return Proof.DERIVED, reason
+    return Proof.CITING, f"{reason}; citing {', '.join(theorem.name for theorem in derivation.cited)}"
 
 
-def _chain_record(chain: Chain) -> RouteRecord:
+def _chain_record(chain: Chain) -> ChainRecord:
     holds = all(line.holds for line in chain.checked)
-    shown = {}
-    if holds:
-        shown = {
-            "theorem": proposition_latex(chain.statement),
-            "subject": latex(chain.start),
-            "result": latex(chain.end),
-            "assumptions": chain.assumptions,
-        }
-    return RouteRecord(
-        title=chain.title or "Line by line",
-        start_latex=latex(chain.start),
-        start_plain=plain(chain.start),
-        definition=chain.defines,
-        steps=tuple(map(_line_record, chain.checked)),
+    return ChainRecord(
         name=chain.name,
-        **shown,
+        title=chain.title or "Line by line",
+        definition=chain.defines,
+        start=latex(chain.start),
+        lines=tuple(map(_line_record, chain.checked)),
+        shows=proposition_latex(chain.statement) if holds else "",
+        assumptions=chain.assumptions if holds else (),
     )
 
 
-def _line_record(checked: CheckedLine) -> StepRecord:
+def _line_record(checked: CheckedLine) -> LineRecord:
     line = checked.line
-    tried = f"; tried: {checked.tried}" if checked.tried else "; tried at no point"
-    return StepRecord(
-        latex=latex(line.expression),
-        plain=plain(line.expression),
+    tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
+    return LineRecord(
         relation=line.relation,
-        rule=line.because,
-        checked_by=f"{line.check.words}{tried if checked.holds else ''}",
+        latex=latex(line.expression),
+        because=line.because,
+        checked=f"{line.check.words}; {tried}" if checked.holds else line.check.words,
         cites=tuple(theorem.name for theorem in line.check.cites),
         holds=checked.holds,
     )

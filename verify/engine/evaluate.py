@@ -6,7 +6,7 @@ chunks that it asks for can be drawn by any process.
 
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -157,6 +157,7 @@ class ClaimEvaluation:
         words, evidence = claim.words(derivation), dict[str, Any]()
         if proof.status is not Proof.FAILED:
             experiment, facts = planned or self._planned(claim, derivation)
+            derived = bound_to(experiment)
             words = replace(words, facts=facts, experiment=experiment)
             self._derived_at = time.perf_counter()
             budget = ErrorBudget(self.work.settings.false_alarm)
@@ -164,7 +165,7 @@ class ClaimEvaluation:
             checks = tuple(findings.checks.values())
             drawn = replace(words, checks=checks)
             evidence = {
-                "checks": tuple(_with_origin(check, proof) for check in checks),
+                "checks": tuple(_with_origin(check, derived) for check in checks),
                 "controls": controls,
                 "fits": tuple(_ordinary_fits(experiment, findings)),
                 "facts": facts,
@@ -179,8 +180,7 @@ class ClaimEvaluation:
     def _prove(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]] | None:
         """Check the derivation and put it on record; return what is planned, unless it failed."""
         planned = None if derivation.problem else self._planned(claim, derivation)
-        checks = bound_to(planned[0]) if planned else ()
-        self.proof = derivation_record(derivation, checks).model_dump_json(by_alias=True)
+        self.proof = derivation_record(derivation).model_dump_json(by_alias=True)
         return planned
 
     def _planned(self, claim: Claim, derivation: Derivation) -> tuple[Experiment, tuple[Fact, ...]]:
@@ -322,9 +322,9 @@ def claim_record(
     ).sealed()
 
 
-def _with_origin(check: Check, proof: DerivationRecord) -> Check:
+def _with_origin(check: Check, derived: Container[str]) -> Check:
     """Return a check whose prediction is called a threshold unless a chain derives what it measures."""
-    if check.origin == "set" or check.method == "exact" or check.id in proof.bound:
+    if check.origin == "set" or check.method == "exact" or check.id in derived:
         return check
     return check.model_copy(update={"origin": "computed"})
 

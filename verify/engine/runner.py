@@ -38,7 +38,7 @@ from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.devices import find_device
 from verify.montecarlo.experiment import FINEST
-from verify.spec.claim import USER, Claim
+from verify.spec.claim import Claim
 from verify.version import __version__
 
 _LONGEST_SEED = 4096
@@ -182,7 +182,6 @@ def run(
             settings=chosen,
             claims=tuple(requested),
             numbers=dict(numbers or {}),
-            claim_files=sum(claim.chapter == USER for claim in claims.values()),
             own_sources=own_sources,
             pack=pack,
             environment=environment(backends.others.workers, PACKAGES),

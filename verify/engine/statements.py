@@ -76,15 +76,11 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
         note = f"Still open: it waits for evidence from {', '.join(awaited)}."
     elif note is None or outcome is not entry.noted:
         note = " ".join(part.reason for part in parts)
-    figures = [(part.printed, part.computed) for part in parts if part.printed is not None]
-    printed, computed = zip(*figures, strict=True) if figures else ((), ())
     return Statement(
         id=entry.id,
         source=entry.source,
         text=entry.text,
         claim=entry.claim,
-        printed=", ".join(printed) or None,
-        computed=", ".join(computed) or None if all(computed) else None,
         noted=entry.noted,
         note=note,
         parts=parts,

@@ -3,18 +3,19 @@
 from verify.defaults import PROFILES
 from verify.evidence.claims import (
     RESERVED,
+    USER,
     Assumption,
+    ChainRecord,
     Check,
     ClaimRecord,
     ControlRecord,
     DerivationRecord,
     Fact,
+    LineRecord,
     Method,
     OrdinaryFit,
     Reference,
-    RouteRecord,
     Setting,
-    StepRecord,
 )
 from verify.evidence.plots import Axis, Figure, PlotLayer
 from verify.evidence.records import Record, digest_of

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from verify.evidence.claims import Band
-from verify.evidence.records import Record, Sealed, Shown, by_id
+from verify.evidence.records import Record, Sealed, by_id
 from verify.evidence.runs import Tool
 from verify.evidence.texts import (
     Code,
@@ -84,10 +84,6 @@ class Finding(Record):
     def name(self) -> str:
         """The id without the head: what the same finding on other heads shares with it."""
         return self.id.removesuffix(f"-head-{self.head}")
-
-    def __repr_args__(self) -> Shown:
-        yield from (("id", self.id), ("estimate", self.estimate), ("interval", self.interval))
-        yield "judgement", str(self.judgement)
 
 
 class Intention(Record):
@@ -227,7 +223,7 @@ class AuditRecord(Sealed):
         said = ", ".join(f"{what} {' or '.join(values)}" for what, values in declared.items())
         return ", ".join(parts) + (f"; declared: {said}" if said else "")
 
-    def __repr_args__(self) -> Shown:
+    def __repr_args__(self) -> Iterator[tuple[str, int]]:
         yield "layers", len(self.layers)
         counts = Counter(str(one.judgement) for one in self.findings)
         yield from ((str(one), counts[one]) for one in Judgement if counts[one])

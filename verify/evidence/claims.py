@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from verify.errors import ClaimError
 from verify.evidence.judging import claim_verdict, ends_of, judge, judge_exact, still_open
-from verify.evidence.plots import Figure, plot_figure, plot_interval
-from verify.evidence.records import (
-    Frame,
-    Record,
-    Shown,
-    by_id,
-    computed_property,
-    digest_of,
-    frame_of,
-    refuse_unknown_rows,
-    row_of,
-    shown,
-    table,
-)
+from verify.evidence.plots import Figure, plot_figure
+from verify.evidence.records import Record, by_id, computed_property, digest_of, table
 from verify.evidence.texts import (
     Address,
     Chapter,
@@ -123,18 +110,6 @@ class Check(Record):
         """How far the band reaches from the prediction, in the quantity's units."""
         return next(abs(end - self.prediction) for end in self.band if end is not None)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Return matplotlib's axes, new ones if none are given, with interval, prediction and band."""
-        numbers = self.estimate, self.prediction, self.interval, self.band
-        return plot_interval(f"{self.id}\n{self.verdict}", self.quantity, *numbers, ax)
-
-    def __repr_args__(self) -> Shown:
-        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict")
-
-    def _repr_html_(self) -> str:
-        """Return the check as a table of one row, which notebooks show."""
-        return table_of([self])
-
 
 class ControlRecord(Record):
     """A deliberately wrong version of the claim; it is in order only when its verdict is refuted.
@@ -166,9 +141,6 @@ class ControlRecord(Record):
         """Whether it is the claim with one number moved just too far; told by its id."""
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
 
-    def __repr_args__(self) -> Shown:
-        return shown(self, "id", "estimate", "interval", "relation", "prediction", "verdict", "power")
-
 
 def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
     within = ends_of(finding.band)
@@ -196,20 +168,8 @@ class Fact(Record):
     value: float
 
 
-_COLUMNS = ("check", "quantity", "predicted", "estimate", "interval", "verdict")
-
-
-def table_of(checks: Iterable[Check]) -> str:
-    """Return the HTML table of some checks, which notebooks show."""
-    return table(_COLUMNS, [_row(check) for check in checks])
-
-
-def _row(check: Check) -> tuple[str, ...]:
-    low, high = check.interval
-    shown = (f"{check.relation.removeprefix('=')}{check.prediction:.6g}", f"{check.estimate:.6g}")
-    return check.id, check.quantity, *shown, f"{low:.6g} to {high:.6g}", check.verdict
-
-
+USER = "user"
+"""The chapter of a user's own claims."""
 RESERVED = frozenset(["run", "source"])
 """What keys of citations start with that are no claim's."""
 
@@ -229,8 +189,8 @@ class Reference(Record):
     url: Address | None = None
 
 
-class StepRecord(Record):
-    """One line of a derivation: the expression reached, in words how it follows, and how that is checked.
+class LineRecord(Record):
+    """One line of a chain: the expression reached, in words how it follows, and how that was checked.
 
     ``relation`` says how the expression stands to the one before it; "⇔" where each follows from the other,
     "~" where these are its first terms. ``cites`` names the published theorems that the line rests on.
@@ -238,48 +198,53 @@ class StepRecord(Record):
 
     relation: Literal["=", "⇔", "≤", "≥", "<", ">", "~"] = "="
     latex: Formula
-    plain: Code
-    rule: Text
-    checked_by: Text
+    because: Text
+    checked: Text
     cites: Many[Text] = ()
     holds: bool
 
 
-class RouteRecord(Record):
-    """One chain of steps from its start; a claim derived two ways has two.
+class ChainRecord(Record):
+    """What follows line by line from an expression, its ``start``; a claim derived two ways has two chains.
 
     ``definition`` says in words what the start is, where it is neither the subject nor derived before. Texts
-    speak of the chain by its ``name``. ``theorem`` is what it shows as a whole, ``subject`` and ``result``
-    its sides, ``assumptions`` all that it assumes; they are empty where a step does not hold.
+    speak of the chain by its ``name``; a claim's main chain has none. it ``shows`` this as a whole, if all
+    its lines hold; ``assumptions`` are all that it assumes.
     """
 
-    title: Text
-    start_latex: Formula
-    start_plain: Code
-    definition: Text = ""
-    steps: Many[StepRecord]
     name: Text = ""
-    theorem: Formula = ""
-    subject: Formula = ""
-    result: Formula = ""
+    title: Text
+    definition: Text = ""
+    start: Formula
+    lines: Many[LineRecord]
+    shows: Formula
     assumptions: Many[Text] = ()
 
 
 class DerivationRecord(Record):
-    """The symbolic side of a claim; ``result`` is the derived expression as plain text, ``latex`` printed.
-
-    ``assumptions`` are those of the main chain, all of them. ``bound`` are the checks of just what a chain
-    derives: its start, against its end.
-    """
+    """The symbolic side of a claim; ``result`` is what the main chain ends with, as plain text."""
 
     status: Proof
-    subject: Formula
-    result: Code
-    latex: Formula
-    routes: Many[RouteRecord]
+    chains: Many[ChainRecord]
+    result: Code = ""
     reason: Text
-    assumptions: Many[Text] = ()
-    bound: Many[Slug] = ()
+
+    @property
+    def main(self) -> ChainRecord | None:
+        """The chain of what the claim says, None where nothing is derived for that."""
+        if self.status is Proof.MEASURED:
+            return None
+        return next((chain for chain in self.chains if not chain.name or len(self.chains) == 1), None)
+
+    @property
+    def latex(self) -> str:
+        """What the main chain states, empty where there is none."""
+        return self.main.shows if self.main else ""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """All that the main chain assumes."""
+        return self.main.assumptions if self.main else ()
 
 
 class ClaimRecord(Record):
@@ -287,6 +252,8 @@ class ClaimRecord(Record):
 
     ``headline`` is the id of the check of what the title speaks of, empty where the claim names none.
     """
+
+    in_short: ClassVar[tuple[str, ...]] = ("id", "verdict", "reason")
 
     id: Slug
     chapter: Chapter
@@ -345,30 +312,25 @@ class ClaimRecord(Record):
             ClaimError: the claim has no such figure; the nearest one is suggested.
         """
         if not self.series:
-            raise ClaimError(f"claim {self.id}: has no figures; plot one of its checks")
-        if not figure:
-            return plot_figure(self.series[0], ax)
-        return plot_figure(by_id(self.series, figure, f"claim {self.id}: ", "figure"), ax)
-
-    def to_frame(self, of: str = "checks") -> Frame:
-        """Return columns for ``pandas.DataFrame`` or ``polars.DataFrame``; rows: ``checks`` or ``controls``.
-
-        Raises:
-            SettingsError: ``of`` is neither.
-        """
-        refuse_unknown_rows(of, ("checks", "controls"))
-        return frame_of(row_of(one, claim=self.id) for one in getattr(self, of))
-
-    def __repr_args__(self) -> Shown:
-        yield from shown(self, "id", "verdict")
-        yield "derivation", str(self.derivation.status)
-        yield "checks", len(self.checks)
-        yield "controls", len(self.controls)
+            raise ClaimError(f"claim {self.id}: has no figures")
+        chosen = figure or self.series[0].id
+        return plot_figure(by_id(self.series, chosen, f"claim {self.id}: ", "figure"), ax)
 
     def _repr_html_(self) -> str:
         """Return title, verdict and the table of checks, which notebooks show."""
         head = f"<p><b>{for_html(self.title)}</b>: {self.verdict}. {for_html(self.reason)}</p>"
-        return head + table_of(self.checks)
+        rows = (
+            (
+                check.id,
+                check.quantity,
+                f"{check.relation.removeprefix('=')}{check.prediction:.6g}",
+                f"{check.estimate:.6g}",
+                "{:.6g} to {:.6g}".format(*check.interval),
+                check.verdict,
+            )
+            for check in self.checks
+        )
+        return head + table(("check", "quantity", "predicted", "estimate", "interval", "verdict"), rows)
 
     @property
     def exact_checks(self) -> int:

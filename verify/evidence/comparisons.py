@@ -3,12 +3,12 @@
 import textwrap
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from verify.evidence.audits import Heads, counted, runs, together
-from verify.evidence.records import Record, Sealed, Shown
+from verify.evidence.records import Record, Sealed
 from verify.evidence.runs import Tool
 from verify.evidence.texts import (
     Count,
@@ -20,7 +20,6 @@ from verify.evidence.texts import (
     Positive,
     Slug,
     Text,
-    refuse,
 )
 from verify.text import numbers
 
@@ -92,11 +91,6 @@ class ComparedPart(Record):
     what: Text = ""
     rows: Many[DifferingRow] = ()
 
-    @model_validator(mode="after")
-    def _is_known(self) -> Self:
-        refuse((self.name not in QUANTITIES, f"there is no quantity {self.name}"))
-        return self
-
 
 class ComparedLayer(Record):
     """One layer in both recordings; ``other`` is its name in the second one where that is another.
@@ -127,6 +121,8 @@ class ComparisonRecord(Sealed):
     accepted, ``unseen`` those among them that are not. ``factors`` counts the heads and arrays for which a
     factor was estimated, the only statistical test.
     """
+
+    in_short: ClassVar[tuple[str, ...]] = ("a", "b", "verdict")
 
     schema_version: Literal[1] = Field(default=1, alias="comparison_schema")
     tool: Tool
@@ -190,9 +186,6 @@ class ComparisonRecord(Sealed):
         parts = (counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row"))
         padding = sum(one.padding for one in self.layers)
         return ", ".join(parts) + " compared" + (f", without {padding:,} of padding" if padding else "")
-
-    def __repr_args__(self) -> Shown:
-        yield from (("a", self.a), ("b", self.b), ("verdict", self.verdict))
 
     def __str__(self) -> str:
         """Return what differs first, in lines of at most 79 characters, and at last the verdict."""

@@ -7,11 +7,10 @@ import hashlib
 import json
 import os
 import shlex
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -28,12 +27,13 @@ from verify.files.reading import MEGABYTE, InputKind, read_text
 Reported = RunRecord | AuditRecord | ComparisonRecord
 """A record of which there are pages."""
 
+LAST_RUN = Path("reports/results.json")
+"""Where a run writes its results by default, under the present folder."""
+
 
 def names(record: Reported) -> Names:
     """Return what the files of a record's report are called."""
-    if isinstance(record, ComparisonRecord):
-        return COMPARISON
-    return RUN if isinstance(record, RunRecord) else AUDIT
+    return _file_of(record).names
 
 
 def creation(record: Reported) -> datetime:
@@ -59,7 +59,7 @@ def command(record: RunRecord) -> str:
     """Return the command that repeats the run; files of the user's own are to be filled in."""
     chosen, usual = record.run.settings, type(record.run.settings)()
     words = ["sdpa-verify report", *map(shlex.quote, record.run.claims)]
-    words += ["--claims FILE"] * record.run.claim_files
+    words += ["--claims FILE"] * record.own_claims
     if record.run.own_sources or record.run.pack:
         words.append(f"--sources {record.run.pack or 'FILE'}")
     words += [f"--seed {chosen.seed}", f"--profile {chosen.profile}"]
@@ -74,26 +74,13 @@ def command(record: RunRecord) -> str:
     return " ".join(words)
 
 
-LAST_RUN = Path("reports/results.json")
-"""Where a run writes its results by default, under the present folder."""
-
-_Record = TypeVar("_Record", bound=Record)
-_Table = TypeVar("_Table", Calibration, FalseClaims)
-_TABLES: dict[type[Record], str] = {
-    Calibration: "calibration.json",
-    FalseClaims: "false_claims.json",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordFile:
-    """A kind of sealed file: its record, the key of its schema, how large it may be, how it is made again."""
+class _RecordFile(NamedTuple):
+    """A kind of sealed file: its record, the key of its schema, its names, and the command that writes it."""
 
     record: type[Reported]
     schema: str
-    kind: InputKind
-    maker: str
-    again: str
+    names: Names
+    command: str
 
     @property
     def version(self) -> int:
@@ -102,31 +89,15 @@ class _RecordFile:
         return version
 
 
-_RESULTS = _RecordFile(
-    RunRecord,
-    "schema",
-    InputKind(32 * MEGABYTE, ResultsError, "give a results.json that a run wrote", dash=True),
-    "run the verification again",
-    "run `sdpa-verify run` to write it again",
-)
-_AUDIT = _RecordFile(
-    AuditRecord,
-    "audit_schema",
-    # A model of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
-    InputKind(128 * MEGABYTE, ResultsError, "give an audit.json that an audit wrote", dash=True),
-    "run the audit again",
-    "run `sdpa-verify audit` to write it again",
-)
-_COMPARISON = _RecordFile(
-    ComparisonRecord,
-    "comparison_schema",
-    InputKind(128 * MEGABYTE, ResultsError, "give a comparison.json that `audit --against` wrote", dash=True),
-    "compare the recordings again",
-    "run `sdpa-verify audit --against` to write it again",
-)
-_EITHER = InputKind(
-    _AUDIT.kind.at_most, ResultsError, "give a results.json or an audit.json that this tool wrote", dash=True
-)
+_RESULTS = _RecordFile(RunRecord, "schema", RUN, "sdpa-verify run")
+_AUDIT = _RecordFile(AuditRecord, "audit_schema", AUDIT, "sdpa-verify audit")
+_COMPARISON = _RecordFile(ComparisonRecord, "comparison_schema", COMPARISON, "sdpa-verify audit --against")
+# An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
+_AT_MOST = 128 * MEGABYTE
+
+
+def _file_of(record: Reported) -> _RecordFile:
+    return next(each for each in (_RESULTS, _AUDIT, _COMPARISON) if isinstance(record, each.record))
 
 
 def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
@@ -134,17 +105,44 @@ def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
     return record.model_json_schema(by_alias=True, mode="serialization")
 
 
-def stored_table(kind: type[_Table], path: Path | None = None) -> _Table:
-    """Return the table of a campaign that ships with this version, or the one in ``path``.
-
-    ``kind`` is `Calibration`, `FalseClaims` or `Falsified`.
+def load(path: Path) -> RunRecord:
+    """Read a results file; ``-`` is standard input.
 
     Raises:
-        ResultsError: it is missing, too large, not JSON, or does not make sense.
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
-    path = path or shipped_folder("data") / _TABLES[kind]
-    content = _content(path, _RESULTS.kind, _RESULTS.again)
-    return _validated(kind, content, path, _RESULTS.again)
+    record: RunRecord = _loaded(path, _RESULTS)
+    return record
+
+
+def load_audit(path: Path) -> AuditRecord:
+    """Read the file of an audit; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
+    """
+    record: AuditRecord = _loaded(path, _AUDIT)
+    return record
+
+
+def load_either(path: Path) -> RunRecord | AuditRecord:
+    """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
+    """
+    record: RunRecord | AuditRecord = _loaded(path, _RESULTS, _AUDIT)
+    return record
+
+
+def load_any(path: Path) -> Reported:
+    """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
+
+    Raises:
+        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
+    """
+    record: Reported = _loaded(path, _RESULTS, _AUDIT, _COMPARISON)
+    return record
 
 
 def present(path: Path | None) -> RunRecord | AuditRecord:
@@ -164,88 +162,58 @@ def shipped() -> RunRecord:
     return load(shipped_folder("reference") / "results.json")
 
 
-def load(path: Path) -> RunRecord:
-    """Read a results file of at most 32 MB; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: RunRecord = _loaded(path, _RESULTS.kind, _RESULTS.again, _RESULTS)
-    return record
-
-
 def claims_in(path: Path) -> dict[str, str]:
     """Return the chapters of the claims in a results file, by their ids; none where it cannot be read."""
     with contextlib.suppress(ResultsError, LookupError, TypeError, AttributeError):
-        claims = _content(path, _RESULTS.kind, _RESULTS.again)["claims"]
+        claims = _content(path, _RESULTS)["claims"]
         return {str(claim["id"]): str(claim["chapter"]) for claim in claims}
     return {}
 
 
-def load_audit(path: Path) -> AuditRecord:
-    """Read the file of an audit, of at most 128 MB; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: AuditRecord = _loaded(path, _AUDIT.kind, _AUDIT.again, _AUDIT)
-    return record
+_Table = TypeVar("_Table", Calibration, FalseClaims)
+_TABLES: dict[type[Record], str] = {Calibration: "calibration.json", FalseClaims: "false_claims.json"}
 
 
-def load_any(path: Path) -> Reported:
-    """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: Reported = _loaded(path, _EITHER, "write it again", _COMPARISON, _AUDIT, _RESULTS)
-    return record
+def stored_table(kind: type[_Table]) -> _Table:
+    """Return the table of a campaign that ships with this version: `Calibration` or `FalseClaims`."""
+    path = shipped_folder("data") / _TABLES[kind]
+    return kind.model_validate_json(path.read_bytes())
 
 
-def load_either(path: Path) -> RunRecord | AuditRecord:
-    """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: RunRecord | AuditRecord = _loaded(path, _EITHER, "write it again", _AUDIT, _RESULTS)
-    return record
-
-
-def _content(path: Path, kind: InputKind, again: str) -> Any:
-    try:
-        return json.loads(read_text(path, kind).removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        raise ResultsError(
-            f"{path}: line {error.lineno}: not complete JSON ({error.msg}); {again}"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file; {kind.wanted}") from error
-
-
-def _loaded(path: Path, kind: InputKind, again: str, *forms: _RecordFile) -> Any:
-    """Return the record in a file, of the first of some ``forms`` whose schema it names."""
+def _loaded(path: Path, *kinds: _RecordFile) -> Any:
+    """Return the record in a file that is of one of these kinds, as its schema says."""
     path = Path(path)
-    content = _content(path, kind, again)
+    content = _content(path, *kinds)
     keys = content.keys() if isinstance(content, dict) else ()
-    form = next((one for one in forms if one.schema in keys), None)
-    schema = content[form.schema] if form else None
-    if form is None or schema is None:
-        wanted = (form.kind if form else kind).wanted
-        raise ResultsError(f'{path}: has no "{(form or forms[-1]).schema}"; {wanted}')
-    if schema != form.version:
+    kind = next((each for each in kinds if each.schema in keys), None)
+    if kind is None:
+        raise ResultsError(f'{path}: has no "{kinds[0].schema}"; {_wanted(*kinds)}')
+    if (schema := content[kind.schema]) != kind.version:
         raise ResultsError(
-            f"{path}: {form.schema} {json.dumps(schema)[:20]}, this version reads {form.schema} "
-            f"{form.version}; install the sdpa-verify that wrote it, or {form.maker}"
+            f"{path}: {kind.schema} {json.dumps(schema)[:20]}, this version reads {kind.schema} "
+            f"{kind.version}; install the sdpa-verify that wrote it, or run `{kind.command}` again"
         )
-    record = _validated(form.record, content, path, form.again)
-    if record.seal != seal_of(content):
-        raise ResultsError(f"{path}: changed since it was written; {form.again}")
-    return record
-
-
-def _validated(kind: type[_Record], content: Any, path: Path, again: str) -> _Record:
+    again = f"run `{kind.command}` to write it again"
     try:
-        return kind.model_validate(content)
+        record = kind.record.model_validate(content)
     except ValidationError as error:
         raise ResultsError(f"{path}: {what_is_wrong(error)}; {again}") from error
+    if record.seal != seal_of(content):
+        raise ResultsError(f"{path}: changed since it was written; {again}")
+    return record
+
+
+def _content(path: Path, *kinds: _RecordFile) -> Any:
+    """Return the JSON in a file that should be of one of these kinds."""
+    text = read_text(path, InputKind(_AT_MOST, ResultsError, _wanted(*kinds), dash=True))
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        what = f"line {error.lineno}: not complete JSON ({error.msg})"
+        raise ResultsError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is not a results file; {_wanted(*kinds)}") from error
+
+
+def _wanted(*kinds: _RecordFile) -> str:
+    return "give " + " or ".join(f"the {kind.names.evidence} that `{kind.command}` wrote" for kind in kinds)

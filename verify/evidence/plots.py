@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
-
-from pydantic import model_validator
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from verify.evidence.records import Record
-from verify.evidence.texts import Many, Slug, Text, refuse
+from verify.evidence.texts import Many, Slug, Text
 from verify.text.escapes import pieces
 from verify.text.latex import simple
 
@@ -40,15 +38,6 @@ class PlotLayer(Record):
     lo: Many[float] = ()
     hi: Many[float] = ()
 
-    @model_validator(mode="after")
-    def _has_as_many_of_each(self) -> Self:
-        sizes = {len(self.x), len(self.y), *(len(ends) for ends in (self.lo, self.hi) if ends)}
-        missing = bool(self.lo) != bool(self.hi) or (self.kind == "band" and not self.lo and bool(self.x))
-        refuse(
-            (len(sizes) > 1, "its points differ in number"), (missing, "ends of its intervals are missing")
-        )
-        return self
-
 
 class Figure(Record):
     """What a figure draws: one message, with the text that stands in for it."""
@@ -65,40 +54,14 @@ INK = "#010203"
 """Stands for the surrounding text's colour until the figure is drawn for good."""
 
 
-def plot_interval(
-    name: str,
-    quantity: str,
-    estimate: float,
-    prediction: float,
-    interval: tuple[float, float],
-    band: tuple[float | None, float | None],
-    ax: Axes | None,
-) -> Axes:
-    """Return axes with a check's interval, its prediction and the band around that."""
-    axes = _axes(ax)
-    low, high = interval
-    truth, measured = (_STYLES[role][0] for role in ("truth", "measured"))
-    axes.plot(interval, (0, 0), color=measured.colour, label="interval")
-    axes.plot(estimate, 0, marker=measured.marker, ls="", color=measured.colour, label="estimate")
-    places = [low, high, prediction, *(end for end in band if end is not None)]
-    margin = 0.1 * (max(places) - min(places) or abs(low) or 1.0)
-    left, right = min(places) - margin, max(places) + margin
-    # A bound leaves one side of the band open: it reaches to the edge of the axes.
-    lowest, highest = (edge if end is None else end for end, edge in zip(band, (left, right), strict=True))
-    axes.axvspan(lowest, highest, color=_of_text(), alpha=0.12, lw=0, zorder=0, label="band")
-    axes.axvline(prediction, color=_of_text(), ls=truth.dashes, lw=1, zorder=1, label="prediction")
-    axes.set_xlim(left, right)
-    axes.set_ylim(-1, 1)
-    axes.set_yticks([0], [name])
-    axes.set_xlabel(readable(quantity))
-    return axes
-
-
 def plot_figure(figure: Figure, ax: Axes | None) -> Axes:
     """Return axes with the layers of a claim's figure, a legend and the names of both axes."""
-    axes = _axes(ax)
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - records are read where nothing is drawn
+
+    axes = plt.subplots()[1] if ax is None else ax
     for layer, style in zip(figure.layers, layer_styles(figure.layers), strict=True):
-        lines = draw_layer(axes, layer, style._replace(colour=style.colour.replace(INK, _of_text())))
+        colour = style.colour.replace(INK, str(plt.rcParams["text.color"]))
+        lines = draw_layer(axes, layer, style._replace(colour=colour))
         if layer.label and layer.x:
             lines[0].set_label(readable(layer.label))
     axes.set_xlabel(readable(figure.x.label))
@@ -111,44 +74,28 @@ def plot_figure(figure: Figure, ax: Axes | None) -> Axes:
     return axes
 
 
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot as plt  # noqa: PLC0415 - records are read where nothing is drawn
-
-    return plt.subplots()[1]
-
-
-def _of_text() -> str:
-    from matplotlib import rcParams  # noqa: PLC0415
-
-    return str(rcParams["text.color"])
-
-
 def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
     """Draw a layer, and return its lines, the first of which stands for it."""
-    if layer.kind == "points":
-        marks = axes.plot(
-            layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=style.colour, mew=0, zorder=4
-        )
-        return marks + (
-            axes.plot(*_whiskers(layer), color=style.colour, lw=1.3, zorder=3) if layer.lo else []
-        )
-    if layer.kind == "band":
-        axes.fill_between(layer.x, layer.lo, layer.hi, color=style.colour, alpha=0.22, lw=0, zorder=1)
-    if layer.kind == "steps":
-        axes.fill_between(layer.x, layer.y, step="post", color=style.colour, alpha=0.22, lw=0, zorder=1)
-        return axes.step(layer.x, layer.y, where="post", color=style.colour, lw=0.9, zorder=2)
-    width = 1.5 if layer.kind == "line" else 1.2
-    return axes.plot(layer.x, layer.y, color=style.colour, lw=width, ls=style.dashes, zorder=2)
-
-
-def _whiskers(layer: PlotLayer) -> tuple[list[float], list[float]]:
-    """Return the intervals as one broken line."""
-    ends = [
-        (x, end) for x, *ends in zip(layer.x, layer.lo, layer.hi, strict=True) for end in (*ends, math.nan)
-    ]
-    return [x for x, _ in ends], [end for _, end in ends]
+    colour = style.colour
+    match layer.kind:
+        case "points":
+            lines = axes.plot(
+                layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=colour, mew=0, zorder=4
+            )
+            if layer.lo:  # all intervals are one broken line
+                places = [x for x in layer.x for _ in range(3)]
+                pairs = zip(layer.lo, layer.hi, strict=True)
+                ends = [end for low, high in pairs for end in (low, high, math.nan)]
+                lines += axes.plot(places, ends, color=colour, lw=1.3, zorder=3)
+            return lines
+        case "steps":
+            axes.fill_between(layer.x, layer.y, step="post", color=colour, alpha=0.22, lw=0, zorder=1)
+            return axes.step(layer.x, layer.y, where="post", color=colour, lw=0.9, zorder=2)
+        case "band":
+            axes.fill_between(layer.x, layer.lo, layer.hi, color=colour, alpha=0.22, lw=0, zorder=1)
+            return axes.plot(layer.x, layer.y, color=colour, lw=1.2, ls=style.dashes, zorder=2)
+        case "line":
+            return axes.plot(layer.x, layer.y, color=colour, lw=1.5, ls=style.dashes, zorder=2)
 
 
 def readable(label: str) -> str:

@@ -17,17 +17,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
-from verify.errors import ClaimError, SettingsError, unknown
+from verify.errors import ClaimError, unknown
 from verify.text.escapes import for_html
 
 if TYPE_CHECKING:
     computed_property = property  # to type checkers it is nothing else
 else:
     computed_property = computed_field
+
+_FEW = 8  # names that a message lists
 
 
 class Record(BaseModel):
@@ -37,9 +39,8 @@ class Record(BaseModel):
         frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=False, defer_build=True
     )
 
-    def __hash__(self) -> int:
-        """Return one number for records that are equal; mappings are no obstacle."""
-        return hash(tuple(_hashable(getattr(self, name)) for name in type(self).model_fields))
+    in_short: ClassVar[tuple[str, ...]] = ()
+    """The fields that its text shows, where all of them would fill pages."""
 
     @model_validator(mode="before")
     @classmethod
@@ -49,22 +50,12 @@ class Record(BaseModel):
             return data
         return {name: value for name, value in data.items() if name not in cls.model_computed_fields}
 
-
-def _hashable(value: object) -> object:
-    if isinstance(value, dict):
-        return frozenset((name, _hashable(one)) for name, one in value.items())
-    return tuple(map(_hashable, value)) if isinstance(value, tuple) else value
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        return [(name, _plain(getattr(self, name))) for name in self.in_short] or super().__repr_args__()
 
 
-Shown = Iterable[tuple[str, object]]
-"""What the text of a record, for people, shows of it: names and values."""
-
-
-def shown(record: Record, *names: str) -> Shown:
-    """Yield some fields of a record for its text; that of all fields would fill pages."""
-    for name in names:
-        value = getattr(record, name)
-        yield name, str(value) if isinstance(value, StrEnum) else value
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, StrEnum) else value
 
 
 class _Identified(Protocol):
@@ -76,16 +67,16 @@ _Part = TypeVar("_Part", bound=_Identified)
 
 
 def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
-    """Return the one of ``parts`` whose id is ``name``; ``where`` and ``what`` are for the message.
+    """Return that of ``parts`` whose id is ``name``; ``where`` and ``what`` are for the message.
 
     Raises:
-        ClaimError: there is none; the nearest one is suggested.
+        ClaimError: there is none; the nearest is suggested.
     """
-    found = {part.id: part for part in parts}
-    if name not in found:
-        some = f"the {what}s are {', '.join(found)}" if 0 < len(found) < 9 else f"there are {len(found)}"
-        raise ClaimError(where + unknown(what, name, found, some))
-    return found[name]
+    named = {part.id: part for part in parts}
+    if name in named:
+        return named[name]
+    known = f"the {what}s are {', '.join(named)}" if 0 < len(named) <= _FEW else f"there are {len(named)}"
+    raise ClaimError(where + unknown(what, name, named, known))
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -111,11 +102,7 @@ class Sealed(Record):
 
     def sealed(self) -> Self:
         """Return this record with its seal set."""
-        return self.model_copy(update={"seal": self.fitting_seal()})
-
-    def fitting_seal(self) -> str:
-        """Return the seal that fits the content."""
-        return seal_of(self.model_dump(mode="json", by_alias=True))
+        return self.model_copy(update={"seal": seal_of(self.model_dump(mode="json", by_alias=True))})
 
     def to_json(self) -> str:
         """Return the JSON text of this record, ending with a newline."""
@@ -123,11 +110,11 @@ class Sealed(Record):
 
 
 _DIGITS, _MORE = 10, 3
-_TOGETHER = (
-    ("checks", ("prediction", "estimate", "standard_error", "interval", "band")),
-    ("controls", ("prediction", "estimate", "interval", "band")),
-    ("fits", ("slope", "intercept")),
-)
+_TOGETHER = {
+    "checks": ("prediction", "estimate", "standard_error", "interval", "band"),
+    "controls": ("prediction", "estimate", "interval", "band"),
+    "fits": ("slope", "intercept"),
+}
 """The numbers of a finding that are in one unit, and come out of each other by sums and differences."""
 
 
@@ -141,29 +128,29 @@ def digest_of(claim: Record) -> str:
     """
     # A round trip takes no computed fields.
     content = claim.model_dump(mode="json", round_trip=True, exclude={"digest"})
-    for kind, names in _TOGETHER:
+    for kind, names in _TOGETHER.items():
         for finding in content[kind]:
             is_zero = finding.get("method") == "exact" and finding["prediction"] == 0
             _round_together(finding, names, finding["tolerance"] if is_zero else 0.0)
-    for figure in content["series"]:
-        for layer in figure["layers"]:
-            _round_together(layer, ("x",))
-            _round_together(layer, ("y", "lo", "hi"))
+    for layer in (layer for figure in content["series"] for layer in figure["layers"]):
+        _round_together(layer, ("x",))
+        _round_together(layer, ("y", "lo", "hi"))
     return fingerprint(_rounded(content))
 
 
 def _round_together(part: dict[str, Any], names: Iterable[str], least: float = 0.0) -> None:
     """Round the numbers of these names to the tenth digit of the largest, at best to ``least``."""
-    found = {name: part[name] for name in names}
-    largest = max((abs(number) for value in found.values() for number in _numbers(value)), default=0.0)
-    place = _place(largest)
+    values = {name: part[name] for name in names}
+    sizes = [
+        abs(number)
+        for value in values.values()
+        for number in (value if isinstance(value, list) else [value])
+        if number is not None
+    ]
+    place = _place(max(sizes, default=0.0))
     if least:
         place = min(place, _place(least) - _DIGITS + 1)
-    part.update({name: _rounded(value, place) for name, value in found.items()})
-
-
-def _numbers(value: Any) -> Iterable[float]:
-    return [one for one in (value if isinstance(value, list) else [value]) if one is not None]
+    part.update({name: _rounded(value, place) for name, value in values.items()})
 
 
 def _place(number: float) -> int:
@@ -174,9 +161,9 @@ def _place(number: float) -> int:
 def _rounded(value: Any, place: int | None = None) -> Any:
     """Return a value of JSON with its fractions rounded to a decimal place, by default each to its own."""
     if isinstance(value, dict):
-        return {name: _rounded(one, place) for name, one in value.items()}
+        return {name: _rounded(each, place) for name, each in value.items()}
     if isinstance(value, list):
-        return [_rounded(one, place) for one in value]
+        return [_rounded(each, place) for each in value]
     if not isinstance(value, float):
         return value
     at = _place(value) if place is None else place
@@ -201,32 +188,21 @@ def row_of(record: Record, *names: str, **before: object) -> dict[str, Any]:
     for name in names or (*type(record).model_fields, *type(record).model_computed_fields):
         value = getattr(record, name)
         if isinstance(value, dict):
-            row |= {f"{name}_{key}": one for key, one in value.items()}
+            row |= {f"{name}_{key}": each for key, each in value.items()}
         elif name in {"interval", "band"}:
             row[f"{name}_low"], row[f"{name}_high"] = value
         else:
-            row[name] = str(value) if isinstance(value, StrEnum) else value
+            row[name] = _plain(value)
     return row
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]]) -> Frame:
-    """Return the columns of some rows, each of one type: numbers beside text are text."""
+    """Return the columns of rows, each of one type: numbers beside text are text."""
     rows = list(rows)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: _of_one_type([row.get(name) for row in rows]) for name in names}
-
-
-def _of_one_type(column: list[Any]) -> list[Any]:
-    kinds = {type(value) for value in column} - {type(None)}
-    kind = str if str in kinds else float
-    return column if len(kinds) < 2 else [None if value is None else kind(value) for value in column]
-
-
-def refuse_unknown_rows(of: object, known: Sequence[str]) -> None:
-    """Refuse a kind of rows that a frame cannot have.
-
-    Raises:
-        SettingsError: it is none of the ``known`` ones.
-    """
-    if of not in known:
-        raise SettingsError(unknown("frame of", str(of), known, f"give one of {', '.join(known)}"))
+    frame = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        column = [row.get(name) for row in rows]
+        kinds = {type(value) for value in column if value is not None}
+        kind = str if str in kinds else float
+        frame[name] = column if len(kinds) < 2 else [v if v is None else kind(v) for v in column]
+    return frame

@@ -1,27 +1,16 @@
 """What is on record of a whole run: claims, statements, settings and budget; and of the judge itself."""
 
 from collections import Counter
-from collections.abc import Set as AbstractSet
-from typing import Literal, Self
+from collections.abc import Iterator
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
 from verify import defaults
-from verify.evidence.claims import ClaimRecord
+from verify.errors import SettingsError, unknown
+from verify.evidence.claims import USER, ClaimRecord
 from verify.evidence.judging import PLACES, RULE, ErrorBudget, outcome_of
-from verify.evidence.records import (
-    Frame,
-    Record,
-    Sealed,
-    Shown,
-    by_id,
-    computed_property,
-    frame_of,
-    refuse_unknown_rows,
-    row_of,
-    shown,
-    table,
-)
+from verify.evidence.records import Frame, Record, Sealed, by_id, computed_property, frame_of, row_of, table
 from verify.evidence.texts import (
     Address,
     Count,
@@ -80,12 +69,11 @@ class Calibration(Record):
     rows: Many[Counted]
     together: Many[Counted] = ()
 
-    def cells(self, one: Counted) -> tuple[Counted, ...]:
-        """Return the rows that ``one`` of ``together`` counts as one."""
+    def cells(self, total: Counted) -> tuple[Counted, ...]:
+        """Return the rows that a ``total`` of ``together`` counts as one."""
+        of = (total.what, total.level)
         return tuple(
-            row
-            for row in self.rows
-            if (row.what, row.level) == (one.what, one.level) and row.setting.startswith(one.setting)
+            row for row in self.rows if (row.what, row.level) == of and row.setting.startswith(total.setting)
         )
 
 
@@ -114,17 +102,17 @@ class FalseClaims(Record):
     @property
     def of(self) -> int:
         """How many false claims there are."""
-        return sum(one.of for one in self.kinds)
+        return sum(kind.of for kind in self.kinds)
 
     @property
     def caught(self) -> int:
         """How many of them are caught."""
-        return sum(one.caught for one in self.kinds)
+        return sum(kind.caught for kind in self.kinds)
 
     @property
     def neighbours(self) -> int:
         """How many of the true neighbours pass."""
-        return sum(one.neighbours for one in self.kinds)
+        return sum(kind.neighbours for kind in self.kinds)
 
 
 class Part(Record):
@@ -168,8 +156,6 @@ class Statement(Record):
     source: Slug
     text: Text
     claim: Slug | None
-    printed: Text | None
-    computed: Text | None
     noted: Outcome | None = None
     note: Text
     parts: Many[Part]
@@ -179,10 +165,16 @@ class Statement(Record):
         """What the run says of it."""
         return outcome_of(self.parts)
 
-    def contradicts_its_note(self, claims: AbstractSet[str]) -> bool:
-        """Return whether the outcome is not the known one, though the ``claims`` run decide all its parts."""
-        decided = {part.claim for part in self.parts} <= claims
-        return decided and self.noted is not None and self.outcome is not self.noted
+    @property
+    def printed(self) -> str | None:
+        """The figures that it prints, None if there are none."""
+        return ", ".join(part.printed for part in self.parts if part.printed is not None) or None
+
+    @property
+    def computed(self) -> str | None:
+        """What is computed of the figures that it prints, None while one is not known."""
+        figures = [part.computed for part in self.parts if part.printed is not None]
+        return ", ".join(filter(None, figures)) if all(figures) and figures else None
 
 
 class Tool(Record):
@@ -257,9 +249,8 @@ class Run(Record):
     """The run: its settings, its error budget, and where and when it was made.
 
     ``claims`` are the ids asked for; none means all of the catalogue, or all that decide a statement of the
-    sources that were asked for. ``claim_files`` counts the claims of the user's own, each of which takes a
-    file to run it from the command line, ``own_sources`` says that the statements are the user's own as well,
-    and ``pack`` is the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
+    sources that were asked for. ``own_sources`` says that the statements are the user's own, and ``pack`` is
+    the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
     simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
     where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where only some of them
     ran.
@@ -267,7 +258,6 @@ class Run(Record):
 
     settings: Settings
     claims: Many[Slug] = ()
-    claim_files: Count = 0
     own_sources: bool = False
     pack: Slug | None = None
     environment: Named[Line]
@@ -285,8 +275,9 @@ class Run(Record):
         return Budget(false_alarm=self.settings.false_alarm, places=PLACES, rule=RULE)
 
 
-_OF_A_CLAIM = ("id", "chapter", "title", "verdict", "reason")
+_OF_A_CLAIM = ("id", "chapter", "title", "verdict", "reason", "digest")
 _OF_A_STATEMENT = ("id", "source", "text", "claim", "printed", "computed", "outcome", "note")
+_FRAMES = ("claims", "checks", "controls", "statements")
 
 
 class RunRecord(Sealed):
@@ -296,7 +287,7 @@ class RunRecord(Sealed):
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.
     """
 
-    schema_version: Literal[5] = Field(default=5, alias="schema")
+    schema_version: Literal[6] = Field(default=6, alias="schema")
     tool: Tool
     run: Run
     claims: Many[ClaimRecord]
@@ -318,6 +309,11 @@ class RunRecord(Sealed):
             ClaimError: the run has no such claim; the nearest one is suggested.
         """
         return by_id(self.claims, name, "this run: ", "claim")
+
+    @property
+    def own_claims(self) -> int:
+        """How many claims are the user's own, each of which takes a file to run it from the command line."""
+        return sum(claim.chapter == USER for claim in self.claims)
 
     @property
     def measured_checks(self) -> int:
@@ -343,23 +339,28 @@ class RunRecord(Sealed):
         Raises:
             SettingsError: ``of`` is none of these.
         """
-        refuse_unknown_rows(of, ("claims", "checks", "controls", "statements"))
-        if of == "claims":
-            return frame_of(
-                row_of(one, *_OF_A_CLAIM)
-                | {"derivation": str(one.derivation.status)}
-                | {"checks": len(one.checks), "controls": len(one.controls), "digest": one.digest}
-                for one in self.claims
-            )
-        if of == "statements":
-            return frame_of(row_of(one, *_OF_A_STATEMENT) for one in self.statements)
-        return frame_of(row_of(one, claim=claim.id) for claim in self.claims for one in getattr(claim, of))
+        match of:
+            case "claims":
+                rows = [
+                    row_of(claim, *_OF_A_CLAIM)
+                    | {"derivation": str(claim.derivation.status)}
+                    | {"checks": len(claim.checks), "controls": len(claim.controls)}
+                    for claim in self.claims
+                ]
+            case "checks" | "controls":
+                rows = [
+                    row_of(finding, claim=claim.id) for claim in self.claims for finding in getattr(claim, of)
+                ]
+            case "statements":
+                rows = [row_of(statement, *_OF_A_STATEMENT) for statement in self.statements]
+            case _:
+                raise SettingsError(unknown("frame of", of, _FRAMES, f"give one of {', '.join(_FRAMES)}"))
+        return frame_of(rows)
 
-    def __repr_args__(self) -> Shown:
+    def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         yield "claims", len(self.claims)
-        counts = Counter(str(claim.verdict) for claim in self.claims)
-        yield from ((str(verdict), counts[verdict]) for verdict in Verdict if counts[verdict])
-        yield from shown(self.run.settings, "profile", "seed")
+        yield from Counter(str(claim.verdict) for claim in self.claims).items()
+        yield from (("profile", self.run.settings.profile), ("seed", self.run.settings.seed))
 
     def __str__(self) -> str:
         """Return one line a claim: its id, verdict and reason."""
@@ -378,9 +379,14 @@ class RunRecord(Sealed):
         return self.model_copy(update={"run": run}).sealed()
 
     def surprises(self) -> tuple[Statement, ...]:
-        """Return the statements whose outcome in this run is not the known one."""
+        """Return the statements that the run decides otherwise than is known of them."""
         run = {claim.id for claim in self.claims}
-        return tuple(one for one in self.statements if one.contradicts_its_note(run))
+        return tuple(
+            statement
+            for statement in self.statements
+            if statement.noted not in (None, statement.outcome)
+            and {part.claim for part in statement.parts} <= run
+        )
 
     def fails(self, statement: Statement) -> bool:
         """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""
@@ -398,6 +404,7 @@ class RunRecord(Sealed):
     @property
     def lenient_exit_status(self) -> int:
         """The exit status where no statement counts, as with ``--lenient-sources``."""
-        if any(c.verdict is Verdict.REFUTED or c.derivation.status is Proof.FAILED for c in self.claims):
+        verdicts = {claim.verdict for claim in self.claims}
+        if Verdict.REFUTED in verdicts or any(c.derivation.status is Proof.FAILED for c in self.claims):
             return 1
-        return 3 if any(c.verdict is Verdict.UNDECIDED for c in self.claims) else 0
+        return 3 if Verdict.UNDECIDED in verdicts else 0

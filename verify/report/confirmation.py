@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from verify.evidence import (
     Axis,
+    ChainRecord,
     Check,
     ClaimRecord,
     DerivationRecord,
@@ -13,7 +14,6 @@ from verify.evidence import (
     OrdinaryFit,
     PlotLayer,
     Proof,
-    RouteRecord,
     Verdict,
 )
 from verify.evidence.words import Badge, cell_text, tolerance_text
@@ -119,19 +119,19 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
     opening = [cards[name] for name in _DERIVED if name in cards]
     derivations = [card.claim.derivation for card in opening]
-    derived = [chain for chain in derivations if chain.status is Proof.DERIVED and chain.routes]
+    derived = [each for each in derivations if each.status is Proof.DERIVED]
     if len(derived) < len(_DERIVED):
         return None
-    routes = [_shown(chain, whole=place == 0) for place, chain in enumerate(derived)]
+    chains = [_shown(each, whole=place == 0) for place, each in enumerate(derived)]
     fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
     levels = [check.level for card in opening for check in _fits(card.claim)]
     figures = {view.key: view for card in cards.values() for view in card.figures}
-    assumptions = dict.fromkeys(text for route in routes for text in route.assumptions)
+    assumptions = dict.fromkeys(text for chain in chains for text in chain.assumptions)
     return Confirmation(
         assumptions=tuple(map(Prose, assumptions)),
         chains=tuple(
-            Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=place == 0)))
-            for place, (card, route) in enumerate(zip(opening, routes, strict=True))
+            Chain(card.claim.id, card.number, card.proof, tuple(_lines(chain, unfolds=place == 0)))
+            for place, (card, chain) in enumerate(zip(opening, chains, strict=True))
         ),
         further=tuple(_further(cards)),
         fits=fits,
@@ -149,41 +149,41 @@ def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
     """Yield the derivations of the second page that a run has and that stand."""
     for key, (title, wanted) in _FURTHER.items():
         found = [
-            (cards[claim], route)
+            (cards[claim], chain)
             for claim, name in wanted
             if claim in cards and cards[claim].claim.derivation.status in {Proof.DERIVED, Proof.CITING}
-            for route in cards[claim].claim.derivation.routes
-            if route.name == name
+            for chain in cards[claim].claim.derivation.chains
+            if chain.name == name
         ]
         if found:
-            assumed = dict.fromkeys(text for _, route in found for text in route.assumptions)
+            assumed = dict.fromkeys(text for _, chain in found for text in chain.assumptions)
             chains = (
-                Chain(card.claim.id, card.number, card.proof, tuple(_lines(route, unfolds=False)))
-                for card, route in found
+                Chain(card.claim.id, card.number, card.proof, tuple(_lines(chain, unfolds=False)))
+                for card, chain in found
             )
             yield Derived(key, title, tuple(map(Prose, assumed)), tuple(chains))
 
 
-def _shown(derivation: DerivationRecord, *, whole: bool) -> RouteRecord:
+def _shown(derivation: DerivationRecord, *, whole: bool) -> ChainRecord:
     """Return the chain of what a claim says, or the shortest that shows it unless the ``whole`` is wanted."""
-    same = [route for route in derivation.routes if route.subject == derivation.subject]
-    main = next((route for route in same if not route.name), derivation.routes[0])
-    return main if whole else min(same or [main], key=lambda route: len(route.steps))
+    main = derivation.main or derivation.chains[0]
+    same = [chain for chain in derivation.chains if chain.start == main.start]
+    return main if whole else min(same, key=lambda chain: len(chain.lines))
 
 
-def _lines(route: RouteRecord, *, unfolds: bool) -> Iterator[Line]:
-    """Yield the lines of a route from a score, which stands for its sum.
+def _lines(chain: ChainRecord, *, unfolds: bool) -> Iterator[Line]:
+    """Yield the lines of a chain from a score, which stands for its sum.
 
-    A route that ``unfolds`` says so in its first line, and goes on with the sum.
+    A chain that ``unfolds`` says so in its first line, and goes on with the sum.
     """
-    start = route.start_latex.replace(_SUM, _SCORE)
+    start = chain.start.replace(_SUM, _SCORE)
     left: Tex | None = _as_written(start)
-    if unfolds and start != route.start_latex:
-        yield Line(left, "=", _as_written(route.start_latex), Prose("A score is a sum over components"))
+    if unfolds and start != chain.start:
+        yield Line(left, "=", _as_written(chain.start), Prose("A score is a sum over components"))
         left = None
-    for step in route.steps:
+    for step in chain.lines:
         latex = step.latex if unfolds else step.latex.replace(_SUM, _SCORE)
-        yield Line(left, step.relation, _as_written(latex), Prose(step.rule))
+        yield Line(left, step.relation, _as_written(latex), Prose(step.because))
         left = None
 
 

@@ -5,49 +5,49 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
-from verify.evidence import ClaimRecord, OrdinaryFit, RouteRecord, StepRecord, Verdict
+from verify.evidence import ChainRecord, ClaimRecord, LineRecord, OrdinaryFit, Verdict
 from verify.evidence.words import decisive_check
 from verify.report.cards import Card, FigureView
 from verify.report.run import HALF, ChapterView, Report
 from verify.report.tables import CheckTable, check_table
 
-_SHORTEST = 3  # steps of an argument
+_SHORTEST = 3  # lines of an argument
 _FEWEST = 4  # claims that share it
 
 Rules = tuple[tuple[str, str], ...]
-"""The relation and the rule of each step of a route."""
+"""The relation and the reason of each line of a chain."""
 
 
 class Argument(NamedTuple):
-    """A run of rules that routes share, with its name, and the claim and route that make it first."""
+    """A run of rules that chains share, with its name, and the claim and chain that make it first."""
 
     name: str
     rules: Rules
     claim: str
-    route: int
+    chain: int
 
 
-class FullStep(NamedTuple):
-    """A step of a derivation; ``marks`` are the letters of its checks in the claim's legend, if it has one.
+class FullLine(NamedTuple):
+    """A line of a derivation; ``marks`` are the letters of its checks in the claim's legend, if it has one.
 
-    ``link`` is the anchor of the argument that stands for several steps, else empty.
+    ``link`` is the anchor of the argument that stands for several lines, else empty.
     """
 
-    step: StepRecord
+    line: LineRecord
     marks: str
     link: str = ""
 
 
-class FullRoute(NamedTuple):
-    """A chain of steps; ``argument`` is the name of one that it is the first to make, else empty."""
+class FullChain(NamedTuple):
+    """A chain; ``argument`` is the name of one that it is the first to make, else empty."""
 
-    route: RouteRecord
-    steps: tuple[FullStep, ...]
+    chain: ChainRecord
+    lines: tuple[FullLine, ...]
     argument: str
 
 
 class FullCard(NamedTuple):
-    """A claim; ``legend`` are the ways its steps are checked, by their letters, a lone one without a letter.
+    """A claim; ``legend`` are the ways its lines are checked, by their letters, a lone one without a letter.
 
     ``measured`` and ``exact`` are its two tables of checks; ``confirmed`` and ``refuted`` whether all checks
     and all controls are, and ``power`` that of all controls, empty where they differ. ``decisive`` is the
@@ -55,7 +55,7 @@ class FullCard(NamedTuple):
     """
 
     card: Card
-    routes: tuple[FullRoute, ...]
+    chains: tuple[FullChain, ...]
     legend: tuple[tuple[str, str], ...]
     figures: tuple[FigureView, ...]
     measured: CheckTable
@@ -101,11 +101,11 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
     confirmed = all(check.verdict is Verdict.CONFIRMED for check in claim.checks)
     decisive = decisive_check(claim.checks)
     exact = check_table(claim.id, [one for one in claim.checks if one.method == "exact"], wide=True)
-    ways = tuple(dict.fromkeys(step.checked_by for route in claim.derivation.routes for step in route.steps))
+    ways = tuple(dict.fromkeys(line.checked for chain in claim.derivation.chains for line in chain.lines))
     legend = tuple(zip(ascii_lowercase if len(ways) > 1 else [""], ways, strict=False))
     return FullCard(
         card=card,
-        routes=tuple(_routes(claim, {way: letter for letter, way in legend}, arguments, numbers)),
+        chains=tuple(_chains(claim, {way: letter for letter, way in legend}, arguments, numbers)),
         legend=legend,
         figures=tuple(one._replace(key=HALF + one.key) for one in card.figures),
         measured=check_table(claim.id, measured, wide=True),
@@ -117,33 +117,34 @@ def _card(card: Card, arguments: Sequence[Argument], numbers: Mapping[str, str])
     )
 
 
-def _routes(
+def _chains(
     claim: ClaimRecord, letters: Mapping[str, str], arguments: Sequence[Argument], numbers: Mapping[str, str]
-) -> Iterator[FullRoute]:
-    """Yield a claim's routes, with one step in place of those of an argument that another route makes."""
-    for place, route in enumerate(claim.derivation.routes):
-        rules = rules_of(route)
+) -> Iterator[FullChain]:
+    """Yield a claim's chains, with one line in place of those of an argument that another chain makes."""
+    for place, chain in enumerate(claim.derivation.chains):
+        rules = rules_of(chain)
         made = next((one for one in arguments if rules[: len(one.rules)] == one.rules), None)
-        steps = [FullStep(one, letters.get(one.checked_by, "")) for one in route.steps]
-        if made is None or (made.claim, made.route) == (claim.id, place):
-            yield FullRoute(route, tuple(steps), made.name if made else "")
+        lines = [FullLine(line, letters.get(line.checked, "")) for line in chain.lines]
+        if made is None or (made.claim, made.chain) == (claim.id, place):
+            yield FullChain(chain, tuple(lines), made.name if made else "")
             continue
-        told, rest = steps[: len(made.rules)], steps[len(made.rules) :]
+        replaced, rest = lines[: len(made.rules)], lines[len(made.rules) :]
         rule = f"Argument {made.name} of {numbers[made.claim]}, for this score"
-        marks = "".join(dict.fromkeys("".join(one.marks for one in told)))
-        citing = FullStep(told[-1].step.model_copy(update={"rule": rule}), marks, f"argument-{made.name}")
-        yield FullRoute(route, (citing, *rest), "")
+        marks = "".join(dict.fromkeys("".join(one.marks for one in replaced)))
+        line = replaced[-1].line.model_copy(update={"because": rule})
+        citing = FullLine(line, marks, f"argument-{made.name}")
+        yield FullChain(chain, (citing, *rest), "")
 
 
 def shared_arguments(claims: Sequence[ClaimRecord]) -> tuple[Argument, ...]:
-    """Return the runs of rules worth a name, that which saves most steps first.
+    """Return the runs of rules worth a name, that which saves most lines first.
 
-    A run has three steps at least and opens a route of four claims at least.
+    A run has three lines at least and opens a chain of four claims at least.
     """
     makers: dict[Rules, list[tuple[str, int]]] = {}
     for claim in claims:
-        for place, route in enumerate(claim.derivation.routes):
-            rules = rules_of(route)
+        for place, chain in enumerate(claim.derivation.chains):
+            rules = rules_of(chain)
             for length in range(_SHORTEST, len(rules) + 1):
                 makers.setdefault(rules[:length], []).append((claim.id, place))
 
@@ -160,7 +161,7 @@ def shared_arguments(claims: Sequence[ClaimRecord]) -> tuple[Argument, ...]:
     return tuple(found)
 
 
-def rules_of(route: RouteRecord) -> Rules:
-    """Return the rules of a route's steps as far as they hold."""
-    holding = itertools.takewhile(lambda step: step.holds, route.steps)
-    return tuple((step.relation, step.rule) for step in holding)
+def rules_of(chain: ChainRecord) -> Rules:
+    """Return the rules of a chain's lines as far as they hold."""
+    holding = itertools.takewhile(lambda line: line.holds, chain.lines)
+    return tuple((line.relation, line.because) for line in holding)

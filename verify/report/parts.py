@@ -9,7 +9,16 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, get_args
 
-from verify.evidence import Check, ControlRecord, Fact, Figure, Record, RunRecord, StepRecord
+from verify.evidence import (
+    Check,
+    ControlRecord,
+    DerivationRecord,
+    Fact,
+    Figure,
+    LineRecord,
+    Record,
+    RunRecord,
+)
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.texts import Code, Line
@@ -114,8 +123,10 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
         yield from _formulas_of(
             tuple(_as_set(name, value) for name, value in part if name in _set_with_formulas(type(part)))
         )
-        if isinstance(part, StepRecord):
+        if isinstance(part, LineRecord):
             yield Prose(RELATIONS[part.relation])
+        if isinstance(part, DerivationRecord):
+            yield Tex(part.latex)
 
 
 def _in_templates() -> Iterator[Prose]:
@@ -137,7 +148,7 @@ def _as_set(field: str, value: object) -> object:
     if isinstance(value, tuple):
         return tuple(_as_set(field, one) for one in value)
     if isinstance(value, str):
-        return Tex(value) if field in {"latex", "start_latex"} else Prose(value)
+        return Tex(value) if field in {"latex", "start"} else Prose(value)
     return value
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Self
 
 from verify.errors import ClaimError, nearest, unknown
-from verify.evidence import SLUG, Assumption, Check, Fact, Figure, Reference
+from verify.evidence import SLUG, USER, Assumption, Check, Fact, Figure, Reference
 from verify.files.names import shipped_folder
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.experiment import Experiment
@@ -22,9 +22,6 @@ from verify.spec.checks import Fit, Item, Plot
 from verify.spec.experiment import experiment_of
 from verify.spec.words import Words
 from verify.symbolic.chains import Derivation
-
-USER = "user"
-"""The chapter of claims that do not come with the tool."""
 
 
 def absent(*_given: Any) -> Any:
