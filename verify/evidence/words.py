@@ -28,11 +28,16 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often a verdict occurs; ``word`` is the badge's own, in the number that ``count`` asks for."""
+    """How often a verdict occurs."""
 
     badge: Badge
     count: int
-    word: str
+
+    @property
+    def word(self) -> str:
+        """The badge's own, in the number that ``count`` asks for; ``holds`` is the one verb among them."""
+        word = self.badge.word
+        return re.sub(r"\Aholds\b", "hold", word) if self.count != 1 else word
 
 
 # Members of different kinds may be equal as texts, so each kind has its own.
@@ -64,20 +69,10 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
         Judgement.REPORTED: Badge("dash", "idle", "reported"),
     },
 }
-SERIOUS = (
-    Judgement.REFUTED,
-    Judgement.UNDECIDED,
-    Judgement.WARNED,
-    Judgement.CONFIRMED,
-    Judgement.REPORTED,
-)
-"""The judgements, the most serious first."""
+MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _INFINITE = "∞"
 _DIGITS = 4  # significant digits of a finding at most
-_THRESHOLD = ("the prediction", "the threshold")
-MOST_SERIOUS_FIRST = (Verdict.REFUTED, Verdict.UNDECIDED, Verdict.APPROXIMATE, Verdict.CONFIRMED)
 _SMALLEST_SHARE = 0.001  # percent; a smaller deviation is not worth its digits
-_HOLDS = re.compile(r"\Aholds\b")  # the one verb among the words
 _GREEK = ("alpha", "beta", "delta", "gamma", "kappa", "lambda", "mu", "nu", "rho", "sigma", "tau")
 _SYMBOL = re.compile(rf"([A-Za-z]|{'|'.join(_GREEK)})(?:_([A-Za-z0-9]+))?")
 
@@ -89,7 +84,7 @@ def badge(of: Judged) -> Badge:
 
 def tallies(counts: Mapping[Any, int], kinds: Iterable[Judged]) -> tuple[Tally, ...]:
     """Return how often each kind of verdict occurs, leaving out what does not."""
-    return tuple(_tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
+    return tuple(Tally(badge(kind), counts[kind]) for kind in kinds if counts[kind])
 
 
 def closed(text: str) -> str:
@@ -101,10 +96,6 @@ def capitalised(text: str) -> str:
     """Return a sentence with a capital, unless it starts with a name or a sign rather than a word."""
     first = text.partition(" ")[0].rstrip(",:;")
     return text[:1].upper() + text[1:] if first.isalpha() else text
-
-
-def _tally(of: Badge, count: int) -> Tally:
-    return Tally(of, count, of.word if count == 1 else _HOLDS.sub("hold", of.word))
 
 
 def control_badge(verdict: Verdict) -> Badge:
@@ -146,17 +137,16 @@ def tolerance_text(check: Check, usual: str = "") -> Prose:
 
     A ``usual`` allowance, which is printed once for a whole table, is left out.
     """
-    kind = {"derived": "bound", "computed": "threshold, computed,", "set": "threshold, not derived,"}[
-        check.origin
-    ]
+    kind = {"derived": "bound", "computed": "threshold, computed", "set": "threshold, not derived"}
     side = {"=": "", "≤": "upper ", "≥": "lower "}[check.relation]
-    bound = f"{side}{kind}" if side or check.is_threshold else ""
-    if allowed := allowance_text(check):
-        return Prose(", ".join(filter(None, [bound.rstrip(","), "" if allowed == usual else allowed])))
+    bound = side + kind[check.origin] if side or check.is_threshold else ""
     if check.method == "exact" or check.tolerance == 0:
-        return Prose(bound.rstrip(",") or "exact")
+        allowed = allowance_text(check)
+        parts = [bound, allowed if allowed != usual else ""] if allowed else [bound or "exact"]
+        return Prose(", ".join(filter(None, parts)))
+    comma = "," if check.is_threshold else ""
     because = f", because {check.tolerance_because}" if check.tolerance_because else ""
-    return Prose(f"{bound} {_allowed(check)}{because}".strip())
+    return Prose(f"{bound}{comma} {_allowed(check)}{because}".strip())
 
 
 def predicted(of: Check | ControlRecord, error: float, place: int | None = None) -> str:
@@ -176,9 +166,9 @@ def remark(check: Check) -> str:
     close = ""
     if check.tightness is not None:
         error = check.standard_error / abs(check.prediction)
-        found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
-        shown = found.value + found.times if error else numbers.exact(check.tightness, 4)
-        close = f"estimate ÷ {'threshold' if check.is_threshold else 'bound'}{numbers.NO_BREAK}{shown}"
+        shown = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
+        quotient = shown.value + shown.times if error else numbers.exact(check.tightness, 4)
+        close = f"estimate ÷ {'threshold' if check.is_threshold else 'bound'}{numbers.NO_BREAK}{quotient}"
     alone = check.uncontrolled and f"no control goes through its code: {check.uncontrolled}"
     return "; ".join(filter(None, [close, check.reason, alone]))
 
@@ -191,7 +181,9 @@ def counted_checks(measured: int, exact: int) -> str:
 
 def _allowed(check: Check) -> str:
     sign = {"=": "±", "≤": "+", "≥": numbers.MINUS}[check.relation]
-    of = check.tolerance_of.replace(*_THRESHOLD) if check.is_threshold else check.tolerance_of
+    of = check.tolerance_of
+    if check.is_threshold:
+        of = of.replace("the prediction", "the threshold")
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
@@ -230,46 +222,37 @@ def sentence(check: Check, *, derived: bool) -> Prose:
 
     Only where the claim is ``derived`` its prediction is called so.
     """
-    found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-    name = "derived" if derived else "predicted"
-    if check.relation != "=":
-        name = f"{name} bound"
+    shown = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    name = ("derived" if derived else "predicted") + ("" if check.relation == "=" else " bound")
     if check.is_threshold:
         name = "threshold"
-    wanted = f"{name} {numbers.beside(check.prediction, check.standard_error)}"
+    wanted = f"the {name} {numbers.beside(check.prediction, check.standard_error)}"
     where = cell_text(check.cell)
     at = f" at {where}" if where else ""
     wide = f"; the tolerance is wide because {check.tolerance_because}" if check.tolerance_because else ""
     return Prose(
-        f"{check.quantity}{at}: {found.with_error}, simultaneous interval {found.interval} at level "
-        f"{numbers.level(check.level)}; {_place(check, wanted)}{wide}."
+        f"{check.quantity}{at}: {shown.with_error}, simultaneous interval {shown.interval} at level "
+        f"{numbers.level(check.level)}; it {_place(check, wanted)}{wide}."
     )
 
 
 def _place(check: Check, wanted: str) -> str:
+    """Return where the interval lies, of a bound on which side of it."""
     band = _allowed(check)
-    if check.relation != "=":
-        return _against_bound(check, f"the {wanted}", band)
-    match check.verdict:
-        case Verdict.CONFIRMED:
-            return f"it lies within {band} and contains the {wanted}"
-        case Verdict.APPROXIMATE:
-            return f"it lies within {band} around the {wanted}, but leaves that value itself out"
-        case Verdict.REFUTED:
-            return f"it lies wholly outside {band} around the {wanted}"
-        case Verdict.UNDECIDED:
-            return f"it is neither within nor outside {band} around the {wanted}"
-
-
-def _against_bound(check: Check, bound: str, band: str) -> str:
+    if check.relation == "=":
+        return {
+            Verdict.CONFIRMED: f"lies within {band} and contains {wanted}",
+            Verdict.APPROXIMATE: f"lies within {band} around {wanted}, but leaves that value itself out",
+            Verdict.REFUTED: f"lies wholly outside {band} around {wanted}",
+            Verdict.UNDECIDED: f"is neither within nor outside {band} around {wanted}",
+        }[check.verdict]
     kept, broken = ("below", "above") if check.relation == "≤" else ("above", "below")
-    match check.verdict:
-        case Verdict.CONFIRMED:
-            return f"it stays {kept} {bound} with its allowance of {band}"
-        case Verdict.REFUTED | Verdict.APPROXIMATE:
-            return f"it lies wholly {broken} {bound}"
-        case Verdict.UNDECIDED:
-            return f"it lies neither wholly {kept} nor wholly {broken} {bound} with its allowance of {band}"
+    return {
+        Verdict.CONFIRMED: f"stays {kept} {wanted} with its allowance of {band}",
+        Verdict.REFUTED: f"lies wholly {broken} {wanted}",
+        Verdict.UNDECIDED: f"lies neither wholly {kept} nor wholly {broken} {wanted} with its allowance of "
+        f"{band}",
+    }[check.verdict]
 
 
 def _margin(check: Check) -> float:
@@ -296,9 +279,9 @@ def _setting(key: str, value: Setting) -> str:
 
 def most_serious(findings: Iterable[Finding]) -> Judgement:
     """Return the most serious judgement of those that decide; if none does, they are only reported."""
-    return min(
-        (one.judgement for one in findings if one.decides), key=SERIOUS.index, default=Judgement.REPORTED
-    )
+    deciding = {finding.judgement for finding in findings}
+    order = (Judgement.REFUTED, Judgement.UNDECIDED, Judgement.WARNED, Judgement.CONFIRMED)
+    return next((judgement for judgement in order if judgement in deciding), Judgement.REPORTED)
 
 
 def summary(layer: LayerRecord) -> str:
@@ -326,38 +309,40 @@ def tokens_of(layer: LayerRecord) -> str:
     return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
 
 
-def figures(one: Finding) -> Texts:
+def figures(finding: Finding) -> Texts:
     """Return the numbers of one finding to the digit that its error allows, four at most.
 
     An open end is infinite. An interval is rounded outwards.
     """
-    if one.estimate is None:
+    value, (low, high) = finding.estimate, finding.interval
+    if value is None:
         return "", "", "", ""
-    low, high = one.interval
     if low is None and high is None:
-        return numbers.exact(one.estimate, _DIGITS), "", "", ""
-    ends = (one.estimate if low is None else low, one.estimate if high is None else high)
+        return numbers.exact(value, _DIGITS), "", "", ""
+    ends = (value if low is None else low, value if high is None else high)
     # Without a standard error, the interval says which digits are significant.
-    error = one.standard_error or ends[1] / 10 - ends[0] / 10
-    if error <= 10.0**-_DIGITS * max(map(abs, (one.estimate, *ends))):
-        return (
-            numbers.exact(one.estimate, _DIGITS),
-            numbers.small(one.standard_error) if one.standard_error else "",
-            f"{numbers.MINUS}{_INFINITE}" if low is None else numbers.exact(low, _DIGITS, ROUND_FLOOR),
-            _INFINITE if high is None else numbers.exact(high, _DIGITS, ROUND_CEILING),
-        )
-    shown = numbers.estimate(one.estimate, error, ends)
+    error = finding.standard_error or ends[1] / 10 - ends[0] / 10
+    if error <= 10.0**-_DIGITS * max(map(abs, (value, *ends))):
+        texts = [
+            numbers.exact(value, _DIGITS),
+            numbers.small(error),
+            numbers.exact(ends[0], _DIGITS, ROUND_FLOOR),
+            numbers.exact(ends[1], _DIGITS, ROUND_CEILING),
+        ]
+    else:
+        shown = numbers.estimate(value, error, ends)
+        texts = [text + shown.times for text in (shown.value, shown.error, shown.low, shown.high)]
     return (
-        shown.value + shown.times,
-        shown.error + shown.times if one.standard_error else "",
-        f"{numbers.MINUS}{_INFINITE}" if low is None else shown.low + shown.times,
-        _INFINITE if high is None else shown.high + shown.times,
+        texts[0],
+        texts[1] if finding.standard_error else "",
+        f"{numbers.MINUS}{_INFINITE}" if low is None else texts[2],
+        _INFINITE if high is None else texts[3],
     )
 
 
-def held_against(one: Finding) -> str:
+def held_against(finding: Finding) -> str:
     """Return the band that a finding is compared with."""
-    low, high = one.band or (None, None)
+    low, high = finding.band or (None, None)
     if low is None and high is None:
         return ""
     if low is None or high is None:
