@@ -196,15 +196,14 @@ class TestFits:
 
     @pytest.mark.parametrize("target", ["slope", "misfit"])
     def test_no_power_law_goes_through_what_is_not_positive(self, target: Target) -> None:
-        """One line says which value, instead of logarithms that do not exist."""
+        """One line says which check departs from its prediction, and where, as it has no logarithm."""
         points = [quantity(f"point-{x}", float(x - 2), float(x)) for x in (1, 2, 3, 4)]
         fit = WeightedFit("power", (1, 2, 3, 4), (1.0,) * 4)
         law = Fit(
             "law", "a law", tuple(points), fit, target, Prediction(1.0, "1"), Tolerance(5.0, 1.0, "one")
         )
-        with pytest.raises(
-            ClaimError, match=r"law: no power law fits point-1, measured as -0\.998: not above 0"
-        ):
+        said = r"check point-1: a mean at d_k.=.8 is measured as -0\.998, where 1 is predicted, and law fits"
+        with pytest.raises(ClaimError, match=said):
             judged([law], [])
 
     def test_cells_are_enlarged_for_a_vague_coefficient(self) -> None:

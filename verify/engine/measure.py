@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import special
@@ -16,6 +16,7 @@ from verify import evidence
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLANNED_LOOK, ErrorBudget, ends_of, tenable
+from verify.evidence.words import cell_text
 from verify.montecarlo.blocks import Cell, Request, Sample, Sums
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
 from verify.montecarlo.experiment import (
@@ -33,6 +34,7 @@ from verify.montecarlo.experiment import (
     quantities_of,
 )
 from verify.spec.claim import Findings
+from verify.text.latex import plain
 
 T = TypeVar("T")
 
@@ -72,10 +74,10 @@ class Samples:
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
         drawn = {name: sums.count for name, sums in self.sums.items()}
-        short = [one for one in requests if drawn.get(one.cell.id, 0) < one.blocks]
+        short = [request for request in requests if drawn.get(request.cell.id, 0) < request.blocks]
         if short:
-            found = yield short
-            self.sums |= {one.cell.id: sums for one, sums in zip(short, found, strict=True)}
+            sums = yield short
+            self.sums |= dict(zip((request.cell.id for request in short), sums, strict=True))
 
     def sample(self, cell: Cell) -> Sample:
         """Return what is known of the cell's blocks."""
@@ -115,35 +117,36 @@ class Samples:
                     f"numbers (at most {MAX_DRAWS:.0e}); raise --tolerance"
                 )
 
+    def _pilots(self, experiment: Experiment) -> list[Request]:
+        """Return the smallest pilot samples that planning takes, which are best drawn together."""
+        # Where the truth of a quantity is given, its own prediction may tell how many blocks it takes.
+        given = [(quantity, quantity.relation == "=") for quantity in quantities_of(experiment.checks)]
+        planned = {quantity.cell.id for quantity, _ in given}
+        for control in experiment.controls:
+            given += [
+                (quantity, control.truth is not None or quantity.relation == "=")
+                for quantity in quantities_of([control.comparison])
+                if quantity is control.comparison or quantity.cell.id not in planned
+            ]
+        cells = {
+            quantity.cell.id: quantity.cell
+            for quantity, is_given in given
+            if not is_given or quantity.estimand.blocks_needed(self.goal(quantity), None) is None
+        }
+        return [Request(cell, MIN_BLOCKS) for cell in cells.values()]
+
     @_QUIET
     def _plan_by_pilots(self, experiment: Experiment) -> None:
         """Plan all cells by the pilot samples at hand, and note which of these should be larger."""
         self.planned.clear()
         self.larger_pilots.clear()
-        for one in quantities_of(experiment.checks):
-            self._plan_quantity(one, control=False)
+        for quantity in quantities_of(experiment.checks):
+            self._plan_quantity(quantity, control=False)
         for fit in experiment.checks:
-            if isinstance(fit, Fit) and fit.target != "misfit":
+            if isinstance(fit, Fit):
                 self._enlarge(fit, self.goal(fit), _BY_THEN)
         for control in experiment.controls:
             self._plan_control(control)
-
-    def _pilots(self, experiment: Experiment) -> list[Request]:
-        """Return the smallest pilot samples that planning takes, which are best drawn together."""
-        asked = [(one, one.relation == "=") for one in quantities_of(experiment.checks)]
-        planned = {one.cell.id for one, _ in asked}
-        for control in experiment.controls:
-            asked += [
-                (one, control.truth is not None or one.relation == "=")
-                for one in quantities_of([control.comparison])
-                if one is control.comparison or one.cell.id not in planned
-            ]
-        cells = {
-            one.cell.id: one.cell
-            for one, derived in asked
-            if not derived or one.estimand.blocks_needed(self.goal(one), None) is None
-        }
-        return [Request(cell, MIN_BLOCKS) for cell in cells.values()]
 
     def _plan_control(self, control: Control) -> None:
         """Plan a control to be refuted with the wanted power: its sample must resolve how wrong it is."""
@@ -154,10 +157,10 @@ class Samples:
         if resolving and isinstance(wrong, Quantity):
             blocks = wrong.estimand.blocks_needed(resolving, None)
             self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving, "gap"))
-        for one in quantities_of([wrong]):
-            if one.cell.id not in self.planned or (one is wrong and not resolving):
-                self._plan_quantity(one, control=True)
-        if resolving and isinstance(wrong, Fit) and wrong.target != "misfit":
+        for quantity in quantities_of([wrong]):
+            if quantity.cell.id not in self.planned or (quantity is wrong and not resolving):
+                self._plan_quantity(quantity, control=True)
+        if resolving and isinstance(wrong, Fit):
             self._enlarge(wrong, resolving, 1.0)
 
     def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
@@ -179,63 +182,63 @@ class Samples:
             "cannot be rejected; lower --tolerance"
         )
 
-    def _piloted(self, one: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
+    def _plan_quantity(self, quantity: Quantity, *, control: bool) -> None:
+        is_bound = quantity.relation != "="
+        # Of a bound broken within its tolerance, too many would pass at a smaller sample.
+        at_first = control or is_bound
+        goal = self.goal(quantity, 1 if at_first else PLANNED_LOOK)
+        blocks = None if is_bound else quantity.estimand.blocks_needed(goal, None)
+        if blocks is None:
+            to_edge = partial(self._to_edge, quantity, goal, control=control)
+            blocks = self._piloted(quantity, to_edge if at_first else lambda _: goal, f"control {control}")
+        self._plan_at(quantity, blocks if at_first else max(MIN_BLOCKS, math.ceil(blocks / _BY_THEN)))
+
+    def _plan_at(self, quantity: Quantity, blocks: int) -> None:
+        self.planned[quantity.cell.id] = max(self.planned.get(quantity.cell.id, 0), blocks)
+
+    def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
         """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
 
         ``why`` tells apart the goals of one quantity.
         """
-        pilot = self.sample(one.cell)
-        blocks, wanted = self._needed.get((id(one), why), (0, None))
-        if blocks != pilot.blocks:
-            wanted = one.estimand.blocks_needed(goal(pilot), pilot)
-            self._needed[id(one), why] = pilot.blocks, wanted
+        pilot, key = self.sample(quantity.cell), (id(quantity), why)
+        if self._needed.get(key, (0,))[0] != pilot.blocks:
+            self._needed[key] = pilot.blocks, quantity.estimand.blocks_needed(goal(pilot), pilot)
+        _, wanted = self._needed[key]
         if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
-            self.larger_pilots[one.cell.id] = Request(one.cell, min(2 * pilot.blocks, PILOT_BLOCKS))
+            larger = min(2 * pilot.blocks, PILOT_BLOCKS)
+            self.larger_pilots[quantity.cell.id] = Request(quantity.cell, larger)
         return wanted or MIN_BLOCKS
 
-    def _plan_at(self, one: Quantity, blocks: int) -> None:
-        self.planned[one.cell.id] = max(self.planned.get(one.cell.id, 0), blocks)
-
-    def _plan_quantity(self, one: Quantity, *, control: bool) -> None:
-        bound = one.relation != "="
-        # Of a bound broken within its tolerance, too many would pass at a smaller sample.
-        at_first = control or bound
-        goal = self.goal(one, 1 if at_first else PLANNED_LOOK)
-        wanted = None if bound else one.estimand.blocks_needed(goal, None)
-        if wanted is None:
-            to_edge, why = partial(self._to_edge, one, goal, control=control), f"control {control}"
-            wanted = self._piloted(one, to_edge if at_first else lambda _: goal, why)
-        self._plan_at(one, wanted if at_first else max(MIN_BLOCKS, math.ceil(wanted / _BY_THEN)))
-
     @staticmethod
-    def _to_edge(one: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:
+    def _to_edge(quantity: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:
         """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
 
         A wrong world lies outside the band, what keeps a bound lies inside by any distance; to refute a
         bound is to tell the quantity from the bound itself.
         """
-        found = one.estimand.measure(pilot, goal.alpha)
-        within = band(goal.prediction, goal.width, one.relation)
-        outside = excess(found.value, tenable(goal.prediction, within) if control else within)
+        measured = quantity.estimand.measure(pilot, goal.alpha)
+        within = band(goal.prediction, goal.width, quantity.relation)
+        outside = excess(measured.value, tenable(goal.prediction, within) if control else within)
         # A pilot that by chance lies at the edge does not make the sample endless.
-        if one.relation == "=":
+        if quantity.relation == "=":
             return replace(goal, width=max(goal.width, outside))
         # What breaks a bound by half of its tolerance lies as near to the edge as to the bound.
-        width = max(goal.width / 2, math.hypot(outside, found.error))
-        return replace(goal, prediction=found.value, width=width)
+        width = max(goal.width / 2, math.hypot(outside, measured.error))
+        return replace(goal, prediction=measured.value, width=width)
 
     def _enlarge(self, fit: Fit, goal: Goal, by_then: float) -> None:
         """Plan more blocks for the points of a fit whose coefficient would come out too vague.
 
         Those get them that sharpen it most for what they cost. The ``goal`` is to be reached when the sample
-        is ``by_then`` times that of the first look.
+        is ``by_then`` times that of the first look. Nothing is foretold of a lack of fit, nor of points whose
+        variance is not derived.
         """
-        errors: list[float] = []
-        for member in fit.members:
-            error = self._planned_error(member, logarithmic=fit.fit.model == "power")
-            if error is None:
-                return
-            errors.append(error)
+        if fit.target == "misfit":
+            return
+        errors = [self._planned_error(member, fit.fit.model == "power") for member in fit.members]
+        if None in errors:
+            return
         wanted = math.sqrt(by_then) * goal.width / goal.deviations()
         if fit.fit.planned_error(fit.target, errors) > wanted:
             cells = [member.cell for member in fit.members]
@@ -245,18 +248,24 @@ class Samples:
             blocks = cheapest(of_block, costs, planned, wanted**2)
             self.planned |= {cell.id: math.ceil(many) for cell, many in zip(cells, blocks, strict=True)}
 
-    def _planned_error(self, member: Quantity, *, logarithmic: bool) -> float | None:
-        variance = getattr(member.estimand, "block_variance", None)
+    def _planned_error(self, member: Quantity, is_relative: bool) -> Any:
+        """Return the error that a point will have, relative to its size if so wanted; None if not derived."""
+        estimand: Any = member.estimand
+        variance = getattr(estimand, "block_variance", None)
         if variance is None:
             return None
-        error = math.sqrt(variance / self.planned[member.cell.id])
-        size = abs(member.prediction.value)
-        absolute = error * size if getattr(member.estimand, "positive", True) else error
-        return absolute / size if logarithmic else absolute
+        error, size = math.sqrt(variance / self.planned[member.cell.id]), abs(member.prediction.value)
+        # The derived variance of what is positive is relative already.
+        absolute = error * size if getattr(estimand, "positive", True) else error
+        return absolute / size if is_relative else absolute
 
     @_QUIET
     def measured(self, comparison: Comparison, alpha: float) -> Measured:
-        """Return the comparison's estimate from the samples drawn so far."""
+        """Return the comparison's estimate from the samples drawn so far.
+
+        Raises:
+            ClaimError: a power law is to be fitted through what is not positive, though it is predicted so.
+        """
         if isinstance(comparison, Exact):
             value = comparison.computed
             return Measured(value, 0.0, (value, value), 0, 0)
@@ -265,9 +274,11 @@ class Samples:
         points = [member.estimand.measure(self.sample(member.cell), alpha) for member in comparison.members]
         for member, point in zip(comparison.members, points, strict=True):
             if comparison.fit.model == "power" and point.value <= 0:  # it has no logarithm to fit
+                what = f"{plain(member.label)} at {plain(cell_text(dict(member.cell.settings)))}"
                 raise ClaimError(
-                    f"claim {self.claim}, check {comparison.id}: no power law fits {member.id}, measured as "
-                    f"{point.value:.3g}: not above 0; fit a line, or correct what is measured"
+                    f"claim {self.claim}, check {member.id}: {what} is measured as {point.value:.3g}, where "
+                    f"{member.prediction.value:.6g} is predicted, and {comparison.id} fits a power law; "
+                    "measure what is derived, or correct the prediction"
                 )
         if comparison.target == "misfit":
             return comparison.fit.misfit(points, alpha)
@@ -275,10 +286,7 @@ class Samples:
 
 
 def measure(
-    experiment: Experiment,
-    claim: str,
-    settings: evidence.Settings,
-    budget: ErrorBudget,
+    experiment: Experiment, claim: str, settings: Settings, budget: ErrorBudget
 ) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
     """Return the findings and the controls of one experiment, judged; a generator that has cells drawn.
 
@@ -288,29 +296,29 @@ def measure(
     samples = Samples(claim, settings, budget)
     comparisons = every_comparison(experiment)
     yield from samples.plan(experiment)
-    found: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     checks: dict[str, evidence.Check] = {}
+    pending = comparisons
     for look in range(1, MAX_LOOKS + 1):
-        pending = [c for c in comparisons if c.id not in checks or checks[c.id].verdict is Verdict.UNDECIDED]
+        growth, alpha = GROWTH ** (look - 1), budget.share(look)
+        yield from samples.extend(
+            [Request(cell, math.ceil(samples.planned[cell.id] * growth)) for cell in cells_of(pending)]
+        )
+        for comparison in pending:
+            name = comparison.id
+            measured[name] = samples.measured(comparison, alpha)
+            checks[name] = judged(comparison, measured[name], settings.tolerance, look, alpha)
+        pending = [each for each in pending if checks[each.id].verdict is Verdict.UNDECIDED]
         if not pending:
             break
-        yield from samples.extend(
-            [
-                Request(cell, math.ceil(samples.planned[cell.id] * GROWTH ** (look - 1)))
-                for cell in cells_of(pending)
-            ]
-        )
-        alpha = budget.share(look)
-        found |= {c.id: samples.measured(c, alpha) for c in pending}
-        checks |= {c.id: judged(c, found[c.id], settings.tolerance, look, alpha) for c in pending}
     cells = {cell.id: cell for cell in cells_of(comparisons)}
     findings = Findings(
         checks={check.id: checks[check.id] for check in experiment.checks},
         cells=cells,
         samples={name: samples.sample(cell) for name, cell in cells.items()},
     )
-    names = ((one, one.comparison.id) for one in experiment.controls)
-    return findings, tuple(control_record(one, checks[name], found[name]) for one, name in names)
+    named = [(control, control.comparison.id) for control in experiment.controls]
+    return findings, tuple(control_record(each, checks[name], measured[name]) for each, name in named)
 
 
 def refuting_power(measured: Measured, within: tuple[float, float], truth: float | None = None) -> float:
@@ -329,42 +337,47 @@ def refuting_power(measured: Measured, within: tuple[float, float], truth: float
 
 
 def judged(
-    comparison: Comparison, found: Measured, tolerance: float, look: int, alpha: float
+    comparison: Comparison, measured: Measured, tolerance: float, look: int, alpha: float
 ) -> evidence.Check:
-    """Return what was found of a comparison as a check; ``tolerance`` is the run's."""
+    """Return what was measured of a comparison as a check; ``tolerance`` is the run's."""
     prediction = comparison.prediction
     if isinstance(comparison, Exact):
-        size, of, because = comparison.allowance.size, comparison.allowance.of, ""
-        within = band(prediction.value, size, comparison.relation)
-        look, alpha = 0, 0.0
+        allowance, cell = comparison.allowance, comparison.settings
+        size, of, because, width = allowance.size, allowance.of, "", allowance.size
+        method, look, alpha = "exact", 0, 0.0
     else:
         own = comparison.tolerance
         size, of, because = own.factor * tolerance, own.of, own.because
-        within = band(prediction.value, own.width(prediction.value, tolerance), comparison.relation)
-    low, high = (end if math.isfinite(end) else None for end in within)
+        width = own.width(prediction.value, tolerance)
+        if isinstance(comparison, Fit):
+            x = comparison.fit.x
+            method, cell = "fit", (("points", len(x)), ("from", x[0]), ("to", x[-1]))
+        else:
+            method, cell = "monte-carlo", comparison.cell.settings
+    ends = band(prediction.value, width, comparison.relation)
     return evidence.Check(
         id=comparison.id,
         quantity=comparison.label,
-        method=_method(comparison),
-        cell=_settings(comparison),
+        method=method,
+        cell=dict(cell),
         prediction=prediction.value,
         prediction_latex=prediction.latex,
         origin=prediction.origin,
-        estimate=found.value,
-        standard_error=found.error,
-        interval=found.interval,
+        estimate=measured.value,
+        standard_error=measured.error,
+        interval=measured.interval,
         level=1 - alpha,
         relation=comparison.relation,
         tolerance=size,
         tolerance_of=of,
         tolerance_because=because,
         uncontrolled=comparison.uncontrolled,
-        band=(low, high),
-        basis=found.basis,
-        doubt=found.doubt,
+        band=tuple(end if math.isfinite(end) else None for end in ends),
+        basis=measured.basis,
+        doubt=measured.doubt,
         looks=look,
-        blocks=found.blocks,
-        draws=found.coordinates,
+        blocks=measured.blocks,
+        draws=measured.coordinates,
     )
 
 
@@ -379,18 +392,3 @@ def control_record(control: Control, check: evidence.Check, measured: Measured) 
         what=control.what,
         power=refuting_power(measured, within, control.truth),
     )
-
-
-def _method(comparison: Comparison) -> evidence.Method:
-    if isinstance(comparison, Exact):
-        return "exact"
-    return "fit" if isinstance(comparison, Fit) else "monte-carlo"
-
-
-def _settings(comparison: Comparison) -> dict[str, evidence.Setting]:
-    if isinstance(comparison, Quantity):
-        return dict(comparison.cell.settings)
-    if isinstance(comparison, Exact):
-        return dict(comparison.settings)
-    x = comparison.fit.x
-    return {"points": len(x), "from": x[0], "to": x[-1]}
