@@ -87,6 +87,13 @@ def moment(text: str) -> str:
     return text
 
 
+def refuse(*mistakes: tuple[bool, str]) -> None:
+    """Raise a ValueError that says the first of the pairs (is it so?, what is wrong) that is so."""
+    for is_wrong, what in mistakes:
+        if is_wrong:
+            raise ValueError(what)
+
+
 Line = Annotated[str, AfterValidator(line)]
 Text = Annotated[str, AfterValidator(prose)]
 Many = tuple[_Item, ...]
