@@ -14,19 +14,20 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
+import numpy as np
 from sympy import Abs, Add, Derivative, Indexed, Integral, Max, Min, Mul, Pow, Product, Sum, binomial, exp
 from sympy import factor, factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.points import P, Point, Redraw, TooManyOutcomes, Undecided, derived, put_at
+from verify.symbolic.points import P, Points, TooManyOutcomes, Undecided, derived, put_at
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, definition
 from verify.symbolic.vocabulary import range_of
 
 LEAST_SIZE = 3
 LEAST_ASSIGNMENTS = 3
 MOST_STEPS = 300_000
-ATTEMPTS = 40
+ATTEMPTS, BATCH = 40, 64
 MOST_SIGNS = 5
 MOMENTS = (5, 4, 3, 2)
 """How many moments, E 1 among them, a drawn law has in common with the law that is assumed."""
@@ -111,22 +112,21 @@ def _is_root(x: Any) -> bool:
 
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
-    """Evaluate both sides at a point for each assignment of sizes."""
-    budget, seeds, points = [MOST_STEPS], count(), _points(*sides)
+    """Evaluate both sides at points for each assignment of sizes."""
+    budget, seeds = MOST_STEPS, count()
     for number, sizes in enumerate(_assignments(*sides, fixed)):
-        for _ in range(1 if number else points):
-            for _ in range(ATTEMPTS):
-                point = Point(next(seeds), sizes, laws, budget)
-                places = point.places_of(*sides)
-                try:
-                    before, after = (point.value(side, P, places) for side in sides)
-                except Redraw:
-                    continue
-                if before != after:
-                    raise Unequal(f"the two sides differ{_at(sizes)}")
+        wanted = 1 if number else _points(*sides)
+        for attempt in range(ATTEMPTS):
+            points = Points(next(seeds), min(2 * wanted << attempt, BATCH), sizes, laws, budget)
+            points.place(*sides)
+            before, after = (points.value(side, P) for side in sides)
+            if np.any(np.not_equal(before, after) & points.valid):
+                raise Unequal(f"the two sides differ{_at(sizes)}")
+            budget, wanted = points.budget, wanted - int(points.valid.sum())
+            if wanted <= 0:
                 break
-            else:
-                raise Undecided("no point was found at which all roots and quotients exist")
+        else:
+            raise Undecided("no point was found at which all roots and quotients exist")
 
 
 def _points(*sides: Any) -> int:

@@ -1,4 +1,4 @@
-"""A random point modulo two primes, and how each kind of part of an expression is evaluated there.
+"""Random points modulo two primes, and how each kind of part of an expression is evaluated at them.
 
 Let P = 2Q + 1 with P and Q prime. The squares modulo P are a group of Q elements, so a value modulo P may be
 raised to an exponent modulo Q: exp(x) is g**x, where x is known modulo Q, and a root is a power by an inverse
@@ -6,33 +6,34 @@ modulo Q. Logarithms split by products; sine and cosine are rational in the tang
 the sign of a number is whether it is a square. Sums are written out at numeric sizes.
 
 A mean is any linear functional with E 1 = 1; under laws it is the mean over small random laws, drawn modulo P
-and Q, with the moments that are assumed.
+and Q, with the moments that are assumed. Values are arrays over all points, and within a mean over all
+outcomes as well.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
-from itertools import product
-from math import gcd, prod
+from math import prod
 from typing import Any
 
+import numpy as np
 import sympy
 from sympy import Abs, Add, Derivative, Dummy, Indexed, Integer, Mul, Pow, S, Subs, Sum, Symbol, exp, log
 from sympy import sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import StepError
-from verify.symbolic.vocabulary import E, Given, Indicator, Largest, Laws, Quantile, definition, families_of
-from verify.symbolic.vocabulary import free_indices, range_of
+from verify.symbolic.vocabulary import E, Given, Indicator, Largest, Laws, Quantile, StepError
+from verify.symbolic.vocabulary import definition, families_of, free_indices, range_of
 
-Q = 2305843009171380839
-"""A prime; P = 2Q + 1 is one as well. 2, 3, 5, …, 23 are squares modulo both, -1 modulo neither."""
+Q = 2091233759
+"""A prime; P = 2Q + 1 and (Q - 1)/2 are primes as well, so that every root is unique; products of two numbers
+modulo P fit 64 bits. 2, 3, 5, …, 23 are squares modulo both, -1 modulo neither."""
 P = 2 * Q + 1
 
-Places = dict[Any, Any]
-"""What indices stand for, by number; and, inside of a mean, which outcome it is."""
+Numbers = Any
+"""Numbers modulo P or Q: an array of uint64 with the points along its last axis, or one for all of them."""
 
 OUTCOMES = 4
 """How many outcomes a mean has of which no law is known."""
@@ -49,34 +50,40 @@ class TooManyOutcomes(Undecided):
     """A mean has too many outcomes."""
 
 
-class Redraw(Exception):  # noqa: N818 - an outcome
-    """A root of this point's value, or a quotient, does not exist: another point may do."""
+class Points:
+    """Random points: numbers modulo P and Q for all that an expression is made of.
 
+    A number is made from the seed of its point, the name of what is drawn, and other numbers that it depends
+    on. Points that are not ``valid`` lack a root or a quotient; ``budget`` is how many parts may be evaluated.
+    """
 
-class Point:
-    """A random point: numbers modulo P and Q for all that an expression is made of, drawn where first met."""
-
-    def __init__(self, seed: int, sizes: Mapping[Any, int], laws: Laws, budget: list[int]) -> None:
-        self.random = random.Random(seed)  # noqa: S311 - nothing is secret
+    def __init__(self, seed: int, count: int, sizes: Mapping[Any, int], laws: Laws, budget: int) -> None:
+        self.seeds = _mixed(np.arange(count, dtype=np.uint64) + np.uint64(seed << 32))
         self.sizes, self.laws, self.budget = sizes, laws, budget
-        self.drawn: dict[Any, int] = {}
-        self.known: dict[Any, int] = {}
-        self.supports: dict[Any, dict[int, list[tuple[int, int]]]] = {}
+        self.valid = np.ones(count, dtype=bool)
+        self.places: dict[Any, int] = {}
+        self.variables: dict[Any, tuple[Any, ...]] = {}
+        self.outcomes: dict[Any, Any] | None = None
+        self.world: Numbers = None
+        self.names: dict[Any, int] = {}
+        self.known: dict[Any, Numbers] = {}
+        self.supports: dict[Any, tuple[Numbers, Numbers]] = {}
 
-    def draw(self, key: Any, modulus: int, symbol: Any = None) -> int:
-        """Return the number of this name: a square where it is positive, none where it is negative."""
-        key = (key, modulus)
-        if key not in self.drawn:
-            number = self.random.randrange(2, modulus)
-            square = number * number % modulus
-            positive = getattr(symbol, "is_nonnegative", None)
-            negative = getattr(symbol, "is_negative", None)
-            self.drawn[key] = square if positive else -square % modulus if negative else number
-        return self.drawn[key]
+    def draw(self, modulus: int, name: Any, *on: Numbers) -> Numbers:
+        """Return the numbers of this name, which depend on others."""
+        number = self.names.setdefault((name, modulus), len(self.names) + 1)
+        mixed = _mixed(self.seeds + np.uint64(number << 40))
+        for numbers in on:
+            mixed = _mixed(mixed ^ np.asarray(numbers, np.uint64))
+        return 2 + mixed % (modulus - 2)
 
-    def places_of(self, *expressions: Any) -> Places:
-        """Return a number for each free index, different ones within a range."""
-        places: Places = {}
+    def draw_square(self, modulus: int, name: Any, *on: Numbers) -> Numbers:
+        """Return numbers of this name that are squares."""
+        number = self.draw(modulus, name, *on)
+        return number * number % modulus
+
+    def place(self, *expressions: Any) -> None:
+        """Give each free index a number, different ones within a range."""
         taken: dict[Any, set[int]] = {}
         for index in sorted(set().union(*map(free_indices, expressions)), key=str):
             size = None
@@ -87,60 +94,105 @@ class Point:
                     continue
             # A range that no sum goes over may have any size.
             open_ended = size is None or any(s not in self.sizes for s in size.free_symbols)
-            number = LONGEST_SUM if open_ended else self.whole(size, {})
+            number = LONGEST_SUM if open_ended else self.whole(size)
             entries = set().union(*(x.atoms(Indexed) for x in expressions))
             standing = [
                 place for part in entries for place in zip(part.indices, part.base.ranges, strict=True)
             ]
             fixed = {int(place) for place, its in standing if place.is_Integer and its == size}
-            free = set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed
+            free = sorted(set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed)
             if not free:
                 raise Undecided(f"more places than {size} = {number} has")
-            places[index] = self.random.choice(sorted(free))
-            taken[size].add(places[index])
-        return places
+            self.places[index] = free[int(self.seeds[0]) % len(free)]
+            taken[size].add(self.places[index])
 
-    def whole(self, x: Any, places: Places) -> int:
+    def whole(self, x: Any) -> int:
         """Return an index or the end of a sum as a number."""
-        if x in places:
-            return int(places[x])
-        value = sympify(x)
-        if value.free_symbols:
-            put = {symbol: self.sizes.get(symbol, places.get(symbol)) for symbol in value.free_symbols}
-            value = value.xreplace(
-                {symbol: Integer(number) for symbol, number in put.items() if number is not None}
-            )
+        if x in self.places:
+            return self.places[x]
+        value = self.with_numbers(sympify(x))
         if not value.is_Integer:
             raise Undecided(f"{x} is no whole number")
         return int(value)
 
-    def value(self, x: Any, modulus: int, places: Places) -> int:
-        """Return the value of an expression modulo P or Q.
+    def with_numbers(self, x: Any) -> Any:
+        """Return an expression with sizes and indices put in."""
+        if not x.free_symbols:
+            return x
+        numbers = {symbol: self.sizes.get(symbol, self.places.get(symbol)) for symbol in x.free_symbols}
+        return x.xreplace({s: Integer(number) for s, number in numbers.items() if number is not None})
+
+    @contextmanager
+    def at(self, index: Any, place: int) -> Iterator[None]:
+        """Let an index be at a place."""
+        before = self.places
+        self.places = {**before, index: place}
+        yield
+        self.places = before
+
+    @contextmanager
+    def having(self, **state: Any) -> Iterator[None]:
+        """Let variables, or outcomes and worlds, be others; what is known does not depend on them alone."""
+        before = {name: getattr(self, name) for name in ("known", *state)}
+        self.__dict__.update(known={}, **state)
+        yield
+        self.__dict__.update(before)
+
+    def require(self, mask: Any) -> None:
+        """Leave out the points at which a condition fails, in any outcome."""
+        mask = np.asarray(mask)
+        self.valid = self.valid & (mask if mask.ndim < 2 else mask.all(axis=tuple(range(mask.ndim - 1))))
+
+    def value(self, x: Any, modulus: int) -> Numbers:
+        """Return the values of an expression modulo P or Q.
 
         Raises:
             Undecided: there is no rule for a part of it, or it takes too long.
         """
-        quick = _QUICK.get(x.func)
-        if quick is not None:
-            return quick(self, x, modulus, places)
         if x.is_Rational:
             return _rational(x, modulus)
-        rule = _rule(x.func)
-        if rule is None:
-            raise Undecided(f"{type(x).__name__} has no exact arithmetic")
-        if isinstance(x, Symbol):
-            return rule(self, x, modulus, places)
-        key = (x, modulus, *((s, places[s]) for s in _symbols(x) if s in places), places.get(_OUTCOME))
+        if x.is_Symbol and x in self.places:
+            return self.places[x]
+        key = (x, modulus, *map(self.places.get, _integers(x)))
         if key not in self.known:
-            self.budget[0] -= 1
-            if self.budget[0] < 0:
+            rule = _rule(x.func)
+            if rule is None:
+                raise Undecided(f"{type(x).__name__} has no exact arithmetic")
+            value = rule(self, x, modulus)
+            self.budget -= 1 + np.size(value) // 500
+            if self.budget < 0:
                 raise Undecided("it is too long to be evaluated exactly")
-            self.known[key] = rule(self, x, modulus, places)
+            self.known[key] = value
         return self.known[key]
 
 
-_OUTCOME = Dummy("outcome")
-_Rule = Callable[[Point, Any, int, Places], int]
+_Rule = Callable[[Points, Any, int], Numbers]
+
+
+def _mixed(numbers: Numbers) -> Numbers:
+    """Return numbers of 64 bits that look random, by the finaliser of SplitMix64."""
+    numbers = (numbers ^ (numbers >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> 27)) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> 31)
+
+
+def power(base: Numbers, exponent: Any, modulus: int) -> Numbers:
+    """Return powers by repeated squaring; exponents are a whole number or an array of them."""
+    base = np.asarray(base, np.uint64)
+    result = np.ones_like(base)
+    if isinstance(exponent, int):
+        for bit in f"{exponent:b}":
+            result = result * result % modulus
+            result = result * base % modulus if bit == "1" else result
+        return result
+    for shift in reversed(range(modulus.bit_length())):
+        result = result * result % modulus
+        result = np.where(exponent >> shift & 1, result * base % modulus, result)
+    return result
+
+
+def _is_square(numbers: Numbers, modulus: int) -> Any:
+    return power(numbers, (modulus - 1) // 2, modulus) == 1
 
 
 @lru_cache(maxsize=4096)
@@ -149,107 +201,85 @@ def _rational(x: Any, modulus: int) -> int:
 
 
 @lru_cache(maxsize=65536)
-def _symbols(x: Any) -> tuple[Any, ...]:
-    return tuple(sorted((s for s in x.free_symbols if s.is_Symbol), key=str))
+def _integers(x: Any) -> tuple[Any, ...]:
+    """Return the symbols of an expression that may be indices, in some order."""
+    return tuple(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
 
 
-def _add(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return sum(point.value(part, modulus, places) for part in x.args) % modulus
+def _add(points: Points, x: Any, modulus: int) -> Numbers:
+    return sum(points.value(part, modulus) for part in x.args) % modulus
 
 
-def _mul(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _mul(points: Points, x: Any, modulus: int) -> Numbers:
     result = 1
     for part in x.args:
-        result = result * point.value(part, modulus, places) % modulus
+        result = result * points.value(part, modulus) % modulus
     return result
 
 
-def _symbol(point: Point, x: Any, modulus: int, places: Places) -> int:
-    if x in places:
-        return int(places[x]) % modulus
-    if x in point.sizes:
-        return point.sizes[x] % modulus
-    return point.draw(x, modulus, x)
+def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
+    if x in points.sizes:
+        return points.sizes[x] % modulus
+    name = points.variables.get(x, (x,))
+    if x.is_nonnegative:
+        return points.draw_square(modulus, *name)
+    return modulus - points.draw_square(modulus, *name) if x.is_negative else points.draw(modulus, *name)
 
 
-def _indexed(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _indexed(points: Points, x: Any, modulus: int) -> Numbers:
     base, *indices = x.args
-    entry = (base, *[places[at] if at in places else point.whole(at, places) for at in indices])
-    outcome = places.get(_OUTCOME)
-    if isinstance(outcome, tuple) and base in point.laws:
-        number: int
-        number, _ = point.supports[base][modulus][_chosen(outcome[1])[entry]]
-        return number
-    world = outcome[0] if isinstance(outcome, tuple) else outcome
-    return point.draw((entry, None if isinstance(base, Given) else world), modulus)
+    entry = (base, *map(points.whole, indices))
+    if points.outcomes is not None and base in points.laws:
+        values, _ = _support(points, base, modulus)
+        return values[points.outcomes[entry]]
+    drawn = points.world is not None and not isinstance(base, Given)
+    return points.draw(modulus, (entry, drawn), *([points.world] if drawn else []))
 
 
-@lru_cache(maxsize=16)
-def _chosen(drawn: tuple[tuple[Any, int], ...]) -> dict[Any, int]:
-    """Return which outcome each entry has."""
-    return dict(drawn)
-
-
-def _pow(point: Point, x: Any, modulus: int, places: Places) -> int:
-    base, exponent = x.base, x.exp
-    if base is S.Exp1:
-        return _exp(point, exp(exponent, evaluate=False), modulus, places)
-    value = point.value(base, modulus, places)
-    if all(symbol in point.sizes or symbol in places for symbol in exponent.free_symbols):
-        numbers = {s: Integer(point.sizes.get(s, places.get(s))) for s in exponent.free_symbols}
-        exponent = exponent.xreplace(numbers)
+def _pow(points: Points, x: Any, modulus: int) -> Numbers:
+    exponent = points.with_numbers(x.exp)
+    value = points.value(x.base, modulus)
     if exponent.is_Integer:
-        if exponent < 0 and value == 0:
-            raise Redraw
-        power: int = pow(value, int(exponent), modulus)
-        return power
-    _square(value, modulus)
+        if exponent < 0:
+            points.require(np.not_equal(value, 0))
+        return power(value, int(exponent) % (modulus - 1), modulus)
+    points.require(_is_square(value, modulus))
     if exponent.is_Rational:
-        # The squares are a group of odd order, in which every root of small degree is unique.
+        # The squares are a group of prime order, in which every root is unique.
         order = (modulus - 1) // 2
-        if gcd(int(exponent.q), order) > 1:
-            raise Undecided(f"roots of degree {exponent.q} are not unique here")
-        return pow(value, int(exponent.p) * pow(int(exponent.q), -1, order) % order, modulus)
+        return power(value, int(exponent.p) * pow(int(exponent.q), -1, order) % order, modulus)
+    exponents = points.value(exponent, Q)
+    return points.draw(Q, "power", value, exponents) if modulus == Q else power(value, exponents, P)
+
+
+def _exp(points: Points, x: Any, modulus: int) -> Numbers:
+    exponents = points.value(x.args[0] if isinstance(x, exp) else S.One, Q)
     if modulus == Q:
-        return point.draw(("power", value, point.value(exponent, Q, places)), Q)
-    return pow(value, point.value(exponent, Q, places), P)
+        return points.draw_square(Q, "exp", exponents)
+    return power(points.draw_square(P, "e"), np.asarray(exponents, np.uint64), P)
 
 
-def _square(value: int, modulus: int) -> None:
-    if pow(value, (modulus - 1) // 2, modulus) != 1:
-        raise Redraw
-
-
-def _exp(point: Point, x: Any, modulus: int, places: Places) -> int:
-    exponent = point.value(x.args[0] if isinstance(x, exp) else S.One, Q, places)
-    if modulus == Q:
-        return point.draw(("exp", exponent), Q, S.One)
-    return pow(point.draw("e", P, S.One), exponent, P)
-
-
-def _log(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _log(points: Points, x: Any, modulus: int) -> Numbers:
     """By log xy = log x + log y; of what is no product, any number that belongs to its value."""
-    inside = x.args[0]
+    inside = points.sizes.get(x.args[0], x.args[0])
+    inside = sympify(inside)
     if isinstance(inside, Mul):
-        parts = [log(part, evaluate=False) for part in inside.args]
-        return sum(point.value(part, modulus, places) for part in parts) % modulus
+        return sum(points.value(log(part, evaluate=False), modulus) for part in inside.args) % modulus
     if isinstance(inside, exp):
-        return point.value(inside.args[0], modulus, places)
+        return points.value(inside.args[0], modulus)
     if isinstance(inside, Pow):
-        power = point.value(inside.exp, modulus, places)
-        return power * point.value(log(inside.base, evaluate=False), modulus, places) % modulus
-    if inside in point.sizes:
-        inside = Integer(point.sizes[inside])
+        logarithm = points.value(log(inside.base, evaluate=False), modulus)
+        return points.value(inside.exp, modulus) * logarithm % modulus
     if inside.is_Rational and inside > 0:
-        primes = [(prime, times) for prime, times in sympy.factorint(inside.p).items()]
-        primes += [(prime, -times) for prime, times in sympy.factorint(inside.q).items()]
-        logarithms = [int(times) * point.draw(("log", int(prime)), modulus) for prime, times in primes]
-        return sum(logarithms) % modulus
+        # Of 1/q the logarithm is less than that of q.
+        times = [*sympy.factorint(inside.p).items(), *((q, -t) for q, t in sympy.factorint(inside.q).items())]
+        logarithms = (t % modulus * points.draw(modulus, ("log", q)) % modulus for q, t in times)
+        return sum(logarithms, np.zeros_like(points.seeds)) % modulus
     parted = _parted(inside)
     if parted != inside:
-        return point.value(log(parted, evaluate=False), modulus, places)
-    value = point.value(inside, P, places)
-    return 0 if value == 1 else point.draw(("log of", value), modulus)
+        return points.value(log(parted, evaluate=False), modulus)
+    value = points.value(inside, P)
+    return np.where(np.equal(value, 1), np.uint64(0), points.draw(modulus, "log of", value))
 
 
 @lru_cache(maxsize=1024)
@@ -265,13 +295,16 @@ def _parted(x: Any) -> Any:
     return sympy.factor_terms(x) if isinstance(x, Add) else x
 
 
-def _sum(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _sum(points: Points, x: Any, modulus: int) -> Numbers:
     apart, inner, index, low, high = _peeled(x)
-    first, last = point.whole(low, places), point.whole(high, places)
+    first, last = points.whole(low), points.whole(high)
     if last - first > LONGEST_SUM:
         raise Undecided(f"a sum of {last - first + 1} terms")
-    total = sum(point.value(inner, modulus, {**places, index: at}) for at in range(first, last + 1))
-    return total * point.value(apart, modulus, places) % modulus
+    total: Numbers = 0
+    for place in range(first, last + 1):
+        with points.at(index, place):
+            total = total + points.value(inner, modulus)
+    return total % modulus * points.value(apart, modulus) % modulus
 
 
 @lru_cache(maxsize=4096)
@@ -284,95 +317,94 @@ def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
     return apart, inner, index, low, high
 
 
-def _mean(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _mean(points: Points, x: Any, modulus: int) -> Numbers:
     """Over all outcomes of families with laws, and over a few of what else is drawn, with random weights."""
     (of,) = x.args
-    if not (point.laws or families_of(of) or of.free_symbols):
-        return point.value(of, modulus, places)
-    others = {family for family in families_of(of) if not isinstance(family, Given)} - set(point.laws)
-    if not point.laws:
-        worlds = _worlds(point, modulus)
-        values = [point.value(of, modulus, {**places, _OUTCOME: outcome}) for outcome in range(OUTCOMES)]
-        return sum(map(int.__mul__, worlds, values)) % modulus
-    entries = sorted(_entries(point, of, places), key=str)
-    supports = [_support(point, entry[0]) for entry in entries]
-    most = MOST_OUTCOMES if any(len(support[P]) > 2 for support in supports) else 4 * MOST_OUTCOMES
-    if prod(len(support[P]) for support in supports) > most:
+    others = {family for family in families_of(of) if not isinstance(family, Given)} - set(points.laws)
+    entries = sorted(_entries(points, of), key=str)
+    sizes = [_size(points, entry[0]) for entry in entries]
+    if prod(sizes) > (MOST_OUTCOMES if any(size > 2 for size in sizes) else 4 * MOST_OUTCOMES):
         raise TooManyOutcomes(f"{x} depends on too many components, {len(entries)}")
-    total = 0
-    for chosen in product(*(range(len(support[P])) for support in supports)):
-        weight = 1
-        for support, at in zip(supports, chosen, strict=True):
-            weight = weight * support[modulus][at][1] % modulus
-        drawn = tuple(zip(entries, chosen, strict=True))
-        for world, part in enumerate(_worlds(point, modulus)) if others else ((None, 1),):
-            total += weight * part * point.value(of, modulus, {**places, _OUTCOME: (world, drawn)})
-    return total % modulus
+    sizes += [OUTCOMES] if others or not points.laws else []
+    choices = np.indices(sizes).reshape(len(sizes), prod(sizes))
+    weights: Numbers = np.ones((prod(sizes), 1), np.uint64)
+    for (base, *_), chosen in zip(entries, choices, strict=False):
+        weights = weights * _support(points, base, modulus)[1][chosen] % modulus
+    world = None
+    if len(sizes) > len(entries):
+        world = choices[-1][:, None]
+        shares = [points.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
+        shares = np.stack([*shares, (3 * modulus + 1 - sum(shares)) % modulus])
+        weights = weights * shares[choices[-1]] % modulus
+    with points.having(outcomes=dict(zip(entries, choices, strict=False)), world=world):
+        values = points.value(of, modulus)
+    return (weights * values % modulus).sum(axis=0) % modulus
 
 
-def _worlds(point: Point, modulus: int) -> list[int]:
-    """Return the weights of a few outcomes, the same in every mean."""
-    weights = [point.draw(("weight", outcome), modulus) for outcome in range(1, OUTCOMES)]
-    return [*weights, (1 - sum(weights)) % modulus]
-
-
-def _entries(point: Point, x: Any, places: Places) -> set[tuple[Any, ...]]:
-    """The random entries that an expression depends on at these sizes."""
-    if isinstance(x, E):
+def _entries(points: Points, x: Any) -> set[tuple[Any, ...]]:
+    """The entries of families with laws that an expression depends on at these sizes."""
+    if not points.laws or isinstance(x, E):
         return set()
-    if isinstance(x, Sum):
-        _, inner, index, low, high = _peeled(x)
-        inner = x.function if len(x.limits) == 1 else inner
-        ends = range(point.whole(low, places), point.whole(high, places) + 1)
-        return set().union(*(_entries(point, inner, {**places, index: at}) for at in ends))
     if isinstance(x, Indexed):
-        known = x.base in point.laws
-        return {(x.base, *(point.whole(place, places) for place in x.indices))} if known else set()
-    if isinstance(x, Largest):
-        of, index = x.args
-        ends = range(1, point.whole(range_of(of, index), places) + 1)
-        return set().union(*(_entries(point, of, {**places, index: at}) for at in ends))
-    return set().union(*(_entries(point, part, places) for part in x.args))
+        return {(x.base, *map(points.whole, x.indices))} if x.base in points.laws else set()
+    if isinstance(x, Sum | Largest):
+        if isinstance(x, Sum):
+            _, inner, index, low, high = _peeled(x)
+            inner = x.function if len(x.limits) == 1 else inner
+        else:
+            (inner, index), low = x.args, S.One
+            high = range_of(inner, index)
+        entries = set[tuple[Any, ...]]()
+        for place in range(points.whole(low), points.whole(high) + 1):
+            with points.at(index, place):
+                entries |= _entries(points, inner)
+        return entries
+    return set().union(*(_entries(points, part) for part in x.args))
 
 
-def _support(point: Point, base: Any) -> dict[int, list[tuple[int, int]]]:
-    """Values and weights of a random law with the first moments of a family's law, modulo P and Q."""
-    if base not in point.supports:
-        raw = [sympify(moment) for moment in point.laws[base].raw]
-        # Of a law without a mean nothing is known of it: it is any number.
-        raw += [Symbol(f"{base} {order}") for order in range(len(raw), 2)]
-        point.supports[base] = {}
-        for modulus in (P, Q):
-            values = [point.random.randrange(2, modulus) for _ in raw]
-            moments = [point.value(moment, modulus, {}) for moment in raw]
-            point.supports[base][modulus] = list(zip(values, _weights(values, moments, modulus), strict=True))
-    return point.supports[base]
+def _size(points: Points, base: Any) -> int:
+    # Of a law without a mean nothing is known of it: it is any number.
+    return max(len(points.laws[base].raw), 2)
 
 
-def _weights(values: list[int], moments: list[int], modulus: int) -> list[int]:
-    """Solve Σ w x^r = moment r for the weights, by Lagrange's polynomials."""
-    weights = []
-    for x in values:
-        polynomial, denominator = [1], 1
-        for y in values:
-            if y != x:
-                shifted, scaled = [0, *polynomial], [*(y * c for c in polynomial), 0]
-                polynomial = [(s - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
-                denominator = denominator * (x - y) % modulus
-        weights.append(sum(map(int.__mul__, polynomial, moments)) * pow(denominator, -1, modulus) % modulus)
-    return weights
+def _support(points: Points, base: Any, modulus: int) -> tuple[Numbers, Numbers]:
+    """Values and weights of random laws with the first moments of a family's law.
+
+    Weights solve Σ w x^r = moment r, by Lagrange's polynomials.
+    """
+    if (base, modulus) not in points.supports:
+        raw = [sympify(moment) for moment in points.laws[base].raw]
+        raw += [Symbol(f"{base} {order}") for order in range(len(raw), _size(points, base))]
+        moments = [points.value(moment, modulus) for moment in raw]
+        values = [points.draw(modulus, ("outcome", base, order)) for order in range(len(raw))]
+        weights = []
+        for x in values:
+            polynomial: list[Numbers] = [1]
+            denominator: Numbers = 1
+            for y in values:
+                if y is not x:
+                    shifted, scaled = [0, *polynomial], [*(y * c % modulus for c in polynomial), 0]
+                    polynomial = [(s + modulus - t) % modulus for s, t in zip(shifted, scaled, strict=True)]
+                    denominator = denominator * ((x + modulus - y) % modulus) % modulus
+            total = sum(c * moment % modulus for c, moment in zip(polynomial, moments, strict=True))
+            points.require(np.not_equal(denominator, 0))
+            weights.append(total % modulus * power(denominator, modulus - 2, modulus) % modulus)
+        points.supports[base, modulus] = np.stack(values), np.stack(weights)
+    return points.supports[base, modulus]
 
 
-def _integral(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _integral(points: Points, x: Any, modulus: int) -> Numbers:
     """Any linear functional that belongs to the ends."""
     (*before, (variable, *ends)) = x.limits
     inner = sympy.Integral(x.function, *before) if before else x.function
-    key = tuple(str(end) if end.is_infinite else str(point.value(end, P, places)) for end in ends)
-    total = 0
+    name = tuple(end if end.is_infinite else "" for end in ends)
+    on = [points.value(end, P) for end in ends if not end.is_infinite]
+    total: Numbers = 0
     for number in range(2):
-        weight = point.draw(("weight", number, key), modulus)
-        at = {**places, variable: point.draw(("at", number, key), modulus, variable)}
-        total += weight * point.value(inner, modulus, at)
+        variables = {**points.variables, variable: (("at", number, name), *on)}
+        weight = points.draw(modulus, ("weight", number, name), *on)
+        with points.having(variables=variables):
+            total = total + weight * points.value(inner, modulus) % modulus
     return total % modulus
 
 
@@ -408,91 +440,92 @@ class _Mean(E):
         return _Mean(self.args[0].diff(symbol))
 
 
-def _angle(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _angle(points: Points, x: Any, modulus: int) -> Numbers:
     """By t = tan(x/2), so that sin² + cos² = 1; multiples of an angle are written out."""
     opened = sympy.expand_trig(x)
     if opened != x:
-        return point.value(opened, modulus, places)
-    half = point.draw(("tangent of half", point.value(x.args[0], P, places)), modulus)
-    over = pow(1 + half * half, -1, modulus)
-    return (1 - half * half if isinstance(x, sympy.cos) else 2 * half) * over % modulus
+        return points.value(opened, modulus)
+    half = points.draw(modulus, "tangent of half", points.value(x.args[0], P))
+    square = half * half % modulus
+    over = power(1 + square, modulus - 2, modulus)
+    return (modulus + 1 - square if isinstance(x, sympy.cos) else 2 * half) % modulus * over % modulus
 
 
-def _sign(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _sign(points: Points, x: Any, modulus: int) -> Numbers:
     (of,) = x.args
-    value = point.value(of, modulus, places)
-    if value == 0:
-        raise Redraw
-    positive = pow(value, (modulus - 1) // 2, modulus) == 1
-    if of.is_nonnegative and not positive:
-        raise Redraw
+    value = np.asarray(points.value(of, modulus), np.uint64)
+    positive = _is_square(value, modulus)
+    points.require(value != 0)
+    if of.is_nonnegative:
+        points.require(positive)
     if isinstance(x, Indicator):
-        return int(positive)
-    direction = 1 if positive else -1
-    return (direction * value if isinstance(x, Abs) else direction) % modulus
+        return positive.astype(np.uint64)
+    size = value if isinstance(x, Abs) else np.ones_like(value)
+    return np.where(positive, size, modulus - size)
 
 
-def _extreme(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _extreme(points: Points, x: Any, modulus: int) -> Numbers:
     """Max(x, y) is (x + y + |x - y|)/2; of more it would need an order, which residues do not have."""
     if len(x.args) != 2:
         raise Undecided(f"{type(x).__name__} of more than two has no exact arithmetic")
     first, second = x.args
     direction = 1 if isinstance(x, sympy.Max) else -1
-    return point.value((first + second + direction * Abs(first - second)) / 2, modulus, places)
+    return points.value((first + second + direction * Abs(first - second)) / 2, modulus)
 
 
-def _at_whole(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _at_whole(points: Points, x: Any, modulus: int) -> Numbers:
     """Γ, factorials and binomials at numbers that they have a closed value at."""
-    numbers = {symbol: point.sizes.get(symbol, places.get(symbol)) for symbol in x.free_symbols}
-    at = x.xreplace({symbol: Integer(number) for symbol, number in numbers.items() if number is not None})
-    return _function(point, x, modulus, places) if at.has(x.func) else point.value(at, modulus, places)
+    at = points.with_numbers(x)
+    return _function(points, x, modulus) if at.has(x.func) else points.value(at, modulus)
 
 
-def _function(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _function(points: Points, x: Any, modulus: int) -> Numbers:
     """A function of which nothing is known but that equal arguments give equal values."""
-    values = (point.value(part, P, places) for part in x.args)
-    return point.draw((x.func.__name__, *values), modulus)
+    return points.draw(modulus, x.func.__name__, *(points.value(part, P) for part in x.args))
 
 
-def _largest(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _largest(points: Points, x: Any, modulus: int) -> Numbers:
     of, index = x.args
-    ends = range(1, point.whole(range_of(of, index), places) + 1)
-    values = (point.value(of, P, {**places, index: at}) for at in ends)
-    return point.draw(("Largest", *sorted(values)), modulus)
+    values = []
+    for place in range(1, points.whole(range_of(of, index)) + 1):
+        with points.at(index, place):
+            values.append(points.value(of, P))
+    return points.draw(modulus, "Largest", *np.sort(np.stack(np.broadcast_arrays(*values)), axis=0))
 
 
-def _quantile(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _quantile(points: Points, x: Any, modulus: int) -> Numbers:
     of, level = x.args
-    if point.laws:
+    if points.laws:
         raise Undecided("a quantile under laws has no exact arithmetic")
-    values = (point.value(of, P, {**places, _OUTCOME: outcome}) for outcome in range(OUTCOMES))
-    return point.draw(("Quantile", *values, point.value(level, P, places)), modulus)
+    with points.having(world=np.arange(OUTCOMES)[:, None]):
+        values = np.broadcast_to(points.value(of, P), (OUTCOMES, len(points.seeds)))
+    return points.draw(modulus, "Quantile", *values, points.value(level, P))
 
 
-def _delta(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
-    first, second = (point.whole(part, places) for part in x.args)
+def _delta(points: Points, x: Any, modulus: int) -> Numbers:  # noqa: ARG001 - as all rules
+    first, second = map(points.whole, x.args)
     return int(first == second)
 
 
-def _rewritten(point: Point, x: Any, modulus: int, places: Places) -> int:
+def _rewritten(points: Points, x: Any, modulus: int) -> Numbers:
     (of,) = x.args
     by_exp = None if isinstance(x, sympy.tan) else x.rewrite(exp)
-    return point.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus, places)
+    return points.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus)
 
 
-def _complement(point: Point, x: Any, modulus: int, places: Places) -> int:
-    return point.value(x.rewrite(sympy.erf), modulus, places)
+def _complement(points: Points, x: Any, modulus: int) -> Numbers:
+    return points.value(x.rewrite(sympy.erf), modulus)
 
 
-def _imaginary(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
+def _imaginary(points: Points, x: Any, modulus: int) -> Numbers:
     """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
     if modulus == P:
         raise Undecided("i has exact arithmetic in exponents only")
-    return point.draw("i", Q)
+    return points.draw(Q, x)
 
 
-def _constant(point: Point, x: Any, modulus: int, places: Places) -> int:  # noqa: ARG001 - as all rules
-    return point.draw(str(x), modulus, x)
+def _constant(points: Points, x: Any, modulus: int) -> Numbers:
+    return points.draw_square(modulus, x)
 
 
 RULES: dict[Any, _Rule] = {
@@ -521,9 +554,6 @@ RULES: dict[Any, _Rule] = {
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""
-
-_QUICK: dict[Any, _Rule] = {kind: RULES[kind] for kind in (Add, Mul, Indexed)}
-"""What is evaluated in less time than it takes to look its value up."""
 
 
 @lru_cache(maxsize=256)
