@@ -6,8 +6,8 @@ modulo Q. Logarithms split by products; sine and cosine are rational in the tang
 the sign of a number is whether it is a square. Sums are written out at numeric sizes.
 
 A mean is any linear functional with E 1 = 1; under laws it is the mean over small random laws, drawn modulo P
-and Q, with the moments that are assumed. Values are arrays over all points, and within a mean over all
-outcomes as well.
+and Q, with the moments that are assumed. Values are arrays, with the points along the last axis; within a
+mean its outcomes, and within a sum its terms, go along a further axis before those that there are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy
@@ -35,11 +35,25 @@ P = 2 * Q + 1
 Numbers = Any
 """Numbers modulo P or Q: an array of uint64 with the points along its last axis, or one for all of them."""
 
+
+class Axis(NamedTuple):
+    """Places that an index takes along an axis, before so many others."""
+
+    first: int
+    last: int
+    depth: int
+
+    @property
+    def numbers(self) -> Numbers:
+        """The places, shaped to go along the axis."""
+        return np.arange(self.first, self.last + 1, dtype=np.uint64).reshape(-1, *(1,) * self.depth)
+
+
 OUTCOMES = 4
 """How many outcomes a mean has of which no law is known."""
 MOST_OUTCOMES = 300
 """How many outcomes of drawn laws are gone through for a mean; of two points each, four times as many."""
-LONGEST_SUM = 40
+LONGEST_SUM, MOST_TERMS = 40, 500_000
 
 
 class Undecided(StepError):  # noqa: N818 - an outcome
@@ -61,7 +75,8 @@ class Points:
         self.seeds = _mixed(np.arange(count, dtype=np.uint64) + np.uint64(seed << 32))
         self.sizes, self.laws, self.budget = sizes, laws, budget
         self.valid = np.ones(count, dtype=bool)
-        self.places: dict[Any, int] = {}
+        self.places: dict[Any, int | Axis] = {}
+        self.depth, self.terms = 1, 1
         self.variables: dict[Any, tuple[Any, ...]] = {}
         self.outcomes: dict[Any, Any] | None = None
         self.world: Numbers = None
@@ -72,10 +87,11 @@ class Points:
     def draw(self, modulus: int, name: Any, *on: Numbers) -> Numbers:
         """Return the numbers of this name, which depend on others."""
         number = self.names.setdefault((name, modulus), len(self.names) + 1)
-        mixed = _mixed(self.seeds + np.uint64(number << 40))
+        mixed = self.seeds + np.uint64(number << 40)
         for numbers in on:
-            mixed = _mixed(mixed ^ np.asarray(numbers, np.uint64))
-        return 2 + mixed % (modulus - 2)
+            mixed = (mixed ^ np.asarray(numbers, np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = mixed ^ (mixed >> 29)
+        return 2 + _mixed(mixed) % (modulus - 2)
 
     def draw_square(self, modulus: int, name: Any, *on: Numbers) -> Numbers:
         """Return numbers of this name that are squares."""
@@ -107,28 +123,29 @@ class Points:
             taken[size].add(self.places[index])
 
     def whole(self, x: Any) -> int:
-        """Return an index or the end of a sum as a number."""
-        if x in self.places:
-            return self.places[x]
+        """Return the end of a sum, or a place, as a number."""
         value = self.with_numbers(sympify(x))
         if not value.is_Integer:
             raise Undecided(f"{x} is no whole number")
         return int(value)
 
     def with_numbers(self, x: Any) -> Any:
-        """Return an expression with sizes and indices put in."""
-        if not x.free_symbols:
-            return x
+        """Return an expression with sizes and places put in."""
         numbers = {symbol: self.sizes.get(symbol, self.places.get(symbol)) for symbol in x.free_symbols}
-        return x.xreplace({s: Integer(number) for s, number in numbers.items() if number is not None})
+        known = {symbol: Integer(number) for symbol, number in numbers.items() if isinstance(number, int)}
+        return x.xreplace(known) if known else x
 
     @contextmanager
-    def at(self, index: Any, place: int) -> Iterator[None]:
-        """Let an index be at a place."""
-        before = self.places
-        self.places = {**before, index: place}
+    def at(self, index: Any, place: int | Axis) -> Iterator[None]:
+        """Let an index be at a place, or at all places along an axis."""
+        before = self.places, self.depth, self.terms
+        self.places = {**self.places, index: place}
+        if isinstance(place, Axis):
+            self.depth, self.terms = self.depth + 1, self.terms * max(place.last - place.first + 1, 1)
+        if self.terms > MOST_TERMS:
+            raise Undecided("it is too long to be evaluated exactly")
         yield
-        self.places = before
+        self.places, self.depth, self.terms = before
 
     @contextmanager
     def having(self, **state: Any) -> Iterator[None]:
@@ -152,13 +169,16 @@ class Points:
         if x.is_Rational:
             return _rational(x, modulus)
         if x.is_Symbol and x in self.places:
-            return self.places[x]
+            place = self.places[x]
+            return place if isinstance(place, int) else place.numbers
         key = (x, modulus, *map(self.places.get, _integers(x)))
         if key not in self.known:
             rule = _rule(x.func)
             if rule is None:
                 raise Undecided(f"{type(x).__name__} has no exact arithmetic")
             value = rule(self, x, modulus)
+            while np.ndim(value) > 1 and len(value) == 1:
+                value = value[0]  # so that it does not depend on the sums that it was met in
             self.budget -= 1 + np.size(value) // 500
             if self.budget < 0:
                 raise Undecided("it is too long to be evaluated exactly")
@@ -228,12 +248,16 @@ def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
 
 def _indexed(points: Points, x: Any, modulus: int) -> Numbers:
     base, *indices = x.args
-    entry = (base, *map(points.whole, indices))
-    if points.outcomes is not None and base in points.laws:
-        values, _ = _support(points, base, modulus)
-        return values[points.outcomes[entry]]
-    drawn = points.world is not None and not isinstance(base, Given)
-    return points.draw(modulus, (entry, drawn), *([points.world] if drawn else []))
+    places = [points.value(index, P) for index in indices]
+    if points.outcomes is None or base not in points.laws:
+        is_drawn = points.world is not None and not isinstance(base, Given)
+        return points.draw(modulus, (base, is_drawn), *places, *([points.world] if is_drawn else []))
+    values, _ = _support(points, base, modulus)
+    if all(isinstance(place, int) for place in places):
+        return points.outcomes[base, *places](values)
+    entries = np.broadcast(*places)
+    parts = [points.outcomes[base, *map(int, entry)](values) for entry in entries]
+    return np.stack(parts).reshape(*entries.shape[: entries.ndim - parts[0].ndim], *parts[0].shape)
 
 
 def _pow(points: Points, x: Any, modulus: int) -> Numbers:
@@ -301,10 +325,30 @@ def _sum(points: Points, x: Any, modulus: int) -> Numbers:
     if last - first > LONGEST_SUM:
         raise Undecided(f"a sum of {last - first + 1} terms")
     total: Numbers = 0
-    for place in range(first, last + 1):
-        with points.at(index, place):
-            total = total + points.value(inner, modulus)
+    if (points.laws and inner.has(E)) or _bounds_a_sum(inner, index):
+        # Each term has outcomes, or terms, of its own.
+        for place in range(first, last + 1):
+            with points.at(index, place):
+                total = total + points.value(inner, modulus)
+    else:
+        total = _added(points, inner, modulus, index, Axis(first, last, points.depth))
     return total % modulus * points.value(apart, modulus) % modulus
+
+
+@lru_cache(maxsize=4096)
+def _bounds_a_sum(x: Any, index: Any) -> bool:
+    return any(end.has(index) for part in x.atoms(Sum) for _, *ends in part.limits for end in ends)
+
+
+def _added(points: Points, x: Any, modulus: int, index: Any, axis: Axis) -> Numbers:
+    """Return the sum of terms along an axis."""
+    if axis.last < axis.first:
+        return 0
+    with points.at(index, axis):
+        terms = points.value(x, modulus)
+    if np.ndim(terms) <= axis.depth:
+        return terms * (axis.last - axis.first + 1)
+    return terms.sum(axis=0)
 
 
 @lru_cache(maxsize=4096)
@@ -327,16 +371,22 @@ def _mean(points: Points, x: Any, modulus: int) -> Numbers:
         raise TooManyOutcomes(f"{x} depends on too many components, {len(entries)}")
     sizes += [OUTCOMES] if others or not points.laws else []
     choices = np.indices(sizes).reshape(len(sizes), prod(sizes))
-    weights: Numbers = np.ones((prod(sizes), 1), np.uint64)
-    for (base, *_), chosen in zip(entries, choices, strict=False):
-        weights = weights * _support(points, base, modulus)[1][chosen] % modulus
+
+    def along(chosen: Any) -> Callable[[Numbers], Numbers]:
+        shape = (-1, *(1,) * (points.depth - 1), len(points.seeds))
+        return lambda of_each: of_each[chosen].reshape(shape)
+
+    outcomes = {entry: along(chosen) for entry, chosen in zip(entries, choices, strict=False)}
+    weights: Numbers = np.ones((prod(sizes), *(1,) * points.depth), np.uint64)
+    for (base, *_), outcome in outcomes.items():
+        weights = weights * outcome(_support(points, base, modulus)[1]) % modulus
     world = None
     if len(sizes) > len(entries):
-        world = choices[-1][:, None]
+        world = choices[-1].astype(np.uint64).reshape(-1, *(1,) * points.depth)
         shares = [points.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
         shares = np.stack([*shares, (3 * modulus + 1 - sum(shares)) % modulus])
-        weights = weights * shares[choices[-1]] % modulus
-    with points.having(outcomes=dict(zip(entries, choices, strict=False)), world=world):
+        weights = weights * along(choices[-1])(shares) % modulus
+    with points.having(outcomes=outcomes, world=world, depth=points.depth + 1):
         values = points.value(of, modulus)
     return (weights * values % modulus).sum(axis=0) % modulus
 
@@ -486,25 +536,25 @@ def _function(points: Points, x: Any, modulus: int) -> Numbers:
 
 def _largest(points: Points, x: Any, modulus: int) -> Numbers:
     of, index = x.args
-    values = []
-    for place in range(1, points.whole(range_of(of, index)) + 1):
-        with points.at(index, place):
-            values.append(points.value(of, P))
-    return points.draw(modulus, "Largest", *np.sort(np.stack(np.broadcast_arrays(*values)), axis=0))
+    axis = Axis(1, points.whole(range_of(of, index)), points.depth)
+    with points.at(index, axis):
+        values = points.value(of, P) + 0 * axis.numbers
+    return points.draw(modulus, "Largest", *np.sort(values, axis=0))
 
 
 def _quantile(points: Points, x: Any, modulus: int) -> Numbers:
     of, level = x.args
     if points.laws:
         raise Undecided("a quantile under laws has no exact arithmetic")
-    with points.having(world=np.arange(OUTCOMES)[:, None]):
-        values = np.broadcast_to(points.value(of, P), (OUTCOMES, len(points.seeds)))
+    world = np.arange(OUTCOMES, dtype=np.uint64).reshape(-1, *(1,) * points.depth)
+    with points.having(world=world, depth=points.depth + 1):
+        values = points.value(of, P) + 0 * world
     return points.draw(modulus, "Quantile", *values, points.value(level, P))
 
 
-def _delta(points: Points, x: Any, modulus: int) -> Numbers:  # noqa: ARG001 - as all rules
-    first, second = map(points.whole, x.args)
-    return int(first == second)
+def _delta(points: Points, x: Any, modulus: int) -> Numbers:
+    first, second = (points.value(part, modulus) for part in x.args)
+    return np.asarray(np.equal(first, second), np.uint64)
 
 
 def _rewritten(points: Points, x: Any, modulus: int) -> Numbers:
