@@ -68,7 +68,7 @@ class Points:
     """Random points: numbers modulo P and Q for all that an expression is made of.
 
     A number is made from the seed of its point, the name of what is drawn, and other numbers that it depends
-    on. Points that are not ``valid`` lack a root or a quotient; ``budget`` is how many parts may be evaluated.
+    on. Points that are not ``valid`` lack a root or a quotient; ``budget`` is how many parts are evaluated.
     """
 
     def __init__(self, seed: int, count: int, sizes: Mapping[Any, int], laws: Laws, budget: int) -> None:
@@ -119,8 +119,8 @@ class Points:
             free = sorted(set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed)
             if not free:
                 raise Undecided(f"more places than {size} = {number} has")
-            self.places[index] = free[int(self.seeds[0]) % len(free)]
-            taken[size].add(self.places[index])
+            self.places[index] = place = free[int(self.seeds[0]) % len(free)]
+            taken[size].add(place)
 
     def whole(self, x: Any) -> int:
         """Return the end of a sum, or a place, as a number."""
@@ -384,8 +384,8 @@ def _mean(points: Points, x: Any, modulus: int) -> Numbers:
     if len(sizes) > len(entries):
         world = choices[-1].astype(np.uint64).reshape(-1, *(1,) * points.depth)
         shares = [points.draw(modulus, ("share", number)) for number in range(1, OUTCOMES)]
-        shares = np.stack([*shares, (3 * modulus + 1 - sum(shares)) % modulus])
-        weights = weights * along(choices[-1])(shares) % modulus
+        shares.append((3 * modulus + 1 - sum(shares)) % modulus)
+        weights = weights * along(choices[-1])(np.stack(shares)) % modulus
     with points.having(outcomes=outcomes, world=world, depth=points.depth + 1):
         values = points.value(of, modulus)
     return (weights * values % modulus).sum(axis=0) % modulus
