@@ -308,7 +308,10 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     assert [chapter.number for chapter in report.chapters] == ["1"]
     assert lead.keys
     assert {key.link for key in lead.keys} <= report.anchors
-    assert [one.key for one in lead.figures] == [f"score-variance.{one.id}" for one in CLAIMS[0].series[:2]]
+    figures = [*(one.id for one in CLAIMS[0].series[:2]), "ratio"]
+    assert [one.key for one in lead.figures] == [f"front.score-variance.{figure}" for figure in figures]
+    assert lead.derived is not None
+    assert lead.derived.chains[0].lines
     assert (report.answer, report.panels, report.limits, report.lesson) == ((), (), (), ())
     assert all(one.outcome is not Outcome.OPEN for source in report.sources for one in source.statements)
     assert all(source.statements for source in report.sources)

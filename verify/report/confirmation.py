@@ -1,7 +1,7 @@
 """What opens the report: how the variances of scores are derived, and how draws confirm it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from verify.evidence import (
@@ -26,7 +26,7 @@ HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 """The figures of scores in few and in many dimensions, without and with the scale."""
 
 _RATIO = "ratio"
-_DERIVED = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
+OPENING = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
 """The claims that are derived and confirmed at the start, with the score that each is about."""
 _FURTHER = {
     "general": ("With any means and variances", (("score-variance-general", ""),)),
@@ -47,6 +47,7 @@ _FURTHER = {
 _LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
 _SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
 _SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
+_FEWEST = 3  # dimensions of a figure over them
 _FINER = 30  # parts of a band that its printed ends tell apart
 _SAME_EVERYWHERE = ("d_k", "block")  # settings of points that differ, or say nothing of the law
 
@@ -117,10 +118,10 @@ class Confirmation(NamedTuple):
 
 def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
-    opening = [cards[name] for name in _DERIVED if name in cards]
+    opening = [cards[name] for name in OPENING if name in cards]
     derivations = [card.claim.derivation for card in opening]
     derived = [each for each in derivations if each.status is Proof.DERIVED]
-    if len(derived) < len(_DERIVED):
+    if len(derived) < len(OPENING):
         return None
     chains = [_shown(each, whole=place == 0) for place, each in enumerate(derived)]
     fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
@@ -138,11 +139,15 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
         level=numbers.level(min(levels)) if levels else "",
         ordinary=next(iter(opening[0].claim.fits), None),
         histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
-        ratios=tuple(
-            drawing(key, figure)._replace(number=f"{cards[key.partition('.')[0]].number}, as a ratio:")
-            for key, figure in ratios({card.claim.id: card.claim for card in opening}).items()
-        ),
+        ratios=tuple(ratio_views(opening)),
     )
+
+
+def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
+    """Yield the figures of measured over derived values of claims, as they are printed."""
+    numbered = {card.claim.id: card.number for card in cards}
+    for key, figure in ratios({card.claim.id: card.claim for card in cards}).items():
+        yield drawing(key, figure)._replace(number=f"{numbered[key.partition('.')[0]]}, as a ratio:")
 
 
 def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
@@ -162,6 +167,17 @@ def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
                 for card, chain in found
             )
             yield Derived(key, title, tuple(map(Prose, assumed)), tuple(chains))
+
+
+def derived_in(card: Card) -> Derived | None:
+    """Return the main derivation of a claim, line by line; None of a claim without one."""
+    claim = card.claim
+    if not claim.derivation.chains:
+        return None
+    chain = _shown(claim.derivation, whole=True)
+    lines = tuple(_lines(chain, unfolds=False))
+    shown = Chain(claim.id, card.number, card.proof, lines)
+    return Derived(claim.id, chain.title, card.assumptions, (shown,))
 
 
 def _shown(derivation: DerivationRecord, *, whole: bool) -> ChainRecord:
@@ -200,11 +216,14 @@ def _fits(claim: ClaimRecord) -> tuple[Check, ...]:
 
 
 def _points(claim: ClaimRecord) -> tuple[Check, ...]:
-    """Return the variances through which the claim's lines go."""
+    """Return the values of the first quantity measured, by dimension: a claim's lines go through them."""
     return tuple(
         check
         for check in claim.checks
-        if check.method == "monte-carlo" and isinstance(check.cell.get("d_k"), int) and check.prediction > 0
+        if check.quantity == claim.checks[0].quantity
+        and (check.method, check.relation) == ("monte-carlo", "=")
+        and isinstance(check.cell.get("d_k"), int)
+        and check.prediction > 0
     )
 
 
@@ -233,21 +252,20 @@ def _fit_row(check: Check, row: TableRow) -> FitRow:
 
 
 def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
-    """Return the figures of measured over derived variances by key, of those of the claims that a run has."""
+    """Return the figures of measured over derived values by key, of claims measured in several dimensions."""
     return {
-        f"{name}.{_RATIO}": _ratio(score, claims[name])
-        for name, score in _DERIVED.items()
-        if name in claims and len(_points(claims[name])) > 1
+        f"{name}.{_RATIO}": _ratio(claim) for name, claim in claims.items() if len(_points(claim)) >= _FEWEST
     }
 
 
-def _ratio(score: str, claim: ClaimRecord) -> Figure:
+def _ratio(claim: ClaimRecord) -> Figure:
     """Draw each estimate over its prediction, with its interval, before the band of what is tolerated.
 
     On an axis of powers of ten neither an interval nor a tolerance of 1% can be seen. What the controls
     predict that move a value just too far stands beside.
     """
-    points = _points(claim)
+    points, score = _points(claim), OPENING.get(claim.id, "")
+    what, of = ("variance", f" of {score}") if score else ("value", "")
     derived = {check.cell["d_k"]: check.prediction for check in points}
     places = tuple(float(check.cell["d_k"]) for check in points)
     share = numbers.percent(points[0].tolerance)
@@ -284,10 +302,10 @@ def _ratio(score: str, claim: ClaimRecord) -> Figure:
     )
     return Figure(
         id=_RATIO,
-        title=f"Within {share} of the derived variance" if holds else "Beside the derived variance",
-        alt=f"Measured over derived variances of {score} with their intervals, from {places[0]:g} to "
-        f"{places[-1]:g} dimensions, before the band of what is tolerated around 1.",
+        title=f"Within {share} of the derived {what}" if holds else f"Beside the derived {what}",
+        alt=f"Measured over derived {what}{of}, with intervals, from {places[0]:g} to {places[-1]:g} "
+        "dimensions, before the band of what is tolerated around 1.",
         x=Axis(label="dimension $d_k$", scale="log"),
-        y=Axis(label=f"variance of {score}, measured over derived"),
+        y=Axis(label=f"{what}{of}, measured over derived"),
         layers=(band, measured, wrong) if too_far else (band, measured),
     )

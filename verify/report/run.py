@@ -23,7 +23,16 @@ from verify.evidence import (
 from verify.evidence.load import creation
 from verify.evidence.words import Tally, counted_checks, tallies
 from verify.report.cards import Card, FigureView, card
-from verify.report.confirmation import HISTOGRAMS, Confirmation, confirmation, ratios
+from verify.report.confirmation import (
+    HISTOGRAMS,
+    OPENING,
+    Confirmation,
+    Derived,
+    confirmation,
+    derived_in,
+    ratio_views,
+    ratios,
+)
 from verify.report.front import (
     FEW,
     STILLS,
@@ -49,7 +58,7 @@ HALF, FRONT = "half.", "front."
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _LIMITS = "limits"
-_ROOM = {0: 0, 1: 8, 2: 4, 3: 3}  # numbers of a claim on the first page, by the number of claims
+_ROOM = {0: 0, 1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _FRONT_FIGURES = (
     "score-variance.variance-line",
@@ -121,9 +130,10 @@ class Stated(NamedTuple):
 
 
 class Lead(NamedTuple):
-    """A claim that the first page is about, with its numbers and its figures there."""
+    """A claim that the first page is about, with its derivation, its numbers and its figures there."""
 
     card: Card
+    derived: Derived | None
     keys: tuple[KeyNumber, ...]
     figures: tuple[FigureView, ...]
 
@@ -332,7 +342,8 @@ def report_of(record: RunRecord) -> Report:
     cards = {one.claim.id: one for chapter in chapters for one in chapter.cards}
     drawings = {one.key: one for each in cards.values() for one in each.figures}
     first = _first_figures(record)
-    front = tuple(at_front(drawings[key]) if len(first) > 1 else drawings[key] for key in first)
+    few = tuple(cards.values()) if led and len(cards) <= FEW else ()
+    front = tuple(map(at_front, (*(drawings[key] for key in first), *ratio_views(few))))
     return Report(
         record=record,
         title=title_of(record),
@@ -342,11 +353,11 @@ def report_of(record: RunRecord) -> Report:
         leads=tuple(
             Lead(
                 one,
+                derived_in(one),
                 numbers_of(one.claim, _ROOM[len(cards)]),
                 tuple(d for d in front if d.key.removeprefix(FRONT).startswith(f"{one.claim.id}.")),
             )
-            for one in sorted(cards.values(), key=lambda one: one.claim.verdict is not Verdict.REFUTED)
-            if led and len(cards) <= FEW
+            for one in sorted(few, key=lambda one: one.claim.verdict is not Verdict.REFUTED)
         ),
         failures=failures(record),
         chapters=chapters,
@@ -386,7 +397,7 @@ def _chapter(record: RunRecord, claims: Sequence[ClaimRecord], place: int) -> Ch
 
 
 def _first_figures(record: RunRecord) -> tuple[str, ...]:
-    """Return the keys of the figures of the first page, small where there are several."""
+    """Return the keys of the figures of the first page."""
     figures = _figures(record.claims)
     if not is_led(record):
         return tuple(key for key in _FRONT_FIGURES if key in figures)
@@ -399,10 +410,11 @@ def _first_figures(record: RunRecord) -> tuple[str, ...]:
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
     """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
     first, led = _first_figures(record), is_led(record)
-    small = (*(first if len(first) > 1 else ()), *(() if led else (*HISTOGRAMS, *STILLS)))
+    small = (*first, *(() if led else (*HISTOGRAMS, *STILLS)))
     front = {FRONT + key: one for key, one in _figures(record.claims).items() if key in small}
-    if not led:
-        front |= {FRONT + key: one for key, one in ratios({c.id: c for c in record.claims}).items()}
+    if len(record.claims) <= FEW or not led:
+        of = {claim.id: claim for claim in record.claims if led or claim.id in OPENING}
+        front |= {FRONT + key: one for key, one in ratios(of).items()}
     told = [one for one in record.claims if edition == "full" or led or one.id in TOLD]
     before = () if edition == "full" else (*first[:_MEASURED], *HISTOGRAMS)
     return front | {HALF + key: one for key, one in _figures(told).items() if key not in before}
