@@ -97,7 +97,7 @@ def test_a_claim_made_in_this_process_stays_in_it(doubled: Claim) -> None:
 
     def derive() -> Any:
         derived.append(os.getpid())
-        return doubled.derive()
+        return doubled.derived()
 
     verify.run([replace(doubled, derive=derive), "worked-dot-products"], profile="quick", workers=2)
     assert derived == [os.getpid()]

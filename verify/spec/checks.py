@@ -174,12 +174,12 @@ class Fit:
     """A weighted fit through the checks whose ids match a pattern, over the values of one symbol.
 
     ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept and
-    curvature of a line, or its level where it has no slope; the exponent of a power; and the lack of fit.
-    ``only`` names those that are wanted; a number given for one is what it shall be instead. ``prefix``
-    stands before their ids.
+    curvature of a line, or its level where it has no slope; the exponent of a power; and the lack of fit, or
+    ``only`` those that are named. Without a law, slope, intercept and exponent are what they are said to be.
+    ``prefix`` stands before the ids.
 
     Example:
-        >>> Fit("variance-d*", over=d, slope=1, intercept=0, exponent=1)
+        >>> Fit("variance-d*", over=d, law=d)
     """
 
     pattern: str
@@ -188,11 +188,8 @@ class Fit:
     only: tuple[str, ...] = ()
     slope: Any = None
     intercept: Any = None
-    curvature: Any = None
     exponent: Any = None
-    lack_of_fit: Literal["line", "power"] | None = None
     prefix: str = ""
-    tolerance: Within | None = None
     control: bool = True
 
 

@@ -24,11 +24,6 @@ from verify.spec.words import Words
 from verify.symbolic.chains import Derivation
 
 
-def absent(*_given: Any) -> Any:
-    """Stand for a function that a claim does not have: no derivation, no facts, no figures."""
-    return ()
-
-
 @dataclass(frozen=True)
 class Findings:
     """What a claim's figures are made from: its finished checks, its cells and their samples, by id."""
@@ -82,17 +77,15 @@ class Claim:
     authors: tuple[str, ...] = ()
     headline: str = ""
     symbols: Mapping[str, Any] = field(default_factory=dict)
-    derive: Callable[..., Any] = absent
-    experiment: Callable[..., Any] = absent
-    figures: Callable[..., Any] = absent
+    derive: Callable[..., Any] | None = None
+    experiment: Callable[..., Any] | None = None
+    figures: Callable[..., Any] | None = None
 
     parameters: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "derive": (),
         "experiment": ("derived", "tolerance"),
         "figures": ("derived", "findings"),
     }
-    needed: ClassVar[tuple[str, ...]] = ("experiment",)
-    """The functions without which there is no claim."""
 
     def __post_init__(self) -> None:
         if self.id and not re.fullmatch(SLUG, self.id):
@@ -102,44 +95,38 @@ class Claim:
                 raise ClaimError(f"{self._named}its {name} is empty; write one")
         if not isinstance(self.authors, tuple) or not all(map(str.strip, self.authors)):
             raise ClaimError(f"{self._named}its authors are {self.authors!r}; give a tuple of names")
-        for name, parameters in self.parameters.items():
-            object.__setattr__(self, name, self._accepting(name, parameters))
+        for name in self.parameters:
+            if getattr(self, name) is not None:
+                self._refuse_other_parameters(name)
 
     @property
     def _named(self) -> str:
         """What a message begins with; one on a claim file begins with the file, from which the id follows."""
         return f"claim {self.id}: " if self.id else "Claim: "
 
-    def _accepting(self, name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
-        """Return one of the functions so that it takes all ``parameters`` and gets those that it names."""
-        function: Callable[..., Any] = getattr(self, name)
+    def _refuse_other_parameters(self, name: str) -> None:
+        function, parameters = getattr(self, name), self.parameters[name]
         if not callable(function):
             raise ClaimError(f"{self._named}{name} is not a function; make it one")
-        wanted = tuple(inspect.signature(function).parameters)
-        if function is absent or wanted == parameters:
-            return function
-        unknown = [parameter for parameter in wanted if parameter not in parameters]
-        if unknown:
-            near = nearest(unknown[0], parameters)
-            may = f"it may take {' and '.join(parameters) or 'nothing'}"
-            raise ClaimError(f"{self._named}{name} takes {unknown[0]!r}; {near}{' ' if near else ''}{may}")
-        places = [parameters.index(parameter) for parameter in wanted]
+        for other in inspect.signature(function).parameters:
+            if other not in parameters:
+                near, may = nearest(other, parameters), f"it may take {' and '.join(parameters) or 'nothing'}"
+                raise ClaimError(f"{self._named}{name} takes {other!r}; {near}{' ' if near else ''}{may}")
 
-        def call(*given: Any) -> Any:
-            return function(*(given[place] for place in places))
-
-        call.__module__, call.__doc__ = function.__module__, function.__doc__
-        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
-        )
-        return call
+    def _made_by(self, name: str, *given: Any) -> Any:
+        """Return what one of its functions makes of what it names, nothing where there is none."""
+        function = getattr(self, name)
+        if function is None:
+            return ()
+        named = dict(zip(self.parameters[name], given, strict=True))
+        return function(*(named[parameter] for parameter in inspect.signature(function).parameters))
 
     @cached_property
     def _derivation(self) -> Derivation:
-        if self.derive is absent:
+        if self.derive is None:
             return Derivation((), "nothing is derived")
         try:
-            return Derivation.of(self.derive())
+            return Derivation.of(self._made_by("derive"))
         except ClaimError as error:
             raise ClaimError(f"claim {self.id}: {error}") from None
 
@@ -157,7 +144,7 @@ class Claim:
         Raises:
             ClaimError: it yields something that is no part of an experiment.
         """
-        yielded = self.experiment(derivation, tolerance)
+        yielded = self._made_by("experiment", derivation, tolerance)
         items = tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
         for item in items:
             if not isinstance(item, Item):
@@ -189,7 +176,7 @@ class Claim:
         """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
         items = self.items(derivation, tolerance)
         plots = [drawing.plot(item, findings) for item in items if isinstance(item, Plot)]
-        own = self.figures(derivation, findings)
+        own = self._made_by("figures", derivation, findings)
         plots += [own] if isinstance(own, Figure) else list(own)
         fits = [item for item in items if isinstance(item, Fit)]
         if not plots and fits:
@@ -217,12 +204,14 @@ class Claim:
         Raises:
             ClaimError: there is no ``experiment``, or a function wants something else.
         """
-        own = {one: value for one, value in functions.items() if not isinstance(value, ModuleType)}
-        used = {one: own[one] for one in self.parameters if one in own and getattr(self, one) is absent}
+        used = {
+            name: functions[name]
+            for name in self.parameters
+            if getattr(self, name) is None and not isinstance(functions.get(name), ModuleType | None)
+        }
         placed = replace(self, id=self.id or name, chapter=chapter, **used)
-        for one in placed.needed:
-            if getattr(placed, one) is absent:
-                raise ClaimError(f"{placed._named}it has no {one}; give it that function")
+        if placed.experiment is None:
+            raise ClaimError(f"{placed._named}it has no experiment; give it that function")
         return placed
 
 

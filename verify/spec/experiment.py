@@ -43,7 +43,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks[item.id] = _computed(item)
         elif isinstance(item, Fit):
             points = members_of(item, items)
-            fits = {fit.id: fit for fit in coefficients(item, points, plan.checks, run)}
+            fits = {fit.id: fit for fit in coefficients(item, points, plan.checks)}
             plan.checks |= fits
             plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]

@@ -40,31 +40,22 @@ def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
 
 def _wanted(item: Fit) -> dict[str, Any]:
     """Return the coefficients that a fit is asked for, with their expected values, by their ids' endings."""
-    given = {
-        "slope": item.slope,
-        "intercept": item.intercept,
-        "curvature": item.curvature,
-        "exponent": item.exponent,
-    }
-    wanted = {name: sympify(value) for name, value in given.items() if value is not None}
-    if item.law is not None:
-        law, x = sympify(item.law), item.over
-        by_law = {"exponent": simplify(x * diff(log(law), x))}
-        if not law.has(x):
-            by_law = {"level": law, "slope": S.Zero, **by_law}
-        elif law.is_polynomial(x):
-            line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
-            by_law = line | by_law
-        names = item.only or tuple(by_law)
-        wanted |= {name: by_law[name] for name in names if name in by_law and name not in wanted}
-    return wanted
+    if item.law is None:
+        given = {"slope": item.slope, "intercept": item.intercept, "exponent": item.exponent}
+        return {name: sympify(value) for name, value in given.items() if value is not None}
+    law, x = sympify(item.law), item.over
+    wanted = {"exponent": simplify(x * diff(log(law), x))}
+    if not law.has(x):
+        wanted = {"level": law, "slope": S.Zero, **wanted}
+    elif law.is_polynomial(x):
+        line = {"slope": diff(law, x), "intercept": law.subs(x, 0), "curvature": diff(law, x, 2) / 2}
+        wanted = line | wanted
+    return {name: value for name, value in wanted.items() if not item.only or name in item.only}
 
 
 def has_misfit(item: Fit) -> bool:
     """Return whether a fit is asked for its lack of fit."""
-    return item.lack_of_fit is not None or (
-        item.law is not None and (not item.only or "lack-of-fit" in item.only)
-    )
+    return item.law is not None and not item.only
 
 
 _COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
@@ -77,7 +68,7 @@ _COEFFICIENTS: Mapping[str, tuple[str, Model, Target]] = {
 
 
 def coefficients(
-    item: Fit, members: list[Check], checks: Mapping[str, Comparison], run: float
+    item: Fit, members: list[Check], checks: Mapping[str, Comparison]
 ) -> list[FittedCoefficient]:
     """Return the comparisons of a fit's coefficients.
 
@@ -90,30 +81,22 @@ def coefficients(
     relative = tuple(
         weight * point.prediction.value**-2.0 for weight, point in zip(logarithmic, quantities, strict=True)
     )
-    drawn = " and ".join(dict.fromkeys(law.name for law in members[0].laws.values()))
     # What all points have in common is put in, as a power that is another in each fit.
+    first, *others = members
     common = {
-        symbol for symbol, value in members[0].at.items() if all(x.at.get(symbol) == value for x in members)
+        symbol: sympify(value)
+        for symbol, value in first.at.items()
+        if all(other.at.get(symbol) == value for other in others)
     }
-    values = {symbol: sympify(members[0].at[symbol]) for symbol in common}
-    label = f"${latex(sympify(members[0].quantity).xreplace(values))}$" + (
-        f", {drawn} components" if drawn else ""
-    )
+    drawn = " and ".join(dict.fromkeys(law.name for law in first.laws.values()))
+    label = f"${latex(sympify(first.quantity).xreplace(common))}$" + f", {drawn} components" * bool(drawn)
 
     def fitted(
         name: str, words: str, model: Model, target: Target, value: Any, within: Tolerance
     ) -> FittedCoefficient:
-        weights = logarithmic if model == "power" else relative
-        prediction = Prediction(float(value), latex(value))
-        return FittedCoefficient(
-            f"{item.prefix}{name}",
-            f"{words} of {label}",
-            quantities,
-            WeightedFit(model, x, weights),
-            target,
-            prediction,
-            within,
-        )
+        fit = WeightedFit(model, x, logarithmic if model == "power" else relative)
+        prediction, name = Prediction(float(value), latex(value)), f"{item.prefix}{name}"
+        return FittedCoefficient(name, f"{words} of {label}", quantities, fit, target, prediction, within)
 
     coefficients = []
     for name, value in _wanted(item).items():
@@ -127,22 +110,16 @@ def coefficients(
                 f"fit {item.prefix}{name}: it is {value}, in which {left} is left; put a number in, or fit "
                 f"over {left}"
             )
-        words, model, target = _COEFFICIENTS[name]
-        within = (
-            item.tolerance.tolerance(run)
-            if item.tolerance
-            else _usual_tolerance(name, value, item, members, quantities)
-        )
-        coefficients.append(fitted(name, words, model, target, value, within))
+        within = _tolerance(name, value, item, members, quantities)
+        coefficients.append(fitted(name, *_COEFFICIENTS[name], value, within))
     if has_misfit(item):
-        is_line = item.law is None or sympify(item.law).is_polynomial(item.over)
-        model = item.lack_of_fit or ("line" if is_line else "power")
+        model: Model = "line" if sympify(item.law).is_polynomial(item.over) else "power"
         within = Tolerance(1.0, 1.0, "the fitted values")
         coefficients.append(fitted("lack-of-fit", "relative lack of fit", model, "misfit", S.Zero, within))
     return coefficients
 
 
-def _usual_tolerance(
+def _tolerance(
     name: str, value: Any, item: Fit, members: list[Check], points: Sequence[Quantity]
 ) -> Tolerance:
     """Return a coefficient's band: what the points resolve anyway is not judged more coarsely.
