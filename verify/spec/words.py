@@ -13,9 +13,10 @@ from sympy import Symbol, sqrt
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment
+from verify.symbolic.chains import Chain
 from verify.symbolic.notation import in_line
 from verify.symbolic.vocabulary import a, d, d_v, j, m, mu_k, mu_q, n, s, score, sigma, squares
-from verify.text.numbers import estimate, exact, last_place, place_of, supported
+from verify.text.numbers import estimate, exact, supported
 
 _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
 """A formula, whose braces are LaTeX's, or a slot, without braces."""
@@ -26,7 +27,7 @@ _FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
 _NUMBER = re.compile(r"\$([0-9.]+)\$")
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 LATER, NOT_KNOWN = "(measured in a run)", "(not computed)"
-_FORMS = ("estimate", "interval", "prediction", "ratio")
+_FORMS = ("estimate", "prediction")
 
 SYMBOLS: Mapping[str, Any] = {
     "d_k": d,
@@ -136,12 +137,12 @@ class Words:
             known["value"] = partial(_exactly, claimed.value, claimed.latex)
         known |= {symbol: partial(self._symbol, value) for symbol, value in self._symbols.items()}
         known |= {fact.id: partial(_exactly, fact.value, fact.latex) for fact in self.facts or ()}
-        known["assumptions"] = lambda _: self.assumptions()
-        known |= {chain: partial(self.shown, chain) for chain in self.chains()}
+        main = {"main": self.derivation.main} if self.derivation.main else {}
+        known |= {name: partial(self._shown, of) for name, of in {**main, **self.derivation.others}.items()}
         if name not in known and self.facts is None:
             return NOT_KNOWN
         if name not in known:
-            known |= {check: partial(self._check, check) for check in (*self._planned, "tightest")}
+            known |= {check: partial(self._check, check) for check in self._planned}
         if name not in known:
             raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
         return known[name](form)
@@ -155,54 +156,35 @@ class Words:
         experiment = self.experiment() if callable(self.experiment) else self.experiment
         return {check.id: check for check in (experiment.checks if experiment else ())}
 
-    def chains(self) -> tuple[str, ...]:
-        """Return the names by which slots may name what chains show; "main" is the claim's own."""
-        main = ("main",) if self.derivation.main else ()
-        return (*main, *self.derivation.others)
-
-    def shown(self, chain: str, form: str) -> str:
+    def _shown(self, of: Chain, form: str) -> str:
         """Return what a chain shows, or one of its sides: the form "start" or "end"."""
-        of = self.derivation.main if chain == "main" else self.derivation[chain]
         sides = {"start": of.start, "end": of.end}
         if form and form not in sides:
             raise ClaimError(unknown("side", form, sides, "there are start and end"))
         if form:
-            return f"${self.printed(sides[form])}$"
-        return f"${self.printed(of.start)} {SIGNS[of.relation]} {self.printed(of.end)}$"
-
-    def assumptions(self) -> str:
-        """Return all that the main chain assumes, in sentences."""
-        return " ".join(self.derivation.main.assumptions) if self.derivation.main else NOT_KNOWN
-
-    def printed(self, expression: Any) -> str:
-        """Return an expression's LaTeX for a line of text."""
-        return in_line(expression)
+            return f"${in_line(sides[form])}$"
+        return f"${in_line(of.start)} {SIGNS[of.relation]} {in_line(of.end)}$"
 
     def _symbol(self, value: Any, form: str) -> str:
         if form:
             raise ClaimError("a symbol has no forms; leave the colon out")
-        return f"${self.printed(value)}$"
+        return f"${in_line(value)}$"
 
     def _check(self, name: str, form: str) -> str:
         """Return what a check has measured or compares with, or a setting of its cell."""
-        settings = _settings(self._planned[name]) if name in self._planned else {}
+        planned = self._planned[name]
+        settings = _settings(planned)
         if form.rstrip("=") in settings:
             return _setting(settings, form, "")
         what, *_ = _parts(form)
         if what not in _FORMS:
             known = (*_FORMS, *settings)
             raise ClaimError(unknown("form", form, known, f"there are {', '.join(known)}"))
-        if what == "prediction" and name in self._planned:
-            claimed = self._planned[name].prediction
+        if what == "prediction":
+            claimed = planned.prediction
             return _exactly(claimed.value, claimed.latex, form.removeprefix(what))
-        if name == "tightest":
-            bounds = [check for check in self.checks if check.tightness is not None]
-            if self.checks and not bounds:
-                raise ClaimError("no check has a bound; name a check")
-            checks = sorted(bounds, key=lambda check: abs(1 - (check.tightness or 0)))
-        else:
-            checks = [check for check in self.checks if check.id == name]
-        return _of_check(checks[0], form) if checks else LATER
+        measured = next((check for check in self.checks if check.id == name), None)
+        return _estimate(measured, form) if measured else LATER
 
 
 def _parts(form: str) -> tuple[str, int, str, str]:
@@ -237,23 +219,13 @@ def _exactly(value: float, latex: str, form: str) -> str:
     return exact(value * (100 if per_cent else 1), digits or 3) + per_cent
 
 
-def _of_check(check: Check, form: str) -> str:
-    """Return a check's estimate, its ratio to the prediction, its interval, or what is predicted.
-
-    What is measured has no digit that its standard error does not support, whatever the form asks for.
-    """
-    what, digits, with_error, per_cent = _parts(form)
-    if what == "prediction":
-        return _exactly(check.prediction, check.prediction_latex, form.removeprefix(what))
-    if what == "ratio" and check.prediction == 0:
-        raise ClaimError("its prediction is 0, so there is no ratio; take the estimate")
-    by = (100.0 if per_cent else 1.0) / (check.prediction if what == "ratio" else 1.0)
-    value, error = check.estimate * by, check.standard_error * abs(by)
-    low, high = sorted(end * by for end in check.interval)
-    if what == "interval":
-        place = max(last_place(error), place_of(value, digits)) if digits and error else None
-        return estimate(value, error, (low, high), place).interval + per_cent
+def _estimate(check: Check, form: str) -> str:
+    """Return what a check has measured, with no digit that its standard error does not support."""
+    _, digits, with_error, per_cent = _parts(form)
+    by = 100.0 if per_cent else 1.0
+    value, error = check.estimate * by, check.standard_error * by
     if not with_error:
         return supported(value, error, digits or 10) + per_cent
-    text = estimate(value, error, (low, high)).with_error
+    low, high = check.interval
+    text = estimate(value, error, (low * by, high * by)).with_error
     return f"({text}){per_cent}" if per_cent else text
