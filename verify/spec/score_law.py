@@ -16,7 +16,7 @@ from sympy import I, Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt
 from verify.montecarlo.distributions import Array
 from verify.symbolic.analysis import by_density, integral, numerically
 from verify.symbolic.bounds import earlier
-from verify.symbolic.chains import Chain, Line, LineCheck
+from verify.symbolic.chains import Chain, LineCheck
 from verify.symbolic.checks import moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, E, Indicator, a, d, i, j, k, over_components, q
@@ -54,30 +54,29 @@ def of_normals(theorem: str) -> LineCheck:
 @cache  # so that its lines are checked once in a process
 def distribution() -> Chain:
     """Return the chain of the probability that a score is below x, for any real x."""
+    given_query = E((1 + erf(x / sqrt(2 * SQUARES))) / 2)
     tower = "given the query a score is normal, its variance the query’s squared length"
-    given_query = Line(E((1 + erf(x / sqrt(2 * SQUARES))) / 2), tower, of_normals("conditioning"))
-    lengths = Line(BELOW, "the squared length is chi-square", of_normals("chi-square"))
-    title = "The probability that a score is below $x$"
-    return Chain(SHARE, given_query, lengths, name="distribution", title=title)
+    return (
+        Chain(SHARE, name="distribution", title="The probability that a score is below $x$")
+        .then(given_query, tower, of_normals("conditioning"))
+        .then(BELOW, "the squared length is chi-square", of_normals("chi-square"))
+    )
 
 
 def basset() -> Chain:
     """Return the chain from the mixture to the density, which are compared as numbers."""
-    line = Line(DENSITY, "an integral of Basset’s", numerically())
-    return Chain(MIXTURE, line, name="basset", title="A mixture of normal densities")
+    mixture = Chain(MIXTURE, name="basset", title="A mixture of normal densities")
+    return mixture.then(DENSITY, "an integral of Basset’s", numerically())
 
 
-@cache  # so that its lines are checked once in a process
+@cache
 def characteristic() -> tuple[Chain, Chain, Chain]:
-    """Return the chain of a score's characteristic function, after two means over a component.
-
-    It shares no step with the mixture.
-    """
+    """Return the chain of a score's characteristic function, after two means over a component."""
     real = Symbol("t", real=True)
     return _transform(I, real, "characteristic", "The characteristic function of a score")
 
 
-@cache  # so that its lines are checked once in a process
+@cache
 def exponential() -> tuple[Chain, Chain, Chain]:
     """Return the chain of the mean of exp(t·score) for 0 < t < 1, after two means over a component."""
     return _transform(S.One, t, "exponential", "The mean of an exponential of a score", given=(t < 1,))
@@ -88,28 +87,25 @@ def _transform(
 ) -> tuple[Chain, Chain, Chain]:
     """Return the chain of the mean of exp(unit·t·score), after two means over a component."""
     b, u, v = symbols("b u v", real=True)
-    c = Symbol("c", positive=True)
+    c, rest = Symbol("c", positive=True), 1 - unit**2 * t**2
 
     def over(variable: Symbol, function: Any) -> Any:
         return Integral(function * exp(-(variable**2) / 2) / sqrt(2 * pi), (variable, -oo, oo))
 
-    key = Line(exp(unit**2 * b**2 / 2), "integrated", integral())
-    of_key = Chain(
-        over(v, exp(unit * b * v)), key, name="of-key", title="A mean over a normal component of a key"
+    key, query = over(v, exp(unit * b * v)), Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo))
+    of_key = Chain(key, name="of-key", title="A mean over a normal component of a key").then(
+        exp(unit**2 * b**2 / 2), "integrated", integral()
     )
-    start, query = (
-        Integral(exp(-c * u**2 / 2) / sqrt(2 * pi), (u, -oo, oo)),
-        Line(1 / sqrt(c), "integrated", integral()),
+    of_query = Chain(query, name="of-query", title="A mean over a normal component of a query").then(
+        1 / sqrt(c), "integrated", integral()
     )
-    of_query = Chain(start, query, name="of-query", title="A mean over a normal component of a query")
     product, densities = q[a, 1] * k[j, 1], by_density({k[j, 1]: v, q[a, 1]: u}, NORMAL_COMPONENTS)
-    both, rest = over(u, over(v, exp(unit * t * u * v))), 1 - unit**2 * t**2
-    there = earlier(of_query, at={c: rest}, given=given)
+    both, there = over(u, over(v, exp(unit * t * u * v))), earlier(of_query, at={c: rest}, given=given)
     of_score = (
         Chain(E(exp(unit * t * score)), name=name, title=title, given=given)
         .then(E(exp(unit * t * product)) ** d, "independent factors of one law", moments(NORMAL_COMPONENTS))
         .then(both**d, "both components are normal", densities)
-        .then(start.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u}))
+        .then(query.xreplace({c: rest}) ** d, "over the key", earlier(of_key, at={b: t * u}))
         .then(rest ** (-d / 2), "over the query", there)
     )
     return of_key, of_query, of_score
