@@ -76,14 +76,11 @@ class Piece(NamedTuple):
 
 def pieces(prose: str) -> tuple[Piece, ...]:
     r"""Return the prose as text and formulas in turn; an unpaired or escaped ``\$`` is a dollar sign."""
-    found: list[Piece] = []
-    end = 0
-    for match in _FORMULA.finditer(prose):
-        found.append(Piece(prose[end : match.start()].replace(r"\$", "$"), is_formula=False))
-        found.append(Piece(match[1].strip(), is_formula=True))
-        end = match.end()
-    found.append(Piece(prose[end:].replace(r"\$", "$"), is_formula=False))
-    return tuple(piece for piece in found if piece.text)
+    # Splitting by a pattern with a group gives text and formulas in turn.
+    texts = _FORMULA.split(prose)
+    parts = [Piece(text.replace(r"\$", "$"), is_formula=False) for text in texts]
+    parts[1::2] = [Piece(latex.strip(), is_formula=True) for latex in texts[1::2]]
+    return tuple(part for part in parts if part.text)
 
 
 def as_prose(text: str) -> str:
@@ -151,11 +148,13 @@ def _named(sign: str) -> str:
 def _in_markdown(sign: re.Match[str]) -> str:
     if sign[0] in {"&", "<", ">"}:
         return html.escape(sign[0])
-    return "".join(f"&#{ord(one)};" for one in sign[0]) if sign[0] in {"@", ".", "://"} else f"\\{sign[0]}"
+    if sign[0] in {"@", ".", "://"}:
+        return "".join(f"&#{ord(character)};" for character in sign[0])
+    return f"\\{sign[0]}"
 
 
 def _prose(prose: str, words: Callable[[str], str], formula: Callable[[str], str]) -> str:
-    return "".join(formula(one.text) if one.is_formula else words(one.text) for one in pieces(prose))
+    return "".join((formula if piece.is_formula else words)(piece.text) for piece in pieces(prose))
 
 
 def _formula_for_tex(latex: str) -> str:

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from verify.text.escapes import as_prose, pieces
 
@@ -80,17 +81,17 @@ def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[
 
 def _narrow(term: str, width: Callable[[str], float], limit: float) -> str:
     """Return a term that is too wide with the parts of its first fraction broken into lines."""
-    found = re.search(r"\\[dt]?frac\s*(?={)", term)
-    if found is None or width(term) <= limit:
+    fraction = re.search(r"\\[dt]?frac\s*(?={)", term)
+    if fraction is None or width(term) <= limit:
         return term
-    end_above = _end_of_braces(term, found.end())
+    end_above = _end_of_braces(term, fraction.end())
     end = _end_of_braces(term, end_above)
-    before, after = term[: found.start()], term[end:]
+    before, after = term[: fraction.start()], term[end:]
     # A fraction between big brackets cannot be measured apart from them.
     if before.count(r"\left") != before.count(r"\right") or term[end_above : end_above + 1] != "{":
         return term
     room = limit - width(before + after)
-    parts = (term[found.end() + 1 : end_above - 1], term[end_above + 1 : end - 1])
+    parts = (term[fraction.end() + 1 : end_above - 1], term[end_above + 1 : end - 1])
     above, below = (_stacked(list(_packed(part, width, room))) for part in parts)
     return rf"{before}\frac{{{above}}}{{{below}}}{after}"
 
@@ -143,7 +144,6 @@ _NAMES = {
     r"\to": "→",
     r"\Rightarrow": "⇒",
     r"\infty": "∞",
-    r"\sum": "sum",
     r"\prod": "product",
     r"\int": "integral",
     r"\sqrt": "√",
@@ -173,33 +173,6 @@ _NAMES = {
     r"\}": "}",
     r"\mid": "|",
     r"\top": "T",
-    r"\in": "in",
-    r"\alpha": "α",
-    r"\beta": "β",
-    r"\gamma": "γ",
-    r"\delta": "δ",
-    r"\epsilon": "ε",
-    r"\varepsilon": "ε",
-    r"\eta": "η",
-    r"\kappa": "κ",
-    r"\lambda": "λ",
-    r"\mu": "μ",
-    r"\nu": "ν",
-    r"\pi": "π",
-    r"\rho": "ρ",
-    r"\sigma": "σ",
-    r"\tau": "τ",
-    r"\phi": "φ",
-    r"\varphi": "φ",
-    r"\chi": "χ",
-    r"\psi": "ψ",
-    r"\omega": "ω",
-    r"\theta": "θ",
-    r"\Gamma": "Γ",
-    r"\Delta": "Δ",
-    r"\Sigma": "Σ",
-    r"\Phi": "Φ",
-    r"\Omega": "Ω",
 }
 _STYLES = re.compile(
     r"\\(?:operatorname|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|text|textrm|boldsymbol|bm|big|Big|bigl|bigr|"
@@ -226,7 +199,7 @@ def spoken(latex: str) -> str:
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
     text = _ACCENTED.sub(_with_accent, text)
-    text = re.sub(r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], name[0][1:]), text)
+    text = re.sub(r"\\(?:[A-Za-z]+|.)", _as_sign, text)
     while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
         text = plainer
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
@@ -235,29 +208,46 @@ def spoken(latex: str) -> str:
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
 
 
-def _with_accent(found: re.Match[str]) -> str:
-    letter = found[2] or found[3] or "Γ"
+def _as_sign(command: re.Match[str]) -> str:
+    name = command[0]
+    return _NAMES.get(name, _greek(name) or name[1:])
+
+
+@cache
+def _greek(command: str) -> str:
+    """Return the Greek letter that a command stands for, empty for any other."""
+    size = "CAPITAL" if command[1:2].isupper() else "SMALL"
+    name = command[1:].removeprefix("var").upper().replace("LAMBDA", "LAMDA")
+    try:
+        return unicodedata.lookup(f"GREEK {size} LETTER {name}")
+    except KeyError:
+        return ""
+
+
+def _with_accent(accented: re.Match[str]) -> str:
+    letter = accented[2] or accented[3] or "Γ"
     # The space ends the name of a sign before it, as in \cdot.
-    return " " + unicodedata.normalize("NFC", letter + _ACCENTS[found[1]])
+    return " " + unicodedata.normalize("NFC", letter + _ACCENTS[accented[1]])
 
 
 def slashed(prose: str) -> str:
     """Return prose whose fractions have a slash, as a line of small print can show them."""
     return "".join(
-        f"${_on_one_line(one.text)}$" if one.is_formula else as_prose(one.text) for one in pieces(prose)
+        f"${_on_one_line(piece.text)}$" if piece.is_formula else as_prose(piece.text)
+        for piece in pieces(prose)
     )
 
 
 def _on_one_line(latex: str) -> str:
     """Return a formula with every fraction, also one within another, written with a slash."""
-    found = _FRACTION.search(latex)
-    if found is None:
+    fraction = _FRACTION.search(latex)
+    if fraction is None:
         return latex
-    above, at = _argument(latex, found.end())
+    above, at = _argument(latex, fraction.end())
     below, end = _argument(latex, at)
     parts = (part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below))
     rest = _on_one_line(latex[end:])
-    return latex[: found.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
+    return latex[: fraction.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
 
 
 def _argument(latex: str, start: int) -> tuple[str, int]:
@@ -287,7 +277,7 @@ def _character(name: re.Match[str]) -> str:
     command = name[0].rstrip() or name[0]
     if command in _KEPT:
         return command
-    sign = _DRAWN.get(command)
-    if sign is None:
+    sign = _DRAWN.get(command, _greek(command))
+    if command not in _DRAWN and not sign:
         return name[0]
     return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign

@@ -50,17 +50,17 @@ class EstimateText:
 
     @property
     def times(self) -> str:
-        """Return the factor left out, such as ``×10⁹``, or nothing."""
+        """The factor left out, such as ``×10⁹``, or nothing."""
         return times(self.power)
 
     @property
     def alone(self) -> str:
-        """Return the value with its power of ten, which a zero needs not."""
+        """The value with its power of ten, which a zero needs not."""
         return "0" if self.power and not self.value.strip("0.") else self.value + self.times
 
     @property
     def with_error(self) -> str:
-        """Return ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
+        """Such as ``64.02 ± 0.09``, in brackets before a power of ten; without error, the value alone."""
         if not self.error:
             return self.value + self.times
         text = f"{self.value}{NO_BREAK}±{NO_BREAK}{self.error}"
@@ -68,7 +68,7 @@ class EstimateText:
 
     @property
     def interval(self) -> str:
-        """Return ``[63.7, 64.4]``."""
+        """Such as ``[63.7, 64.4]``."""
         return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
 
 
@@ -77,29 +77,25 @@ def estimate(
 ) -> EstimateText:
     """Return a value with its standard error and interval, all to the digit that the error allows.
 
-    ``place`` is the power of ten of another last digit, for a value without a factor left out.
-
-    The interval's ends are rounded outwards, so that the printed interval covers at least as often as
-    the computed one. A zero error means an exact value, printed to ten significant digits.
+    ``place`` is the power of ten of another last digit, for a value without a factor left out. The interval's
+    ends are rounded outwards, so that the printed interval covers at least as often as the computed one. A
+    zero error means an exact value, printed to ten significant digits.
 
     Raises:
-        ValueError: something is not finite, the error is negative, or the interval is upside down.
+        ValueError: something is not finite.
     """
-    low, high = interval
-    _validate(value, error, low, high)
-    power = _power_left_out(max(abs(value), error, abs(low), abs(high)))
-    shift = Decimal(1).scaleb(-power)
-    centre, spread = as_decimal(value) * shift, as_decimal(error) * shift
+    power = _power_left_out(max(map(abs, (value, error, *interval))))
+    centre, spread, low, high = (as_decimal(each).scaleb(-power) for each in (value, error, *interval))
     if error == 0:
-        low_text, high_text = (_significant(as_decimal(end) * shift, 10) for end in interval)
-        return EstimateText(_significant(centre, 10), "", low_text, high_text, power)
+        texts = [_significant(each, 10) for each in (centre, low, high)]
+        return EstimateText(texts[0], "", texts[1], texts[2], power)
     if power or place is None:
         place = last_place(float(spread))
     return EstimateText(
         value=at(centre, place),
         error=at(spread, place),
-        low=at(as_decimal(low) * shift, place, ROUND_FLOOR),
-        high=at(as_decimal(high) * shift, place, ROUND_CEILING),
+        low=at(low, place, ROUND_FLOOR),
+        high=at(high, place, ROUND_CEILING),
         power=power,
     )
 
@@ -126,11 +122,7 @@ def supported(value: float, error: float, digits: int = 10) -> str:
     None of them is finer than its standard error: half a unit of the last digit is at least that. Beside
     its error a value has one or two digits more, see ``estimate``. Without an error it is exact, and zeros
     at its end are left out.
-
-    Raises:
-        ValueError: something is not finite, or the error is negative.
     """
-    _validate(value, error, value, value)
     if error == 0:
         return _to_digits(value, digits)
     power = _power_left_out(max(abs(value), error))
@@ -166,31 +158,16 @@ def exact(value: float, digits: int = 6, rounding: str = ROUND_HALF_EVEN) -> str
 
     ``rounding`` is a mode of the ``decimal`` module. By default, what falls short of 1 by more than
     floating-point error is not rounded to 1: all its nines show, and the digit after them.
-
-    Raises:
-        ValueError: the value is not finite.
     """
     text = _to_digits(value, digits, rounding)
     if text != "1" or 1 - value < 1e-12 or rounding != ROUND_HALF_EVEN:
         return text
-    place = _magnitude(1 - as_decimal(value))
-    return at(as_decimal(value), place, ROUND_FLOOR)
+    return at(as_decimal(value), _magnitude(1 - as_decimal(value)), ROUND_FLOOR)
 
 
 def _to_digits(value: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    _validate(value, 0.0, value, value)
     power = _power_left_out(abs(value))
     return _significant(as_decimal(value).scaleb(-power), digits, rounding) + times(power)
-
-
-def fixed(value: float, place: int) -> str:
-    """Return a value to the digit at a power of ten, with the zeros before it: for numbers that are compared.
-
-    Raises:
-        ValueError: the value is not finite.
-    """
-    _validate(value, 0.0, value, value)
-    return at(as_decimal(value), place)
 
 
 def beside(value: float, error: float, place: int | None = None) -> str:
@@ -205,13 +182,7 @@ def beside(value: float, error: float, place: int | None = None) -> str:
 
 
 def level(value: float) -> str:
-    """Return a confidence level; close to one as ``1 − 6.1×10⁻⁷``, else as a percentage.
-
-    Raises:
-        ValueError: the level is not between 0 and 1.
-    """
-    if not 0 <= value <= 1:
-        raise ValueError(f"a level lies between 0 and 1, not at {value}")
+    """Return a confidence level; close to one as ``1 − 6.1×10⁻⁷``, else as a percentage."""
     miss = 1 - value
     if miss == 0:
         return "1"
@@ -220,9 +191,6 @@ def level(value: float) -> str:
 
 def small(value: float) -> str:
     """Return a small probability to two significant digits, such as ``6.1×10⁻⁷``."""
-    _validate(value, 0.0, value, value)
-    if value == 0:
-        return "0"
     place = _magnitude(as_decimal(value))
     if place >= -3:
         return _significant(as_decimal(value), 2)
@@ -237,13 +205,7 @@ def percent(value: float) -> str:
 
 
 def power(value: float) -> str:
-    """Return a probability of detection, never rounded up to certainty.
-
-    Raises:
-        ValueError: it is not between 0 and 1.
-    """
-    if not 0 <= value <= 1:
-        raise ValueError(f"a power lies between 0 and 1, not at {value}")
+    """Return a probability of detection, never rounded up to certainty."""
     if value > 0.9999:
         return f">{NO_BREAK}0.9999"
     return _trimmed(rounded(as_decimal(value), -4, ROUND_FLOOR))
@@ -277,13 +239,6 @@ def setting(value: float | str) -> str:
     return count(value) if isinstance(value, int) else exact(value)
 
 
-def _validate(value: float, error: float, low: float, high: float) -> None:
-    if not all(map(math.isfinite, (value, error, low, high))):
-        raise ValueError(f"not finite: {value} ± {error} in [{low}, {high}]")
-    if error < 0 or low > high:
-        raise ValueError(f"not a measurement: {value} ± {error} in [{low}, {high}]")
-
-
 def _magnitude(value: Decimal) -> int:
     return value.adjusted() if value else 0
 
@@ -304,8 +259,6 @@ def at(value: Decimal, place: int, rounding: str = ROUND_HALF_EVEN) -> str:
 
 
 def _significant(value: Decimal, digits: int, rounding: str = ROUND_HALF_EVEN) -> str:
-    if value == 0:
-        return "0"
     return _trimmed(rounded(value, min(_magnitude(value) - digits + 1, 0), rounding))
 
 
@@ -316,18 +269,24 @@ def _trimmed(value: Decimal) -> str:
 
 def _signed(text: str) -> str:
     negative = text.startswith("-") and text.strip("-0.") != ""
-    magnitude = text.lstrip("-")
-    whole, point, fraction = magnitude.partition(".")
+    whole, point, fraction = text.lstrip("-").partition(".")
     grouped = count(int(whole)) if len(whole) > 4 else whole
     return (MINUS if negative else "") + grouped + point + fraction
 
 
-_FIGURE = re.compile(r"-?[0-9]+(?:\.[0-9]+)?%?")
-
-
 def is_figure(text: str) -> bool:
     """Return whether ``text`` is a decimal number as printed, such as ``"0.880"`` or ``"26.89%"``."""
-    return _FIGURE.fullmatch(text) is not None
+    return re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?%?", text) is not None
+
+
+def printed_number(printed: str) -> Decimal:
+    """Return a figure as printed as a number; of a percentage, the hundredths."""
+    return Decimal(printed.removesuffix("%"))
+
+
+def last_digit(printed: str) -> Decimal:
+    """Return one unit of the last digit of ``printed``."""
+    return Decimal(1).scaleb(int(printed_number(printed).as_tuple().exponent))
 
 
 def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
@@ -336,9 +295,6 @@ def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
     A float stands for its shortest decimal, so 0.285 is a tie at two decimals; at a tie both rounding
     half up and half to even are right. A percent sign means hundredths; trailing zeros count. A figure that
     is said to be ``about`` may be off by less than one unit of its last digit: "roughly 22" is true of 22.6.
-
-    Raises:
-        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
     """
     if about:
         return abs(_in_unit(exact, printed) - printed_number(printed)) < last_digit(printed)
@@ -349,26 +305,11 @@ def as_printed(exact: float, printed: str) -> str:
     """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign if it has one.
 
     Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
-
-    Raises:
-        ValueError: ``printed`` is not a decimal number, or ``exact`` is not finite.
     """
-    figure = printed_number(printed)
-    roundings = _roundings(exact, printed)
+    figure, roundings = printed_number(printed), _roundings(exact, printed)
     chosen = figure if figure in roundings else roundings[0]
     # Zero has no sign on paper.
     return f"{chosen if chosen else chosen.copy_abs():f}" + "%" * printed.endswith("%")
-
-
-def printed_number(printed: str) -> Decimal:
-    """Return a figure as printed as a number; of a percentage, the hundredths.
-
-    Raises:
-        ValueError: it is not a decimal number.
-    """
-    if not is_figure(printed):
-        raise ValueError(f"{printed!r} is not a decimal number")
-    return Decimal(printed.removesuffix("%"))
 
 
 def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
@@ -379,12 +320,4 @@ def _roundings(exact: float, printed: str) -> tuple[Decimal, Decimal]:
 
 def _in_unit(exact: float, printed: str) -> Decimal:
     """Return ``exact`` in the unit of ``printed``: in hundredths where that has a percent sign."""
-    value = as_decimal(exact)
-    if not value.is_finite():
-        raise ValueError(f"{exact} has no printed form")
-    return value.scaleb(2) if printed.endswith("%") else value
-
-
-def last_digit(printed: str) -> Decimal:
-    """Return one unit of the last digit of ``printed``."""
-    return Decimal(1).scaleb(int(printed_number(printed).as_tuple().exponent))
+    return as_decimal(exact).scaleb(2 if printed.endswith("%") else 0)
