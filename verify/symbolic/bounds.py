@@ -151,12 +151,11 @@ class _Earlier(LineCheck):
             pairs = [pair for pair in zip(before.args, after.args, strict=True) if pair[0] != pair[1]]
             relation = "=" if relation == "⇔" else relation
         for left, right in pairs:
-            problems = [
-                self._problem(left, right, relation, *reading)
-                for reading in ((old, new, kind), (new, old, _TURNED[kind]))
-            ]
-            if all(problems):
-                raise StepError(f"{self.words}: {max(problems, key=_telling)}")
+            problem = self._problem(left, right, relation, old, new, kind)
+            if problem:
+                backwards = self._problem(left, right, relation, new, old, _TURNED[kind])
+                if backwards:
+                    raise StepError(f"{self.words}: {max(problem, backwards, key=_telling)}")
 
     @property
     def _conditions(self) -> tuple[Any, ...]:
@@ -379,7 +378,7 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
         way = ways.pop() if len(ways) == 1 else 0
     elif not x.atoms(*MEANS, *BINDERS) and not _has_pole(x, hole, signs):
         way, rest = 1, x.diff(hole)
-    return way * (signs.nonnegative(rest, strict=strict) - signs.nonnegative(-rest, strict=strict))
+    return way and way * signs.sign(rest, strict=strict)
 
 
 def _has_pole(x: Any, hole: Any, signs: Signs) -> bool:

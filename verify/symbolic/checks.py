@@ -15,11 +15,11 @@ from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
-from verify.symbolic.conditioning import conditional
+from verify.symbolic.conditioning import as_entry, conditional
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Cov, Dot, E, Family, Index, Laws, Made, Var, definition, families_of
+from verify.symbolic.vocabulary import Dot, Index, Laws, Made, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
@@ -53,7 +53,7 @@ class MomentCalculus(LineCheck):
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:
-            self._decide_without_all_values(before, after, missing)
+            self._decide_given_functions(before, after, missing)
             return
         try:
             decide_equality(*values)
@@ -62,29 +62,24 @@ class MomentCalculus(LineCheck):
         except Undecided as error:
             raise StepError(f"{self._under} both have a value, and {error}") from None
 
-    def _decide_without_all_values(self, before: Any, after: Any, missing: NotDerived) -> None:
-        """Put in the values that there are; of the other means, try any functional and then drawn laws.
-
-        Before that, families that stand in functions are given.
-        """
-        laws, sides = self.laws or {}, (before, after)
-        before, after = (_as_entries(side, laws) for side in sides)
+    def _decide_given_functions(self, before: Any, after: Any, missing: NotDerived) -> None:
+        """Compare means over what stands in no function, given the rest; if they differ, over drawn laws."""
+        laws = self.laws or {}
         try:
-            decide_equality(_with_values(before, laws), _with_values(after, laws))
-        except StepError as error:
+            decide_equality(conditional(before, laws), conditional(after, laws))
+        except (StepError, ClaimError) as error:
             if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
                 raise StepError(
                     f"{self._under} the means without a program are put in, and {error}"
                 ) from None
-            with suppress(StepError, ClaimError):
-                decide_equality(*(conditional(side, laws) for side in sides))
-                return
-            try:
-                decide_equality(before, after, laws)
-            except Unequal as error:
-                raise StepError(f"{self._under}, {error}") from None
-            except Undecided as error:
-                raise StepError(f"moments do not decide it: {missing}; {error}") from None
+        else:
+            return
+        try:
+            decide_equality(_as_entries(before, laws), _as_entries(after, laws), laws)
+        except Unequal as error:
+            raise StepError(f"{self._under}, {error}") from None
+        except Undecided as error:
+            raise StepError(f"moments do not decide it: {missing}; {error}") from None
 
     @property
     def _under(self) -> str:
@@ -92,32 +87,11 @@ class MomentCalculus(LineCheck):
 
 
 def _as_entries(x: Any, laws: Laws) -> Any:
-    """Return scores of families without a law as entries of one: what holds of any rows holds of theirs."""
-
-    def entry(product: Any) -> Any:
-        left, first, right, second = product.args
-        return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
-
-    others = x.atoms(Indexed)
-    apart = [
-        part
-        for part in x.atoms(Dot)
-        if not {part.args[0], part.args[2]} & ({*laws} | {other.base for other in others})
-        and part.args[0] != part.args[2]
-    ]
-    return x.xreplace({part: entry(part) for part in apart})
-
-
-def _with_values(x: Any, laws: Laws) -> Any:
-    """Put in the means that have a value; those under a sum stay, which may bind their indices."""
-    if isinstance(x, E | Var | Cov):
-        try:
-            return expected(x, laws)
-        except NotDerived:
-            return x
-    if isinstance(x, Sum | Integral | Derivative) or not x.args:
-        return x
-    return x.func(*(_with_values(part, laws) for part in x.args))
+    """Return scores of families without a law, which stand nowhere else, as entries of rows."""
+    others = {*laws} | {part.base for part in x.atoms(Indexed)}
+    return x.replace(
+        lambda part: isinstance(part, Dot) and others.isdisjoint({part.args[0], part.args[2]}), as_entry
+    )
 
 
 def moments(laws: Laws) -> MomentCalculus:

@@ -12,8 +12,8 @@ from typing import Any
 from sympy import Expr, Function, Indexed, Max, Min, Pow
 
 from verify.symbolic.calculus import NotDerived, expected
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Laws, Named, Var, families_of
-from verify.symbolic.vocabulary import free_indices, range_of, unnamed
+from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Laws, Made, Named, Var
+from verify.symbolic.vocabulary import families_of, free_indices, range_of, unnamed
 
 
 class _Over(Function):  # type: ignore[misc]  # SymPy has no types
@@ -29,26 +29,43 @@ def conditional(expression: Any, laws: Laws) -> Expr:
         NotDerived: a mean is of no polynomial of the others, or one of their moments is not given.
     """
     written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
-    marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0]))
+    marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
     value = expected(marked, laws, short=False)
     return value.replace(lambda x: isinstance(x, _Over), lambda x: E(_drawn_again(x.args[0])))
 
 
-def _given(x: Any) -> Expr:
-    """Return E x, its functions' families as given ones, and the mean over these marked."""
+def _given(x: Any, laws: Laws) -> Expr:
+    """Return E x, families that are given as numbers, and the mean over these marked.
+
+    Given are those that stand in functions, those without a law, and where a program's columns are among
+    them, which depend on all families, every one.
+    """
     functions = {part for part in x.atoms(Function, Max, Min) if not isinstance(part, Dot | E | Named)}
     functions |= {part for part in x.atoms(Pow) if not (part.exp.is_Integer and part.exp.is_positive)}
-    families = set[Family]().union(*map(families_of, functions))
     for part in functions:
         if isinstance(part, BINDERS):
             _refuse_two_keys(*part.args)
+    everything = families_of(x)
+    families = set[Family]().union(*map(families_of, functions)) | (everything - set(laws))
+    if any(isinstance(family, Made) for family in everything):
+        families = everything
     if not families:
         return E(x)
     opened = x.replace(
-        lambda part: isinstance(part, Dot) and families & set(part.args), lambda part: part.definition
+        lambda part: isinstance(part, Dot) and not families.isdisjoint(part.args),
+        lambda part: as_entry(part) if families >= set(part.args[::2]) else part.definition,
     )
+    families |= families_of(opened) - everything
     given = {family: Given(family.label, *family.ranges) for family in families}
     return _Over(E(opened.replace(_is_of(families), lambda part: given[part.base][part.indices])))
+
+
+def as_entry(score: Any) -> Any:
+    """Return a score as the entry of a row: what holds of any rows holds of those of vectors."""
+    left, first, right, second = score.args
+    if left == right:
+        return score.definition
+    return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
 
 
 def _refuse_two_keys(x: Any, key: Any) -> None:

@@ -6,13 +6,15 @@ SymPy's own assumptions decide products and powers of what has a sign; the rest 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta, Le, Limit
-from sympy import Lt, Max, Min, Mul
+from sympy import Function, Lt, Max, Min, Mul
 from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
 from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
+from sympy.core.assumptions import StdFactKB
 
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Largest, LogSumExp, Quantile
@@ -97,7 +99,7 @@ class Signs:
         if (x, strict) not in self.seen:
             self.seen[x, strict] = False  # a reason may not rest on itself
             plain = self.plain(x)
-            known = plain.is_positive or (plain.is_nonnegative and not strict)
+            known = plain.is_positive if strict else plain.is_nonnegative or plain.is_positive
             self.seen[x, strict] = bool(known) or any(reason(self, x, strict) for reason in REASONS)
             # Between two ends a symbol is written so that it never reaches the upper one.
             for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
@@ -105,6 +107,10 @@ class Signs:
                 if low != -oo and high != oo and (high - symbol, True) not in self.facts:
                     self.seen[x, strict] &= self.positive(x.xreplace({symbol: high}))
         return self.seen[x, strict]
+
+    def sign(self, x: Any, *, strict: bool = False) -> int:
+        """Return 1 where an expression is visibly not negative, -1 where it is not positive, else 0."""
+        return 1 if self.nonnegative(x, strict=strict) else -int(self.nonnegative(-x, strict=strict))
 
     def at_most_one(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether an expression is visibly at most 1 or, where ``strict``, below 1."""
@@ -121,7 +127,7 @@ class Signs:
         """
         if x not in self.names:
             if isinstance(x, _HIDDEN):
-                self.names[x] = self._hidden(x)
+                self.names[x] = _Hidden.of(self, x)
             elif isinstance(x, Symbol):
                 self.names[x] = self._placed(x)
             else:
@@ -139,32 +145,48 @@ class Signs:
             return self.plain(low) + step
         return self.plain(high) - step if low == -oo else (low + high * step) / (1 + step)
 
-    def _hidden(self, x: Any) -> Any:
-        if not isinstance(x, MEANS):
-            above, least = (
-                (self.positive(x.args[0]), self.nonnegative(x.args[0]))
-                if isinstance(x, Largest)
-                else (False, False)
-            )
-            return Dummy(
-                "h",
-                real=None if isinstance(x, Limit | Subs | Derivative) else True,
-                positive=above or x.is_positive or None,
-                nonnegative=least or x.is_nonnegative or None,
-            )
-        inner, function = self.within(getattr(x, "limits", ())), x.args[0]
-        return Dummy(
-            "h",
-            real=inner.real(function) or None,
-            positive=(self.forward(x, strict=True) and inner.positive(function)) or None,
-            nonnegative=(self.forward(x) and inner.nonnegative(function)) or None,
-        )
-
     def forward(self, x: Any, *, strict: bool = False) -> bool:
         """Return whether a sum or an integral visibly goes from low to high; else it has the other sign."""
         more = 1 if isinstance(x, Sum) else 0
         lengths = [high - low + more for _, low, high in getattr(x, "limits", ())]
         return all(length == oo or self.nonnegative(length, strict=strict) for length in lengths)
+
+
+class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
+    """A symbol for what SymPy knows no sign of; the sign is looked for when SymPy asks for it."""
+
+    @classmethod
+    def of(cls, signs: Signs, x: Any) -> Any:
+        """Return the symbol for an expression."""
+        symbol = cls("h")
+        # SymPy's symbols share what is known of them with all that are declared alike.
+        symbol._assumptions = StdFactKB(symbol.assumptions0)
+        symbol.signs, symbol.whole = signs, x
+        return symbol
+
+    def _eval_is_real(self) -> bool | None:
+        if isinstance(self.whole, MEANS):
+            return self._inside.real(self.whole.args[0]) or None
+        return not isinstance(self.whole, Limit | Subs | Derivative) or None
+
+    def _eval_is_positive(self) -> bool | None:
+        return self._has_sign(strict=True)
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return self._has_sign(strict=False)
+
+    def _has_sign(self, *, strict: bool) -> bool | None:
+        x, signs = self.whole, self.signs
+        if isinstance(x, MEANS):
+            inside = signs.forward(x, strict=strict) and self._inside.nonnegative(x.args[0], strict=strict)
+            return inside or None
+        known = x.is_positive or (not strict and x.is_nonnegative)
+        return known or (isinstance(x, Largest) and signs.nonnegative(x.args[0], strict=strict)) or None
+
+    @cached_property
+    def _inside(self) -> Signs:
+        inside: Signs = self.signs.within(getattr(self.whole, "limits", ()))
+        return inside
 
 
 def _weight(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as all rules
@@ -238,8 +260,12 @@ def _product(signs: Signs, x: Any, strict: bool) -> bool:
     """Products of what has a sign, an even number of them negative."""
     if not isinstance(x, Mul):
         return False
-    negative = [part for part in x.args if not signs.nonnegative(part, strict=strict)]
-    return len(negative) % 2 == 0 and all(signs.nonnegative(-part, strict=strict) for part in negative)
+    sign = 1
+    for part in x.args:
+        sign *= signs.sign(part, strict=strict)
+        if sign == 0:
+            return False
+    return sign > 0
 
 
 def _power(signs: Signs, x: Any, strict: bool) -> bool:
@@ -299,12 +325,12 @@ def _given(signs: Signs, x: Any, strict: bool) -> bool:
 def _more(signs: Signs, x: Any, strict: bool) -> bool:
     """A term that is more than another, such as 1 than a weight."""
     terms = Add.make_args(x)
-    for less in terms:
-        for more in terms:
+    for more in filter(signs.nonnegative, terms):
+        for less in (term for term in terms if not signs.nonnegative(term)):
             rest = x - more - less
-            if more == less or not (rest == 0 or signs.nonnegative(rest, strict=strict)):
-                continue
-            if signs.nonnegative(more) and _exceeds(signs, more, -less, strict and rest == 0):
+            if _exceeds(signs, more, -less, strict and rest == 0) and (
+                rest == 0 or signs.nonnegative(rest, strict=strict)
+            ):
                 return True
     return len(terms) > 2 and S.One in terms and signs.at_most_one(1 - x, strict=strict)
 
@@ -372,23 +398,24 @@ def _coefficients(signs: Signs, x: Any, strict: bool) -> bool:
 
 def _roots(signs: Signs, x: Any, strict: bool) -> bool:
     """A polynomial of one symbol that is positive between its real roots, which are counted."""
-    above, below = fraction(together(x))
-    symbols = list(above.free_symbols)
-    if len(symbols) != 1 or not symbols[0].is_extended_real or (below != 1 and not signs.positive(below)):
+    if len(x.free_symbols) != 1 or x.atoms(Function, Indexed, *MEANS):
         return False
-    low, high = signs.ends.get(symbols[0], (-oo, oo))
-    least = (S.One if symbols[0].is_integer else S.Zero) if symbols[0].is_nonnegative else -oo
+    (symbol,), (above, below) = x.free_symbols, fraction(together(x))
+    if not symbol.is_extended_real or (below != 1 and not signs.positive(below)):
+        return False
+    low, high = signs.ends.get(symbol, (-oo, oo))
+    least = (S.One if symbol.is_integer else S.Zero) if symbol.is_nonnegative else -oo
     domain = (
         Interval(low, high) & Interval(least, oo) if low.is_number and high.is_number else Interval(least, oo)
     )
     try:
-        roots = sorted(set(real_roots(Poly(above, symbols[0]))))
+        roots = sorted(set(real_roots(Poly(above, symbol))))
     except (PolynomialError, NotImplementedError):
         return False
     cuts = [domain.inf, *(root for root in roots if domain.inf < root < domain.sup), domain.sup]
     inside = [_between(*pair) for pair in pairwise(cuts)]
-    reached = [root for root in roots if root in domain and not (root == 0 and symbols[0].is_positive)]
-    return all(above.subs(symbols[0], place) > 0 for place in inside) and (not strict or not reached)
+    reached = [root for root in roots if root in domain and not (root == 0 and symbol.is_positive)]
+    return all(above.subs(symbol, place) > 0 for place in inside) and (not strict or not reached)
 
 
 def _between(low: Any, high: Any) -> Any:
@@ -398,7 +425,7 @@ def _between(low: Any, high: Any) -> Any:
 
 
 REASONS: tuple[_Reason, ...] = (
-    *(_product, _power, _largest, _end, _sum, _given, _any_score, _more, _tangent),
-    *(_factors, _coefficients, _roots),
+    *(_roots, _product, _power, _largest, _end, _sum, _any_score, _tangent),
+    *(_coefficients, _given, _more, _factors),
 )
 """The closed list; each says in its docstring what it sees."""
