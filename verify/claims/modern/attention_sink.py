@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from sympy import Derivative, Expr, Rational, Symbol, exp, lambdify, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation
-from verify.spec import E, Figure, Findings, Items, Line, Named, Within, Wrong, a, algebra, cite
-from verify.spec import cited, d, earlier, figures as draw, j, l, n, over_keys, s, score
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Items, Line
+from verify.spec import Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n, over_keys, s
+from verify.spec import score
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t
@@ -26,22 +26,17 @@ def derive() -> Iterator[Chain]:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
     *parts, of_score = exponential()
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
-    total = Chain(
-        E(TOTAL),
-        Line(over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra),
-        Line(n * (1 - 1 / d) ** (-d / 2), "all are the same", there),
-        name="total",
-        title="The mean of the keys’ sum of exponentials",
-        given=(d > 1,),
+    total = (
+        Chain(E(TOTAL), name="total", title="The mean of the keys’ sum of exponentials", given=(d > 1,))
+        .then(over_keys(E(exp(score / sqrt(d)))), "a sum of means", algebra)
+        .then(n * (1 - 1 / d) ** (-d / 2), "all are the same", there)
     )
     yield from (*parts, of_score, total)
     jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
-    yield Chain(
-        E(KEPT.subs(Z, TOTAL)),
-        Line(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤"),
-        Line(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there),
-        title="The weight that is left to the keys",
-        given=(d > 1,),
+    yield (
+        Chain(E(KEPT.subs(Z, TOTAL)), title="The weight that is left to the keys", given=(d > 1,))
+        .then(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
+        .then(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there)
     )
     one_more = Line(Z / exp(b), "one more exponential beside those of the keys", algebra)
     what = "the odds of the keys’ weight"
@@ -75,10 +70,9 @@ def experiment(derived: Derivation) -> Items:
     """Measure the keys' weight against the integral and the bound; compare gradients."""
     for keys, sink in ROWS:
         at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
-        control = "biased-prediction" if (keys, sink) == ROWS[-1] else ""
-        yield Check(f"kept-{cell}", derived.start, at, equals=kept_by(keys)(sink), control=control)
+        yield Check(f"kept-{cell}", derived, at, equals=kept_by(keys)(sink), control=(keys, sink) == ROWS[-1])
         less = 0.99 if (keys, sink) == (64, 2) else 0
-        yield Check(f"bound-{cell}", derived.start, at, at_most=derived.end, tolerance=near, sharper=less)
+        yield Check(f"bound-{cell}", derived, at, tolerance=near, sharper=less)
     slope = derived["slope"].end
     gradients = partial(Computed, settings={"keys": 8, "b": 1}, allowance=ROUNDING)
     what = "largest distance of the derived gradient of the keys’ weight from that of the array code"
@@ -89,24 +83,18 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says=says)
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the bound over the sink's score for both numbers of keys, and what is measured below it."""
-    layers, span = [], (-1, 8)
-    for keys in (4, 64):
-        bound, label = derived.end.subs({n: keys, d: D}), f"$n = {keys}$"
-        layers += [
-            draw.curve(f"integrated, {label}", kept_by(keys), span, scale="linear", many=10),
-            draw.measured(findings.matching(f"kept-n{keys}-b*"), b, label),
-            draw.curve(f"bound, {label}", bound, span, "other", scale="linear"),
-        ]
-    return draw.figure(
+    yield Plot(
         "sink",
-        "A sink takes half of the weight at a score of about the logarithm of the number of keys plus a half",
-        "Weight of all keys over the sink’s score, for four and for many keys: falling curves, one half at "
-        "about two and about five; measured points lie on them, and the bounds just above.",
-        *layers,
+        {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)},
+        over=b,
+        title="A sink takes half of the weight at a score of about the logarithm of the number of keys plus "
+        "a half",
+        alt="Weight of all keys over the sink’s score, for four and for many keys: falling curves, one half "
+        "at about two and about five; measured points lie on them, and the bounds just above.",
+        curves={f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)},
+        bounds={f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)},
+        span=(-1, 8),
+        many=19,
         x="score {b} of the sink",
         y="mean weight of all keys together",
         x_scale="linear",
@@ -118,15 +106,15 @@ CLAIM = Claim(
     title="A sink takes weight from all keys in the same proportion",
     statement="A sink of score {b} adds {added} to the sum {Z} that softmax divides by, and multiplies every "
     "weight by {kept}. Over {n} keys with scaled scores of normal components the keys keep at most "
-    "{main:end} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} "
-    "by about one half. The keys' weight changes with a score at the rate {slope:end}, {x} being its "
+    "{main:end} of the weight on average: for large {d_k} half where {b} exceeds the logarithm of {n} by "
+    "about one half. The keys' weight changes with a score at the rate {slope:end}, {x} being its "
     "exponential.",
     meaning="A head with a sink can attend to nothing in particular, which softmax alone cannot: its weights "
     "sum to one. The order of the keys and the ratios of their weights stay. What is new is that moving all "
-    "scores alike now has an effect, so gradients reach the level of a row's scores too; they are "
-    "largest where sink and keys have half each. To keep its share, a sink must be higher in a longer text, "
-    "by the logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each "
-    "head; that of a token kept as a sink depends on the query.",
-    symbols={"b": b, "n": n, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
+    "scores alike now has an effect, so gradients reach the level of a row's scores too; they are largest "
+    "where sink and keys have half each. To keep its share, a sink must be higher in a longer text, by the "
+    "logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each head; "
+    "that of a token kept as a sink depends on the query.",
+    symbols={"b": b, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
     references=cite("openai2025", "xiao2024"),
 )

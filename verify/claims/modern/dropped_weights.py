@@ -8,7 +8,7 @@ import numpy as np
 from sympy import Expr, S, Symbol, sqrt
 
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Distribution, E, Family, Figure, Findings
-from verify.spec import Given, Items, Largest, Law, Line, Named, Softmax, Within, Wrong, a, cite, d, d_v, e
+from verify.spec import Given, Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v, e
 from verify.spec import figures as draw, j, m, moments, n, over_keys, q, score, v
 from verify.spec.arrays import Array
 
@@ -21,7 +21,7 @@ P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
 
 def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law]) -> Chain:
     """Return the chain of one line, by moments, for rates below 1."""
-    return Chain(start, Line(end, why, moments(laws)), name=name, title=title, given=(r < 1,))
+    return Chain(start, name=name, title=title, given=(r < 1,)).then(end, why, moments(laws))
 
 
 def derive() -> tuple[Chain, ...]:
@@ -75,10 +75,10 @@ def experiment(derived: Derivation) -> Items:
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
         at, two = {r: float(rate), d: 8, n: 8, d_v: 8}, {r: float(rate), d: 8, n: 2}
-        of_rate, control = partial(Check, laws={z: DRAWN[name]}), "biased-prediction" if name == "r50" else ""
-        yield of_rate(f"bias-{name}", bias.start, at, equals=bias.end, tolerance=of_output)
-        yield of_rate(f"noise-{name}", share.start, at, equals=share.end, tolerance=wide, control=control)
-        yield of_rate(f"lead-{name}", lead.start, two, equals=lead.end, tolerance=wide)
+        of_rate, control = partial(Check, laws={z: DRAWN[name]}), name == "r50"
+        yield of_rate(f"bias-{name}", bias, at, tolerance=of_output)
+        yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=control)
+        yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
     says = "the mean shrinks by the share dropped, as without the division"
     yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)
     says = "the noise is in proportion to the rate {r} itself"
@@ -113,9 +113,9 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Dropout on weights preserves the mean output; dropping keys does not",
     statement="Weights dropped with probability {r} and divided by the share that is kept leave the mean of "
-    "the output as it is and give each of its components the variance {noise:end}: for independent "
-    "centred values of one variance that is {share:end} of its mean square. Dropped before softmax, two keys "
-    "of which at least one is kept have mean weights closer to each other: {keys:end} in place of {first}.",
+    "the output as it is and give each of its components the variance {noise:end}: for independent centred "
+    "values of one variance that is {share:end} of its mean square. Dropped before softmax, two keys of "
+    "which at least one is kept have mean weights closer to each other: {keys:end} in place of {first}.",
     meaning="Relative to the output, the noise of dropout is equally large whether attention rests on one "
     "key or on a thousand: with ten per cent dropped, a ninth of its mean square. Where keys are dropped "
     "instead, the weights that remain sum to one again, so no output is too small; but of two weights the "

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Cov, Derivation, Items, Line
-from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Cov, Derivation, Items, Line, Plot
+from verify.spec import Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
 
 SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (j, l))
 """The correlation of squared scores of two heads: with one key, and with a key each."""
@@ -12,22 +12,20 @@ SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (
 def derive() -> Iterator[Chain]:
     """Derive the variance of one head's scores, and how those of two heads with one key go together."""
     standard, normal = moments(STANDARD), moments(NORMAL_COMPONENTS)
-    yield Chain(Var(score), Line(d, "products of components have mean 0 and variance 1", standard))
+    yield Chain(Var(score)).then(d, "products of components have mean 0 and variance 1", standard)
     apart, title = "both queries have mean 0 and are independent", "Covariance of the scores of two heads"
-    yield Chain(Cov(score, score_of(b, j)), Line(0, apart, standard), name="products", title=title)
+    yield Chain(Cov(score, score_of(b, j)), name="products", title=title).then(0, apart, standard)
     length, title = "both squares have the key's length in them", "Covariance of their squares"
-    squares = Chain(
-        Cov(score**2, score_of(b, j) ** 2), Line(2 * d, length, normal), name="squares", title=title
+    squares = Chain(Cov(score**2, score_of(b, j) ** 2), name="squares", title=title).then(
+        2 * d, length, normal
     )
     fourth = Line(2 * d * (d + 3), "fourth moments of both", normal)
     square = Chain(Var(score**2), fourth, name="square", title="Variance of a square")
     yield from (squares, square)
-    yield Chain(
-        SHARED,
-        Line(2 * d / Var(score**2), "the covariance", earlier(squares)),
-        Line(1 / (d + 3), "the variance", earlier(square)),
-        name="correlation",
-        title="Correlation of the squared scores of two heads",
+    yield (
+        Chain(SHARED, name="correlation", title="Correlation of the squared scores of two heads")
+        .then(2 * d / Var(score**2), "the covariance", earlier(squares))
+        .then(1 / (d + 3), "the variance", earlier(square))
     )
     nothing = Line(0, "nothing is shared", normal)
     yield Chain(OWN, nothing, name="own", title="The same for keys of their own")
@@ -39,9 +37,8 @@ def experiment(derived: Derivation) -> Items:
     near = Within(0.5, 1, "a correlation of 1", "one near 0 is no easier to measure than any other")
     for size in (1, 2, 8):
         at, of_score = {d: size}, Within(1, size, "the variance of a score")
-        control = "biased-prediction" if size == 8 else ""
-        yield Check(f"variance-d{size}", derived.start, at, equals=derived.end, control=control)
-        yield Check(f"product-d{size}", products.start, at, equals=products.end, tolerance=of_score)
+        yield Check(f"variance-d{size}", derived, at, control=size == 8)
+        yield Check(f"product-d{size}", products, at, tolerance=of_score)
         yield Check(f"squares-d{size}", SHARED, at, equals=correlation.end, tolerance=near)
     says = "a key that eight heads share has scores of twice the variance"
     yield Wrong("twice-the-variance", of="variance-d8", equals=2 * d, says=says)
@@ -64,13 +61,13 @@ def experiment(derived: Derivation) -> Items:
 
 CLAIM = Claim(
     title="Sharing keys among heads leaves the variance of every head's scores unchanged",
-    statement="For independent standard normal components, a head's scores have variance {main:end} "
-    "however many heads share its keys. Scores of two heads with one key are uncorrelated, but not "
-    "independent: their squares have covariance {squares:end}, each having variance {square:end}, and so the "
-    "correlation {correlation:end}.",
+    statement="For independent standard normal components, a head's scores have variance {main:end} however "
+    "many heads share its keys. Scores of two heads with one key are uncorrelated, but not independent: "
+    "their squares have covariance {squares:end}, each having variance {square:end}, and so the correlation "
+    "{correlation:end}.",
     meaning="Grouped queries need no scale of their own: a score does not know how many other queries its "
-    "key meets. What heads share is the length of the key: a long one makes the scores of all of them "
-    "large, of either sign. In eight dimensions that is a correlation of {squares-d8:prediction.2%} between "
+    "key meets. What heads share is the length of the key: a long one makes the scores of all of them large, "
+    "of either sign. In eight dimensions that is a correlation of {squares-d8:prediction.2%} between "
     "squares, at the start of training.",
     references=cite("ainslie2023"),
 )

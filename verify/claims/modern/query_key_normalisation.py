@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Expr, Gt, Integral, Rational, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot, E, Items
-from verify.spec import Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier
-from verify.spec import i, integral, j, k, moments, q, score
+from verify.spec import Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier, i
+from verify.spec import integral, j, k, moments, q, score
 from verify.spec.arrays import loops
 
 DIMENSIONS = (2, 8, 64, 512)
@@ -24,11 +24,8 @@ def derive() -> Iterator[Chain]:
     *parts, all_moments = even_moments()
     yield from (*parts, all_moments)
     square, fourth = (
-        Chain(
-            E(COSINE ** (2 * half)),
-            Line(end, "gamma functions of neighbours", earlier(all_moments, at={h: half})),
-            name=name,
-            title=f"The moment at $h = {half}$",
+        Chain(E(COSINE ** (2 * half)), name=name, title=f"The moment at $h = {half}$").then(
+            end, "gamma functions of neighbours", earlier(all_moments, at={h: half})
         )
         for half, end, name in ((1, 1 / d, "mean-square"), (2, 3 / (d * (d + 2)), "fourth-moment"))
     )
@@ -45,12 +42,10 @@ def derive() -> Iterator[Chain]:
         name="at-root",
         title="The variance of the root of the dimension times a cosine",
     )
-    yield Chain(
-        E(COSINE**4) / Var(COSINE) ** 2,
-        Line(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth)),
-        Line(3 * d / (d + 2), "the variance", earlier(variance)),
-        name="kurtosis",
-        title="The kurtosis",
+    yield (
+        Chain(E(COSINE**4) / Var(COSINE) ** 2, name="kurtosis", title="The kurtosis")
+        .then(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth))
+        .then(3 * d / (d + 2), "the variance", earlier(variance))
     )
     crossed = Sum((q[a, i] * k[j, e] - q[a, e] * k[j, i]) ** 2, (i, 1, d), (e, 1, d)) / 2
     lagrange = at_most(d * crossed / LENGTHS, given=(Gt(Dot(q, a, q, a), 0), Gt(Dot(k, j, k, j), 0)))
@@ -71,7 +66,7 @@ def even_moments() -> Iterator[Chain]:
         return Integral(t ** (h - 1) * power / gamma(h), (t, 0, oo))
 
     def integrated(start: Expr, end: Expr, name: str, title: str) -> Chain:
-        return Chain(start, Line(end, "integrated", integral()), name=name, title=title)
+        return Chain(start, name=name, title=title).then(end, "integrated", integral())
 
     raised, falls = 2**h * gamma(h + S.Half) / sqrt(pi), exp(-t * x**2)
     inverse = integrated(euler(exp(-t * r)), r**-h, "inverse", "One over a power, as an integral")
@@ -80,27 +75,23 @@ def even_moments() -> Iterator[Chain]:
     other = integrated(over(falls), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
     by_itself = E(along ** (2 * h) * exp(-t * along**2)) * E(exp(-t * along**2)) ** (d - 1)
     factors = "independent factors, of one law but for the first"
-    apart = Chain(
-        E(along ** (2 * h) * exp(-t * length)),
-        Line(by_itself, factors, moments(NORMAL_COMPONENTS)),
-        name="apart",
-        title="Components apart",
+    apart = Chain(E(along ** (2 * h) * exp(-t * length)), name="apart", title="Components apart").then(
+        by_itself, factors, moments(NORMAL_COMPONENTS)
     )
     yield from (inverse, first, other, apart)
     put_in = earlier(inverse, at={r: length}, given=(Gt(length, 0),))
     densities, swapped = by_density({along: x}, NORMAL_COMPONENTS), cited("fubini", laws=NORMAL_COMPONENTS)
     beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
-    yield Chain(
-        E(COSINE ** (2 * h)),
-        Line(E(along ** (2 * h) * length**-h), "in a basis with the key’s direction first", ROTATION),
-        Line(E(along ** (2 * h) * inverse.start.subs(r, length)), "the power as an integral", put_in),
-        Line(euler(apart.start), "no integrand is negative", swapped),
-        Line(euler(apart.end), "components are independent", earlier(apart)),
-        Line(euler(first.start * other.start ** (d - 1)), "they are normal", densities),
-        Line(euler(first.end * other.start ** (d - 1)), "the first integrated", earlier(first)),
-        Line(euler(raised * (1 + 2 * t) ** (-h - d / 2)), "the others integrated", earlier(other)),
-        Line(beta, "integrated over t: the moments of a Beta(½, (d − 1)/2) number", integral()),
-        title="All even moments; odd ones are 0, for $-q$ has the law of $q$",
+    yield (
+        Chain(E(COSINE ** (2 * h)), title="All even moments; odd ones are 0, for $-q$ has the law of $q$")
+        .then(E(along ** (2 * h) * length**-h), "in a basis with the key’s direction first", ROTATION)
+        .then(E(along ** (2 * h) * inverse.start.subs(r, length)), "the power as an integral", put_in)
+        .then(euler(apart.start), "no integrand is negative", swapped)
+        .then(euler(apart.end), "components are independent", earlier(apart))
+        .then(euler(first.start * other.start ** (d - 1)), "they are normal", densities)
+        .then(euler(first.end * other.start ** (d - 1)), "the first integrated", earlier(first))
+        .then(euler(raised * (1 + 2 * t) ** (-h - d / 2)), "the others integrated", earlier(other))
+        .then(beta, "integrated over t: the moments of a Beta(½, (d − 1)/2) number", integral())
     )
 
 
@@ -119,8 +110,8 @@ def experiment(derived: Derivation) -> Items:
     for name, chain in (("cosine", cosine), ("scaled", scaled)):
         for size in DIMENSIONS:
             check = f"{name}-variance-d{size}"
-            yield Check(check, chain.start, {d: size}, equals=chain.end, control=controls.get(check, ""))
-    yield Check("kurtosis-d8", kurtosis.start, {d: 8}, equals=kurtosis.end)
+            yield Check(check, chain, {d: size}, control=controls.get(check, ""))
+    yield Check("kurtosis-d8", kurtosis, {d: 8})
     what = r"largest $|\sqrt{d_k}\,\hat q\cdot\hat k|$ of a query with keys, among them a multiple of itself"
     at, scale = {"d_k": 64, "keys": 64}, (8.0,)
     yield Computed("bound", what, largest_cosine, scale, equals=8, settings=at, allowance=ROUNDING)
@@ -148,14 +139,14 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="Normalised queries and keys need the root of the dimension as a factor, not as a divisor",
     statement="For independent standard normal components the score of the query and the key over their "
-    "lengths, {cosine}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; "
-    "in more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and "
-    "never exceeds {root_d}.",
+    "lengths, {cosine}, has mean zero, variance {variance:end} and fourth moment {fourth-moment:end}; in "
+    "more than one dimension its square has a Beta law. So {root_d} times it has unit variance, and never "
+    "exceeds {root_d}.",
     meaning="A normalised score is a cosine, which gets smaller as dimensions are added, not larger. "
     "Dividing it by {root_d} leaves a variance of {left}, and attention that cannot choose. Models multiply "
-    "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which amounts to "
-    "the same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and "
-    "their bound by its square.",
+    "by a learnt factor instead, or normalise to length {root_d} and keep the divisor, which amounts to the "
+    "same, or nearly so if the mean is also subtracted; a gain on both vectors multiplies scores and their "
+    "bound by its square.",
     symbols={"cosine": COSINE, "left": d**-2},
     references=cite("henry2020", "dehghani2023"),
 )

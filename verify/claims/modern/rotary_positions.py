@@ -6,9 +6,9 @@ from itertools import chain
 
 from sympy import Expr, Matrix, S, Symbol, cos, sin, sqrt, symbols
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Figure, Findings, Given, Index
-from verify.spec import Items, Line, Named, Sum, Var, Wrong, a, algebra, cite, figures as draw, j, k, m
-from verify.spec import moments, n, numbers, of_deviation, q, sigma_k, sigma_q
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line, Named
+from verify.spec import Plot, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers, of_deviation, q
+from verify.spec import sigma_k, sigma_q
 
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
@@ -51,18 +51,15 @@ def derive() -> Iterator[Chain]:
     first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))
     means = sigma_k**2 * OF_QUERY.dot(OF_QUERY) + sigma_q**2 * OF_KEY.dot(OF_KEY)
     both, put_in = over_pairs(2 * sigma_q**2 * sigma_k**2 + means), "the turned query and key, put in"
-    yield Chain(
-        Var(SCORE),
-        Line(Var(SCORE.definition), put_in, algebra),
-        Line(both, "the angle cancels: cos² + sin² = 1", moments(LAWS)),
-        title="Variance",
+    yield (
+        Chain(Var(SCORE), title="Variance")
+        .then(Var(SCORE.definition), put_in, algebra)
+        .then(both, "the angle cancels: cos² + sin² = 1", moments(LAWS))
     )
-    yield Chain(
-        E(SCORE),
-        Line(E(SCORE.definition), put_in, algebra),
-        Line(over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS)),
-        name="mean",
-        title="Mean",
+    yield (
+        Chain(E(SCORE), name="mean", title="Mean")
+        .then(E(SCORE.definition), put_in, algebra)
+        .then(over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS))
     )
     once = turn(alpha) * first
     same = Line(first.dot(first), "cos² + sin² = 1", algebra)
@@ -91,11 +88,11 @@ def experiment(derived: Derivation) -> Items:
     mean, tied, near = derived["mean"], derived["correlated"], of_deviation(36)
     with_means, correlated = partial(Check, laws=APART), partial(Check, laws=ANGLES)
     for distance in (0, 1, 10):
-        here, control = {P: PAIRS, c: 5, t: distance}, "biased-prediction" if distance == 1 else ""
+        here, control = {P: PAIRS, c: 5, t: distance}, distance == 1
         at, name = {**here, sigma_q: 1, sigma_k: 1}, f"variance-at{distance}"
-        yield with_means(name, derived.start, at, equals=derived.end, control=control)
-        yield with_means(f"mean-at{distance}", mean.start, at, equals=mean.end, tolerance=near)
-        yield correlated(f"correlated-at{distance}", tied.start, {**here, rho: MIXED}, equals=tied.end)
+        yield with_means(name, derived, at, control=control)
+        yield with_means(f"mean-at{distance}", mean, at, tolerance=near)
+        yield correlated(f"correlated-at{distance}", tied, {**here, rho: MIXED})
     wrong, at_once = partial(Wrong, laws=APART), mean.end.subs(t, 0)
     says, lower = "the variance is lower by what the means lose", derived.end - at_once + mean.end
     yield wrong("variance-turns", of="variance-at10", equals=lower, says=says)
@@ -105,27 +102,31 @@ def experiment(derived: Derivation) -> Items:
     yield wrong("turned-the-other-way", of="mean-at1", equals=mean.end.subs(t, -t), says=says)
     says, still = "correlated pairs, too, keep their variance", tied.end.subs(t, 0)
     yield Wrong("variance-stays", of="correlated-at10", equals=still, laws=ANGLES, says=says)
+    values = dict(zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True)) | {
+        sigma_q: 1,
+        sigma_k: 1,
+        rho: MIXED,
+    }
 
+    def over_angles(total: Expr) -> Expr:
+        of_pair = total.function.xreplace(values)
+        return sum(of_pair.xreplace({theta[g]: angle}) for angle in ORIGINAL)
 
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw mean and both variances over the distance."""
-    means = zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True)
-    values, layers = {sigma_q: 1, sigma_k: 1, rho: MIXED, **dict(means)}, []
-    for law, name, label in (
-        (derived["mean"].end, "mean", "mean"),
-        (derived.end, "variance", "variance, components with means"),
-        (derived["correlated"].end, "correlated", "variance, correlated pairs"),
-    ):
-        total = sum(law.function.xreplace(values).xreplace({theta[g]: angle}) for angle in ORIGINAL)
-        layers.append(draw.curve(label, total, (0, 10), scale="linear"))
-        layers.append(draw.measured(findings.matching(f"{name}-at*"), t))
-    return draw.figure(
+    kinds = {
+        "mean": ("mean-at*", mean.end),
+        "variance, components with means": ("variance-at*", derived.end),
+        "variance, correlated pairs": ("correlated-at*", tied.end),
+    }
+    yield Plot(
         "turning",
-        "Rotary positions turn the mean of a score and leave the variance of independent components",
-        "Over the distance of query and key the variance of scores stays level where components are "
+        {label: checks for label, (checks, _) in kinds.items()},
+        over=t,
+        title="Rotary positions turn the mean of a score and leave the variance of independent components",
+        alt="Over the distance of query and key the variance of scores stays level where components are "
         "independent, with means or without; the mean falls and swings; where the two components of a pair "
         "are correlated, the variance swings as well.",
-        *layers,
+        curves={label: over_angles(total) for label, (_, total) in kinds.items()},
+        span=(0, 10),
         x="distance of query and key",
         y="mean and variance of a score",
         x_scale="linear",
@@ -142,8 +143,8 @@ CLAIM = Claim(
     "of mean zero and unit variance, have correlation {rho}, the variance at the distance {t} is "
     "{correlated:end}, {theta} being the angle of a pair from one position to the next.",
     meaning="The divisor {root_d} needs no change for rotary positions at the start of training. What "
-    "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys "
-    "have means. Where a pair is correlated in both, the variance depends on the distance too.",
+    "depends on the distance is the mean: a head can prefer near keys or far ones once queries and keys have "
+    "means. Where a pair is correlated in both, the variance depends on the distance too.",
     symbols={"rho": rho, "theta": theta[g], "t": t},
     references=cite("su2021"),
 )

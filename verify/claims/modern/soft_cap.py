@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 from sympy import Abs, Derivative, Expr, Integral, Rational, Symbol, lambdify, sqrt, symbols, tanh
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Figure, Findings, Items, Line
-from verify.spec import Within, Wrong, at_most, cite, d, derivative, earlier, figures as draw, leading
-from verify.spec import moments, numerically, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Line, Plot, Within
+from verify.spec import Wrong, at_most, cite, d, derivative, earlier, leading, moments, numerically, score
 from verify.spec.score_law import lengths
 
 D, CAPS = 16, (1, 2, 4, 32)
@@ -25,17 +24,15 @@ def derive() -> Iterator[Chain]:
     rest, t = Abs(x) / c - u, tanh(u)
     fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
     less = c**2 * Integral(fourth, (u, 0, Abs(x) / c))
-    taken = Chain(
-        LOST,
-        Line(first - less, "by the derivatives up to the fourth", numerically()),
-        Line(first, "what is integrated is nowhere negative", at_most(less), "≤"),
-        name="taken",
-        title="What a cap takes of a square",
+    taken = (
+        Chain(LOST, name="taken", title="What a cap takes of a square")
+        .then(first - less, "by the derivatives up to the fourth", numerically())
+        .then(first, "what is integrated is nowhere negative", at_most(less), "≤")
     )
-    bound = Chain(
-        E(LOST.subs(x, SCALED)),
-        Line(E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤"),
-        Line((2 + 4 / d) / c**2, "its fourth moment", normal),
+    bound = (
+        Chain(E(LOST.subs(x, SCALED)))
+        .then(E(first.subs(x, SCALED)), "of every scaled score", earlier(taken, at={x: SCALED}), "≤")
+        .then((2 + 4 / d) / c**2, "its fourth moment", normal)
     )
     yield from (taken, bound)
     large = Line(first, "the first term of the series in $1/c$", leading(c), "~")
@@ -65,27 +62,25 @@ def experiment(derived: Derivation) -> Items:
     slope = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
     for cap in CAPS:
         at, lost, less = {d: D, c: cap}, integrated(LOST, cap), 0.98 if cap == CAPS[-1] else 0
-        control = "biased-prediction" if cap == 1 else ""
-        yield Check(f"lost-c{cap}", derived.start, at, equals=lost, tolerance=wide, control=control)
-        yield Check(f"bound-c{cap}", derived.start, at, at_most=derived.end, tolerance=near, sharper=less)
+        yield Check(f"lost-c{cap}", derived, at, equals=lost, tolerance=wide, control=cap == 1)
+        yield Check(f"bound-c{cap}", derived, at, tolerance=near, sharper=less)
         yield Check(f"slope-c{cap}", slope, at, equals=integrated(derived["slope"].end, cap))
     says, both = "two terms suffice at a cap of one deviation", derived["two-terms"].end
     yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)
     says = "a cap of {cell:c} takes what the bound says"
     yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says=says)
     yield Wrong("slope-kept", of="slope-c1", equals=1, says="the cap leaves gradients as they are")
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw what is lost over the cap, with the bound."""
-    return draw.figure(
+    yield Plot(
         "lost",
-        "A cap takes little of the variance of scores that are well below it",
-        "What a cap takes of the variance of scaled scores, over the cap: measured points on the integrated "
-        "curve, which falls like the inverse square of the cap and for large caps meets its bound.",
-        draw.curve("integrated", partial(integrated, LOST), CAPS, many=11),
-        draw.curve("bound", derived.end.subs(d, D), CAPS, "other"),
-        draw.measured(findings.matching("lost-c*"), c),
+        "lost-c*",
+        over=c,
+        title="A cap takes little of the variance of scores that are well below it",
+        alt="What a cap takes of the variance of scaled scores, over the cap: measured points on the "
+        "integrated curve, which falls like the inverse square of the cap and for large caps meets its "
+        "bound.",
+        curves={"integrated": partial(integrated, LOST)},
+        bounds={"bound": derived.end.subs(d, D)},
+        many=11,
         x="cap {c}",
         y="variance lost",
     )
@@ -94,8 +89,8 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="A soft cap bounds scores and costs hardly any variance while they are small beside it",
     statement="Capped scores {capped} stay within {c} of zero. Whatever the law of {s}, the cap takes at "
-    "most {most} of their mean square: of scaled scores of normal components {main:end}, and nearly as "
-    "much where {c} is large. It multiplies the gradient of each score by {slope:end}.",
+    "most {most} of their mean square: of scaled scores of normal components {main:end}, and nearly as much "
+    "where {c} is large. It multiplies the gradient of each score by {slope:end}.",
     meaning="A cap of {lost-c32:c}, as in practice, takes {lost-c32:prediction.1%} of the variance of scaled "
     "scores in {lost-c32:d_k} dimensions: at the start of training it has little effect. It acts when scores "
     "grow, bounding the softmax’s input and damping the gradient of just those scores. A cap of {lost-c4:c} "

@@ -4,9 +4,9 @@ from functools import partial
 
 from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, symbols
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line
-from verify.spec import Named, Sum, Var, Within, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n
-from verify.spec import numbers, of_deviation, over_components, q
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line, Named
+from verify.spec import Sum, Var, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n, numbers
+from verify.spec import of_deviation, over_components, q
 
 r, c, g = Symbol("r", positive=True, integer=True), Index("c"), Index("g")
 A, B, mu, nu = Given("A", d, r), Given("B", d, r), Given("mu", d), Given("nu", d)
@@ -56,11 +56,10 @@ def derive() -> tuple[Chain, ...]:
         title="Between rows: the variance of the mean score of a query",
     )
     means = "the variance within a row, and what is left, for both scores have one mean"
-    total = Chain(
-        Var(SCORE),
-        Line(within.end + between.start, means, moment),
-        Line(within.end + between.end, "the variance between rows", earlier(between)),
-        title="Both together",
+    total = (
+        Chain(Var(SCORE), title="Both together")
+        .then(within.end + between.start, means, moment)
+        .then(within.end + between.end, "the variance between rows", earlier(between))
     )
     return total, within, between
 
@@ -74,11 +73,11 @@ def experiment(derived: Derivation) -> Items:
     """Measure both parts and the total for means and covariances without any symmetry."""
     blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
-    check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=Within(2.0))
+    check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=2.0)
     within, between, wrong = derived["within"], derived["between"], partial(Wrong, laws=laws)
-    yield check("within", within.start, equals=within.end)
-    yield check("between", between.start, equals=between.end)
-    yield check("total", derived.start, equals=derived.end, control="biased-prediction")
+    yield check("within", within)
+    yield check("between", between)
+    yield check("total", derived, control="biased-prediction")
     says = "the keys’ mean makes rows vary, and the queries’ mean shifts them"
     yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says=says)
     says, near = "rows are not shifted, whatever the means", of_deviation(130.25)
@@ -92,11 +91,11 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="The variance of scores has a part that softmax sees and a part that it cannot",
     statement="For independent {q} and {k} with means {mu_q}, {mu_k} and covariances {sigma_q}, {sigma_k}, "
-    "{main:start} is the sum of the scores’ mean variance within a row, {within:end}, and the "
-    "variance of the rows’ means, {between:end}, by which whole rows are shifted.",
-    meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first "
-    "part acts. Keys with a large common component make scores look widely spread, and a scale chosen by "
-    "the total variance would be too small. An audit of real attention reports both parts.",
+    "{main:start} is the sum of the scores’ mean variance within a row, {within:end}, and the variance of "
+    "the rows’ means, {between:end}, by which whole rows are shifted.",
+    meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first part "
+    "acts. Keys with a large common component make scores look widely spread, and a scale chosen by the "
+    "total variance would be too small. An audit of real attention reports both parts.",
     symbols=dict(zip(("mu_q", "mu_k", "sigma_q", "sigma_k"), SYMBOLS, strict=True)),
     assumptions=assume(mixed="Queries and keys are what matrices make of independent components."),
 )

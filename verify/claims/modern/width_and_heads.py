@@ -42,8 +42,8 @@ def experiment(derived: Derivation) -> Items:
     for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
         lost, at = log(n) - E(Entropy(score / sqrt(root), j)), {n: KEYS, **used}
-        exact, control = integrated(lost, at, FINELY), "biased-prediction" if name == "model" else ""
-        yield Check(f"variance-{name}", chain.start, used, equals=chain.end, control=control)
+        exact, control = integrated(lost, at, FINELY), name == "model"
+        yield Check(f"variance-{name}", chain, used, control=control)
         yield Check(f"entropy-{name}", lost, at, equals=exact)
         if name == "head":
             least = exact
@@ -81,9 +81,8 @@ CLAIM = Claim(
     title="With several heads, the scale depends on the width of one head",
     headline="variance-head",
     statement="With {h} heads of {d_k} dimensions each, dividing a head’s scores by {root_d} leaves their "
-    "variance at {main:end}, by the root of all dimensions together at {model:end}, by that of the "
-    "number of heads at {heads:end}, and by that of a width with {e} zeros of padding counted in at "
-    "{padded:end}.",
+    "variance at {main:end}, by the root of all dimensions together at {model:end}, by that of the number of "
+    "heads at {heads:end}, and by that of a width with {e} zeros of padding counted in at {padded:end}.",
     meaning="A score adds one product for each dimension of its own head, so the head’s width sets the "
     "scale, however wide the model is and however a kernel pads it. No error is raised when the widths are "
     "mixed up: divided by the root of the model’s width, attention starts out nearly even, by that of the "

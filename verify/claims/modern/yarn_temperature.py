@@ -5,9 +5,8 @@ from functools import partial
 
 from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Items, Line
-from verify.spec import Var, Within, Wrong, algebra, at_most, cite, d, fact, figures as draw, j, moments, n
-from verify.spec import score, sigma, squares
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, Items, Line, Plot, Var, Wrong
+from verify.spec import algebra, at_most, cite, d, fact, j, moments, n, score, squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import many_keys
 
@@ -24,10 +23,10 @@ SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED,
 
 def derive() -> Iterator[Chain]:
     """Derive the variance, the effective share of many keys, and how their number follows the length."""
-    yield Chain(
-        Var(FACTOR * SCALED),
-        Line(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra),
-        Line(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD)),
+    yield (
+        Chain(Var(FACTOR * SCALED))
+        .then(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra)
+        .then(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD))
     )
     yield from many_keys("many")
     bent, slopes = 1 + ell / 10, ell**2 / 10**4 + 233 * ell / 50000 + Rational(22689, 250000)
@@ -57,10 +56,10 @@ def exact(mean: Expr) -> Callable[[float], float]:
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
-    last, wide = LAST_LENGTH, partial(Check, tolerance=Within(2))
+    last, wide = LAST_LENGTH, partial(Check, tolerance=2)
     for length in (*LENGTHS, last):
-        at, control = {d: D, longer: length}, "biased-prediction" if length == last else ""
-        yield Check(f"variance-s{length}", derived.start, at, equals=derived.end, control=control)
+        at, control = {d: D, longer: length}, length == last
+        yield Check(f"variance-s{length}", derived, at, control=control)
     for length in LENGTHS:
         at = {n: KEYS * length, d: D, longer: length}
         yield wide(f"squares-s{length}", SQUARES, at, equals=exact(SQUARES)(length))
@@ -78,20 +77,18 @@ def experiment(derived: Derivation) -> Items:
     }
     for name, power in {**powers, "most-keys": derived["most"].end, "longest-row": LAST}.items():
         yield fact(name, name.replace("-", " "), exp(power))
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the effective number of keys over s, with the factor, without it, and as in training."""
-    span, in_training = (1, LAST_LENGTH), Float(exact(SQUARES)(1))
-    return draw.figure(
+    yield Plot(
         "effective",
-        "YaRN’s factor slows the spreading of attention over longer rows",
-        "Mean sum of squared weights, one over the effective number of keys, over the length of rows: with "
-        "the factor it falls more slowly than without, and still far below the level line of training.",
-        draw.curve("integrated", exact(SQUARES), span, many=7),
-        draw.measured(findings.matching("squares-*"), longer),
-        draw.curve("without the factor", exact(E(squares(SCALED))), span, "other", many=7),
-        draw.curve("as in training", in_training, span, "control", many=2),
+        "squares-*",
+        over=longer,
+        title="YaRN’s factor slows the spreading of attention over longer rows",
+        alt="Mean sum of squared weights, one over the effective number of keys, over the length of rows: "
+        "with the factor it falls more slowly than without, and still far below the level line of training.",
+        curves={"integrated": exact(SQUARES)},
+        bounds={"without the factor": exact(E(squares(SCALED)))},
+        wrong={"as in training": Float(exact(SQUARES)(1))},
+        span=(1, LAST_LENGTH),
+        many=7,
         x="length of a row over that in training, {s}",
         y="{sum}",
     )
@@ -99,19 +96,18 @@ def figures(findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="YaRN's factor slows the spreading of attention over longer rows",
-    statement="With YaRN’s factor on scaled scores, {main}: {variance-s4:prediction.3} at {at_4} "
-    "and {variance-s64:prediction.3} at {last}. Of many keys, {n}, attention with "
-    "normal scores of deviation {sigma} spreads over about one in {many:end}. For {n} proportional to {s} "
-    "that is {many-keys-s64:2} times as many at {at_last} as at {at_1}, not "
-    "{last}; at no {s} more than {most-keys:2} times, and no fewer than at {at_1} for "
-    "{s} up to {longest-row:3}.",
-    meaning="Without the factor a row {last} times as long spreads its attention over "
-    "{last} times as many keys. The factor takes most of that back: to keep the number, the "
-    "variance would have to be {grows:end}, {ell} being the logarithm of {s}. With few keys it takes "
-    "less: as they grow from {squares-s1:n} to {squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls "
-    "from {squares-s1:prediction.2} to {squares-s16:prediction.2}, by a factor of more than "
-    "{many-keys-s16:2}. It was fitted to trained models, whose scores are not random.",
-    symbols={"s": longer, "ell": ell, "n": n, "sigma": sigma, "sum": SQUARES, "last": Integer(LAST_LENGTH)}
+    statement="With YaRN’s factor on scaled scores, {main}: {variance-s4:prediction.3} at {at_4} and "
+    "{variance-s64:prediction.3} at {last}. Of many keys, {n}, attention with normal scores of deviation "
+    "{sigma} spreads over about one in {many:end}. For {n} proportional to {s} that is {many-keys-s64:2} "
+    "times as many at {at_last} as at {at_1}, not {last}; at no {s} more than {most-keys:2} times, and no "
+    "fewer than at {at_1} for {s} up to {longest-row:3}.",
+    meaning="Without the factor a row {last} times as long spreads its attention over {last} times as many "
+    "keys. The factor takes most of that back: to keep the number, the variance would have to be "
+    "{grows:end}, {ell} being the logarithm of {s}. With few keys it takes less: as they grow from "
+    "{squares-s1:n} to {squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from "
+    "{squares-s1:prediction.2} to {squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. It "
+    "was fitted to trained models, whose scores are not random.",
+    symbols={"s": longer, "ell": ell, "sum": SQUARES, "last": Integer(LAST_LENGTH)}
     | {"at_1": Eq(longer, 1), "at_4": Eq(longer, 4), "at_last": Eq(longer, LAST_LENGTH)},
     references=cite("peng2024"),
 )

@@ -82,15 +82,15 @@ CLAIM = Claim(
     title="How fast scores must grow with length depends on how similar the tokens are",
     statement="Let {n} tokens of length one have the same cosine {rho} with each other, at least zero and "
     "below one, and let the scores be the cosines times {gamma} times the logarithm of {n}. A token gives "
-    "itself the weight {main:end}. For {product} above one by {eps}, this is at least {above:end}, "
-    "which tends to one as {n} grows; for {product} equal to one, it tends to {at:end}; for {product} "
-    "below one by {eps}, it is at most {below:end}, which tends to zero.",
+    "itself the weight {main:end}. For {product} above one by {eps}, this is at least {above:end}, which "
+    "tends to one as {n} grows; for {product} equal to one, it tends to {at:end}; for {product} below one by "
+    "{eps}, it is at most {below:end}, which tends to zero.",
     meaning="If scores grow too slowly, every token averages over all others, and tokens become alike; if "
     "they grow too fast, each token attends to itself alone. Between the two lies one critical factor, which "
     "is larger the more similar the tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
     "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
     "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
     "one cosine.",
-    symbols={"n": n, "rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
+    symbols={"rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
     references=cite("chen2025"),
 )

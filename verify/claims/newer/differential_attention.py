@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Cov, Derivation, E, Family, Figure, Findings, Items
-from verify.spec import Line, Named, Softmax, Var, Within, Wrong, a, algebra, at_least, cite, cited, earlier
-from verify.spec import fact, figures as draw, j, m, moments, n, normal, s
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Cov, Derivation, E, Family, Items, Line, Named, Plot
+from verify.spec import Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m, moments
+from verify.spec import n, normal, s
 
 factor, r = Symbol("lambda", nonnegative=True), Symbol("r", real=True)
 rho = Symbol("rho", real=True)
@@ -37,13 +37,10 @@ def derive() -> Iterator[Chain]:
         given=(*POSSIBLE, MANY),
     )
     means = E(LESS) / E(FIRST)
-    mean = Chain(
-        means,
-        Line((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra),
-        Line(1 - factor, "keys are alike in both maps", moments(LAWS)),
-        name="mean",
-        title="The mean of a weight over that of a plain one",
-        given=POSSIBLE,
+    mean = (
+        Chain(means, name="mean", title="The mean of a weight over that of a plain one", given=POSSIBLE)
+        .then((E(FIRST) - factor * E(SECOND)) / E(FIRST), "by linearity", algebra)
+        .then(1 - factor, "keys are alike in both maps", moments(LAWS))
     )
     less, squared, taken_out = factor < 1, (1 - factor) ** 2, "the square of the mean taken out"
     relative = Chain(
@@ -106,20 +103,15 @@ def at_half(noise: Expr, correlation: Expr | float) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Measure both noises, for independent and for correlated scores."""
-    check, shared, relative = (
-        partial(Check, tolerance=Within(2.0)),
-        correlation_of_two(0.9),
-        derived["relative"],
-    )
+    check, relative, shared = partial(Check, tolerance=2), derived["relative"], correlation_of_two(0.9)
     apart = derived["apart"].end, derived["relative-apart"].end
     correlated = at_half(derived.end, shared), at_half(relative.end, shared)
     for keys, correlation, ends in ((2, 0.0, apart), (64, 0.0, apart), (2, 0.9, correlated)):
         at, name = {n: keys, r: correlation, factor: 0.5}, f"n{keys}-r{round(10 * correlation)}"
-        control = "biased-prediction" if keys == 64 else ""
-        yield check(f"noise-{name}", derived.start, at, equals=ends[0], control=control)
-        yield check(f"relative-{name}", relative.start, at, equals=ends[1])
+        yield check(f"noise-{name}", derived, at, equals=ends[0], control=keys == 64)
+        yield check(f"relative-{name}", relative, at, equals=ends[1])
     limit = at_half(derived.end, derived["exponentials"].end.subs(r, Rational(9, 10)))
-    yield check("many", derived.start, {n: 64, r: 0.9, factor: 0.5}, at_most=limit)
+    yield check("many", derived, {n: 64, r: 0.9, factor: 0.5}, at_most=limit)
     says, less = "the correlation counts a twentieth less", correlated[0] + 0.05 * shared
     yield Wrong("less-correlation", of="noise-n2-r9", equals=less, says=says)
     says = "the noise of independent maps partly cancels, too"
@@ -132,19 +124,15 @@ def experiment(derived: Derivation) -> Items:
     yield fact("independent", what, sqrt(apart[1].subs(factor, S.Half)))
     what = "noise for correlated scores with the correlation of exponentials"
     yield fact("many-keys", what, Float(limit, 6))
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw both noises over the factor, for independent maps."""
-    span = (0.01, 0.8)
-    return draw.figure(
+    yield Plot(
         "noise",
-        "Subtracting an independent map adds noise and lowers the mean",
-        "Variance of a weight over the factor, for independent maps: it rises slowly, and over the square of "
-        "the mean it rises steeply; measured points at a factor of one half lie on both curves.",
-        draw.curve("of a weight", derived["apart"].end, span),
-        draw.curve("over its mean", derived["relative-apart"].end, span, "other"),
-        draw.measured(findings.matching("*n64-r0"), factor),
+        "*n64-r0",
+        over=factor,
+        title="Subtracting an independent map adds noise and lowers the mean",
+        alt="Variance of a weight over the factor, for independent maps: it rises slowly, and over the "
+        "square of the mean it rises steeply; measured points at a factor of one half lie on both curves.",
+        curves={"of a weight": apart[0], "over its mean": apart[1]},
+        span=(0.01, 0.8),
         x="factor {factor} of the second map",
         y="variance over that of a plain weight",
         x_scale="linear",

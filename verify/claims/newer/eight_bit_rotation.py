@@ -50,12 +50,10 @@ def derive() -> Iterator[Chain]:
     title = "Two components of query and key, turned by one angle"
     turned = Chain((turn * query).dot(turn * key), same, title=title)
     yield turned
-    yield Chain(
-        Var(turned.start),
-        Line(Var(turned.end), "not turned", earlier(turned)),
-        Line(2, "moments of the components", moments(STANDARD)),
-        name="variance",
-        title="The variance of what they contribute",
+    yield (
+        Chain(Var(turned.start), name="variance", title="The variance of what they contribute")
+        .then(Var(turned.end), "not turned", earlier(turned))
+        .then(2, "moments of the components", moments(STANDARD))
     )
     yield Chain(
         Integral(e**2 / h, (e, -h / 2, h / 2)),
@@ -140,7 +138,7 @@ def experiment(derived: Derivation) -> Items:
     ):
         yield Check(name, ratio, at, at_least=Threshold(least), **drawn)
     variance = derived["variance"]
-    yield Check("turned", variance.start, {theta: 1, d: 2}, equals=variance.end)
+    yield Check("turned", variance, {theta: 1, d: 2})
     what, at_width = "largest change of scores by a rotation of all components", {"d_k": WIDTH}
     yield Computed("change", what, change_by_rotation, equals=0, settings=at_width, allowance=ROUNDING)
 
@@ -163,12 +161,12 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="Rotating queries and keys changes no score, and helps eight-bit formats with uniform steps",
     statement="Rotating two components of queries and keys by {theta} leaves their contribution to a score "
-    "unchanged: {main}; and every rotation of all components is a product of such rotations. With steps "
-    "of {h}, an error that is uniform within half a step has mean square {step:end}; a uniform format "
-    "takes its step from the largest number.",
+    "unchanged: {main}; and every rotation of all components is a product of such rotations. With steps of "
+    "{h}, an error that is uniform within half a step has mean square {step:end}; a uniform format takes its "
+    "step from the largest number.",
     meaning="A few outliers set the step of a uniform format for all numbers; a rotation spreads them over "
-    "all components, so the largest number becomes smaller, and every error with it. With one component in "
-    "a thousand enlarged, and rotated by a signed Hadamard matrix, the root-mean-square error of scores in "
+    "all components, so the largest number becomes smaller, and every error with it. With one component in a "
+    "thousand enlarged, and rotated by a signed Hadamard matrix, the root-mean-square error of scores in "
     "eight-bit integers is measured as {scores-int8-n32:estimate.2} times as large without rotation as with "
     "it on average over blocks of 32 queries and {scores-int8-n32:n} keys, each with a step of its own, and "
     "{scores-row-n32:estimate.2} times if each row has one. Rotated by a matrix that was drawn at random it "

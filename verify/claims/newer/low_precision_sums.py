@@ -56,16 +56,16 @@ def derive() -> Iterator[Chain]:
     """Derive that no term of at most 2^h takes a sum beyond the middle of 2^(b + h) and the next number."""
     power = 2 ** (b + h)
     fits, half = (
-        at_most(most - part, given=(Le(part, most),)) for part, most in ((total, power), (term, 2**h))
+        at_most(power - total, given=(Le(total, power),)),
+        at_most(2**h - term, given=(Le(term, 2**h),)),
     )
-    yield Chain(
-        total + term,
-        Line(power + term, "the sum is at most $2^{b + h}$", fits, "≤"),
-        Line(power + 2**h, "the term is at most $2^h$, which is half the spacing there", half, "≤"),
-        title="A sum $S$ and a term $t$, before they are rounded",
+    yield (
+        Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded")
+        .then(power + term, "the sum is at most $2^{b + h}$", fits, "≤")
+        .then(power + 2**h, "the term is at most $2^h$, which is half the spacing there", half, "≤")
     )
     put_in, title = substitute({e: b + h}), "Half the spacing of $b$-bit numbers from $2^e$ on"
-    yield Chain(2 ** (e + 1 - b) / 2, Line(2**h, "from $2^{b + h}$ on", put_in), name="half", title=title)
+    yield Chain(2 ** (e + 1 - b) / 2, name="half", title=title).then(2**h, "from $2^{b + h}$ on", put_in)
     below = at_most(2 * E(MOST - IN_TURN) / n, given=(Le(IN_TURN, MOST),))
     yield Chain(
         E(IN_TURN) / E(EXACT),
@@ -84,7 +84,7 @@ def experiment(derived: Derivation) -> Items:
     uniform, normal = partial(check, laws={x: UNIT_INTERVAL}), partial(check, laws={s: NORMAL})
     low, false = Threshold(Rational(99, 100)), (0.98, 1.02, 0.95)
     for keys, most, (less, more, few) in ((1024, Rational(3, 4), false), (4096, Rational(9, 20), (0, 0, 0))):
-        yield uniform(f"kept-n{keys}", share.start, {n: keys}, at_most=share.end, sharper=less)
+        yield uniform(f"kept-n{keys}", share, {n: keys}, sharper=less)
         yield uniform(f"pairs-n{keys}", pairs, {n: keys}, at_least=low, sharper=more)
         yield normal(f"softmax-n{keys}", softmax, {n: keys}, at_most=Threshold(most), sharper=few)
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):
@@ -124,8 +124,8 @@ CLAIM = Claim(
     title="In low precision, a sum of weights stops growing however many keys follow",
     statement="Let terms be at most two to the power {h}, and let each partial sum be rounded to {b} "
     "significant bits before the next term is added. From two to the power {both} on, half the spacing of "
-    "representable numbers is {half:end}; a partial sum up to there plus one term is at most "
-    "{main:end}, which is rounded down. So no partial sum exceeds that power.",
+    "representable numbers is {half:end}; a partial sum up to there plus one term is at most {main:end}, "
+    "which is rounded down. So no partial sum exceeds that power.",
     meaning="Sums of terms of at most one never exceed {bfloat16-ones:prediction} in bfloat16 and "
     "{half-ones:prediction} in half precision. The exponentials of softmax are such terms once the largest "
     "score is subtracted. In bfloat16, the mean of sequential sums of uniform terms is "

@@ -24,11 +24,10 @@ def derive() -> Iterator[Chain]:
     """Derive how large a partial sum becomes where the reference lags, and that any reference cancels."""
     above, lead = s[a, j] - s[a, 1], Min(R * x[a, j], t)
     less = at_most(Sum(exp(t) - exp(above), (j, 2, n)), given=(Le(above, t),))
-    yield Chain(
-        over_keys(exp(above)),
-        Line(1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra),
-        Line(1 + (n - 1) * exp(t), "no score exceeds the reference by more than $t$", less, "≤"),
-        title="A partial sum of exponentials",
+    yield (
+        Chain(over_keys(exp(above)), title="A partial sum of exponentials")
+        .then(1 + Sum(exp(above), (j, 2, n)), "the reference is one of the scores, here the first", algebra)
+        .then(1 + (n - 1) * exp(t), "no score exceeds the reference by more than $t$", less, "≤")
     )
     same = Line(Softmax(s[a, j], j), "the exponential of the reference cancels", algebra)
     yield Chain(Softmax(s[a, j] - r, j), same, name="cancels", title="With any reference $r$")
@@ -88,12 +87,10 @@ def experiment(derived: Derivation) -> Items:
     """Compute partial sums and weights of one pass, and measure what a lag costs in few bits."""
     few = Allowance(1e-9, "what sums of a few thousand lose")
     for lag in THRESHOLDS:
-        where: dict[str, int | str] = {
-            "n": KEYS,
-            "scores": "one at the reference, all others t above it",
-            "t": lag,
-        }
-        of_sum = partial(Computed, arguments=(float(lag),), settings=where, allowance=few)
+        where = {"scores": "one at the reference, all others t above it"}
+        of_sum = partial(
+            Computed, arguments=(float(lag),), settings={"n": KEYS, **where, "t": lag}, allowance=few
+        )
         end, what = derived.end.subs({n: KEYS, t: lag}), "largest partial sum"
         yield of_sum(f"sum-t{lag}", what, largest_sum, equals=1 + 63 * exp(S(lag)))
         yield of_sum(f"bound-t{lag}", what, largest_sum, at_most=end)
@@ -104,7 +101,7 @@ def experiment(derived: Derivation) -> Items:
     truth = 1 + (KEYS - 1) * (math.expm1(2) + (RANGE - 2) * math.exp(2)) / RANGE
     capped = partial(Check, laws={x: UNIT_INTERVAL}, sharper=0.97, sharper_truth=truth)
     drawn = derived["drawn"]
-    yield capped("drawn-t2", drawn.start, {n: KEYS, R: RANGE, t: 2}, at_most=drawn.end)
+    yield capped("drawn-t2", drawn, {n: KEYS, R: RANGE, t: 2})
     of_rows = partial(Check, laws={s: NORMAL, v: NORMAL}, shape={m: 16, d_v: 8})
     for spread in SPREADS:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))
@@ -153,6 +150,6 @@ CLAIM = Claim(
     "if the reference is the maximum, and is rounded like all others if the reference lags. At the published "
     "threshold and with {cost-s1:n} keys, the mean squared error is {cost-s1:estimate±} times as large for "
     "scores of standard deviation 1, and {cost-s3:estimate±} times for one of 3.",
-    symbols={"r": r, "t": t, "n": n},
+    symbols={"r": r, "t": t},
     references=cite("milakov2018", "dao2022", "zadouri2026"),
 )

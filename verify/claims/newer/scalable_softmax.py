@@ -8,9 +8,8 @@ from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
 from verify.claims.newer.shared.levels import weight_of_leader
-from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Items, Line, Within, Wrong, a, algebra, at_least, at_most, cite, fact
-from verify.spec import figures as draw, j, m, n
+from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Items
+from verify.spec import Line, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
@@ -85,20 +84,19 @@ def experiment(derived: Derivation) -> Items:
     says, value = "without the factor the leading key keeps the same weight", least.subs({n: last, g: LEAD})
     yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=value, says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the leader's weight over the number of keys, with the factor and without."""
-    bound, span = derived.end.subs({factor: FACTOR, g: LEAD}), (10, 10_000)
-    return draw.figure(
+    bound, plain = derived.end.subs({factor: FACTOR, g: LEAD}), PLAIN.subs(g, LEAD)
+    yield Plot(
         "leader",
-        "With the factor the leading key keeps its weight; without it the weight fades",
-        "Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
+        "value-n*",
+        over=n,
+        title="With the factor the leading key keeps its weight; without it the weight fades",
+        alt="Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
         "logarithm of that number it stays near one, without it falls towards zero.",
-        draw.curve("drawn", mean_of_leader, (10, 1000), many=5),
-        draw.curve("bound: {main:end}", bound, span, "other"),
-        draw.curve("without the factor", PLAIN.subs(g, LEAD), span, "control"),
-        draw.measured(findings.matching("value-n*"), n),
+        curves={"drawn": (mean_of_leader, (10, 1000))},
+        bounds={"bound: {main:end}": bound},
+        wrong={"without the factor": plain},
+        span=(10, 10_000),
+        many=25,
         x="number of keys {n}",
         y="mean weight of the leading key",
     )
@@ -107,20 +105,19 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Multiplying scores by the logarithm of the length preserves a lead that is large enough",
     statement="Let scores be multiplied by {s} times the logarithm of the number {n} of keys, and let one "
-    "key lead all others by between {g} and {R}. Its weight is at least {main:end} and at most "
-    "{most:end}. If it leads all others by exactly {g}, its weight is at least {above:end}, which "
-    "tends to one, for {lead} above one by {eps}; it tends to {at:end} for {lead} equal to one; and it is "
-    "at most {below:end}, which tends to zero, for {lead} below one by {eps}. Without the factor the "
-    "weight is {plain:end}, which tends to zero.",
+    "key lead all others by between {g} and {R}. Its weight is at least {main:end} and at most {most:end}. "
+    "If it leads all others by exactly {g}, its weight is at least {above:end}, which tends to one, for "
+    "{lead} above one by {eps}; it tends to {at:end} for {lead} equal to one; and it is at most {below:end}, "
+    "which tends to zero, for {lead} below one by {eps}. Without the factor the weight is {plain:end}, which "
+    "tends to zero.",
     meaning="The factor replaces a fixed sharpness by one that grows with the text. Under plain softmax, a "
     "lead of five has a weight of {plain-n100:prediction.3} among {plain-n100:n} keys, of "
     "{plain-n1000:prediction.3} among {plain-n1000:n} and of {plain-n10000:prediction.3} among "
     "{plain-n10000:n}; with the factor, {scalable-n100:prediction.3}, {scalable-n1000:prediction.4} and "
     "{scalable-n10000:prediction.5}. Not every lead is preserved: one smaller than one over {s} still fades, "
-    "only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} "
-    "used here, the factor is below one and makes attention flatter than plain softmax.",
+    "only more slowly. And for texts of fewer than {crossing} keys, {even:2} for the value of {s} used here, "
+    "the factor is below one and makes attention flatter than plain softmax.",
     headline="scalable-n10000",
-    symbols={"s": factor, "g": g, "R": R, "n": n, "lead": factor * g, "eps": eps}
-    | {"crossing": exp(1 / factor)},
+    symbols={"s": factor, "g": g, "R": R, "lead": factor * g, "eps": eps} | {"crossing": exp(1 / factor)},
     references=cite("nakanishi2025"),
 )

@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure
-from verify.spec import Findings, Indicator, Items, Largest, Line, Softmax, Wrong, a, algebra, cite, cited, d
-from verify.spec import figures as draw, i, j, k, l, m, n, of_probability, over_components, q, s, score
-from verify.spec import substitute
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Indicator
+from verify.spec import Items, Largest, Line, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k, l, m
+from verify.spec import n, of_probability, over_components, q, s, score, substitute
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
@@ -86,22 +85,16 @@ def distance_from_temperature(level: float, power: float = 1.0) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Measure how often a score stays below minus the level; compute the largest, and the weights."""
-    check, half, side, near = (
-        partial(Check, shape={m: 4, n: 4}),
-        derived["half"],
-        derived["side"],
-        of_probability(),
-    )
+    check, near = partial(Check, shape={m: 4, n: 4}), of_probability()
     for size in DIMENSIONS:
-        control = "biased-prediction" if size == DIMENSIONS[-1] else ""
+        control = size == DIMENSIONS[-1]
         yield check(f"below-d{size}", BELOW, {d: size, tau: LOW}, equals=S.Half, control=control)
     for level, false in LEVELS.items():
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
     for level in (4, 8):
-        at = {d: 16, tau: level}
-        yield check(f"share-t{level}", BELOW / BEYOND, at, equals=S.Half)
-        yield check(f"half-t{level}", half.start, at, equals=half.end)
-    yield check("side-d16", side.start, {d: 16}, equals=side.end, tolerance=near)
+        yield check(f"share-t{level}", BELOW / BEYOND, {d: 16, tau: level}, equals=S.Half)
+        yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
+    yield check("side-d16", derived["side"], {d: 16}, tolerance=near)
     of_fixed = partial(Computed, arguments=(LEVEL,), settings={"tau": LEVEL}, allowance=ROUNDING)
     yield of_fixed("largest", derived["largest"].start, largest_clipped, equals=LEVEL)
     what = "largest distance of weights from those at a temperature"
@@ -115,19 +108,16 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("higher-level", of="largest", equals=LEVEL * 1.01, says=says)
     says, rooted = "scores are multiplied by the root of the factor", distance_from_temperature(LEVEL, 0.5)
     yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw in how many draws a score stays below minus the level."""
-    return draw.figure(
+    yield Plot(
         "below",
-        "Clipping to a low level leaves a score below minus that level in half of all draws",
-        "Share of random inputs with a score below minus a level of ½ after clipping, over the dimension: "
-        "measured points on a level line at one half, where a bound on both sides would have zero.",
-        draw.curve("one half", S.Half, DIMENSIONS),
-        draw.measured(findings.matching("below-d*"), d),
-        draw.curve("if both sides were bounded", S.Zero, DIMENSIONS, "control"),
-        x=d,
+        "below-d*",
+        over=d,
+        title="Clipping to a low level leaves a score below minus that level in half of all draws",
+        alt="Share of random inputs with a score below minus a level of ½ after clipping, over the "
+        "dimension: measured points on a level line at one half, where a bound on both sides would have "
+        "zero.",
+        curves={"one half": S.Half},
+        wrong={"if both sides were bounded": S.Zero},
         y="share of inputs",
         y_scale="linear",
     )
@@ -136,9 +126,9 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Clipping queries and keys acts as a temperature, and bounds scores on one side only",
     statement="Multiplying both queries and keys by the square root of {gamma} turns every score into "
-    "{main:end}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is "
-    "{tau} over {top}, their largest score becomes {largest:end}. The ratio of two weights becomes "
-    "{ratio:end}: {gamma} is an inverse temperature.",
+    "{main:end}. If {top}, the largest score of some inputs, exceeds the level {tau}, and {gamma} is {tau} "
+    "over {top}, their largest score becomes {largest:end}. The ratio of two weights becomes {ratio:end}: "
+    "{gamma} is an inverse temperature.",
     meaning="After a training step in which scores grew too large, the projections of queries and keys are "
     "scaled down so that the same inputs would stay at the level. Scores of other inputs may exceed it "
     "again. Moreover, only the largest score counts, not the largest absolute value: scores far below zero "

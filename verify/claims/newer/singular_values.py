@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from sympy import Float, Integral, Rational, Symbol, exp, oo, pi, sqrt
 
-from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Figure, Findings
-from verify.spec import Items, Line, Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier
-from verify.spec import figures as draw, integral, j, k, m, n, q, s
+from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Items, Line, Plot
+from verify.spec import Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier, integral, j
+from verify.spec import k, m, n, q, s
 from verify.spec.arrays import Array, softmax
 
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)
@@ -35,12 +35,10 @@ def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Arra
 def derive() -> tuple[Chain, Chain]:
     """Derive the variance of exponentials of normal scores over the square of their mean."""
     over_density = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
-    of_power = Chain(
-        E(exp(c * s[a, j])),
-        Line(over_density, "a score is normal", by_density({s[a, j]: y}, NORMAL_ROWS)),
-        Line(exp(c**2 / 2), "integrated", integral()),
-        name="power",
-        title="The mean of an exponential",
+    of_power = (
+        Chain(E(exp(c * s[a, j])), name="power", title="The mean of an exponential")
+        .then(over_density, "a score is normal", by_density({s[a, j]: y}, NORMAL_ROWS))
+        .then(exp(c**2 / 2), "integrated", integral())
     )
     once, twice = (earlier(of_power, at={c: times * sqrt(v)}) for times in (1, 2))
     power = exp(sqrt(v) * s[a, j])
@@ -59,7 +57,7 @@ def experiment(derived: Derivation) -> Items:
     # The edge of the singular values of a matrix of independent entries of this ratio.
     edge = 2 * sqrt(derived.end / n)
     independent, of_keys, floor = E(Column(apart, "second")), E(Column(shared, "second")), Rational(29, 100)
-    yield Check("ratio", derived.start, {v: SPREAD**2}, equals=derived.end)
+    yield Check("ratio", derived, {v: SPREAD**2})
     for keys in KEYS:
         at, both = {n: keys, v: SPREAD**2}, {n: keys, v: SPREAD**2, d: DIMENSION}
         check = partial(Check, shape={m: keys, n: keys}, tolerance=Within(1.0, fixed=True))
@@ -74,18 +72,15 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("falls-alike", of="least-shared-n64", at_most=edge, says=says)
     says = "for queries and keys it stays above two fifths"
     yield Wrong("higher-floor", of="least-shared-n64", at_least=Threshold(Rational(2, 5)), says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the second singular value over the number of keys for both kinds of scores."""
-    return draw.figure(
+    yield Plot(
         "second",
-        "With independent scores weights mix better the more keys there are; with queries and keys hardly",
-        "Mean second singular value of square matrices of weights over the number of keys, on log axes: for "
-        "independent scores it falls along a line, for queries and keys it hardly falls.",
-        draw.curve("edge", (2 * sqrt(derived.end / n)).subs(v, Float(SPREAD**2)), KEYS),
-        draw.measured(findings.matching("most-apart-*"), n, "independent scores"),
-        draw.measured(findings.matching("least-shared-*"), n, "queries and keys"),
+        {"independent scores": "most-apart-*", "queries and keys": "least-shared-*"},
+        over=n,
+        title="With independent scores weights mix better the more keys there are; with queries and keys "
+        "hardly",
+        alt="Mean second singular value of square matrices of weights over the number of keys, on log axes: "
+        "for independent scores it falls along a line, for queries and keys it hardly falls.",
+        curves={"edge": edge.subs(v, Float(SPREAD**2))},
         x="number of keys",
         y="mean second singular value",
     )

@@ -6,9 +6,9 @@ from functools import partial
 from sympy import Ge, KroneckerDelta, Le, Rational, Symbol, exp
 
 from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
-from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings
-from verify.spec import Items, Largest, Line, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
-from verify.spec import earlier, fact, figures as draw, j, l, m, n, over_keys, s, sigma
+from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Items, Largest
+from verify.spec import Line, Plot, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite, earlier, fact
+from verify.spec import j, l, m, n, over_keys, s, sigma
 
 R = Symbol("R", positive=True)
 ROWS = ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1)))
@@ -22,28 +22,23 @@ def derive() -> Iterator[Chain]:
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
     less = at_least(over_keys(others * (exp(R) - exp(above)), l) * LEAST / total, given=(Le(above, R),))
-    yield Chain(
-        Softmax(s[a, j], j),
-        Line(1 / total, written, algebra),
-        Line(MOST, "no other score is further below than $R$", more, "≤"),
-        title="A weight at most",
+    yield (
+        Chain(Softmax(s[a, j], j), title="A weight at most")
+        .then(1 / total, written, algebra)
+        .then(MOST, "no other score is further below than $R$", more, "≤")
     )
-    yield Chain(
-        Softmax(s[a, j], j),
-        Line(1 / total, written, algebra),
-        Line(LEAST, "no other score is further above than $R$", less, "≥"),
-        name="least",
-        title="A weight at least",
+    yield (
+        Chain(Softmax(s[a, j], j), name="least", title="A weight at least")
+        .then(1 / total, written, algebra)
+        .then(LEAST, "no other score is further above than $R$", less, "≥")
     )
     apart, bound, scores = sigma * above, MOST.subs(R, 2 * sigma), sigma * s[a, j]
     within, total = (Le(s[a, j], 1), Ge(s[a, j], -1)), over_keys(exp(apart), l)
     further = at_most(over_keys(others * (exp(apart) - exp(-2 * sigma)), l) * bound / total, given=within)
-    levels = Chain(
-        Softmax(scores, j),
-        Line(1 / total, written, algebra),
-        Line(bound, r"no two scores differ by more than $2\sigma$", further, "≤"),
-        name="levels",
-        title=r"Scores between $-\sigma$ and $\sigma$",
+    levels = (
+        Chain(Softmax(scores, j), name="levels", title=r"Scores between $-\sigma$ and $\sigma$")
+        .then(1 / total, written, algebra)
+        .then(bound, r"no two scores differ by more than $2\sigma$", further, "≤")
     )
     every = Line(bound, "the bound of every weight", earlier(levels, given=within), "≤")
     largest, title = E(Largest(Softmax(scores, j), j)), "The largest weight of such a row, on average"
@@ -57,9 +52,8 @@ def experiment(derived: Derivation) -> Items:
     for keys, level in ROWS:
         at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
         means[keys], less = mean_over_signs(max, keys, float(level)), 0.93 if keys == 2 else 0
-        control = "biased-prediction" if keys == 4 else ""
-        yield check(f"largest-{row}", drawn.start, at, equals=means[keys], control=control)
-        yield check(f"bound-{row}", drawn.start, at, at_most=drawn.end, tolerance=tight, sharper=less)
+        yield check(f"largest-{row}", drawn, at, equals=means[keys], control=keys == 4)
+        yield check(f"bound-{row}", drawn, at, tolerance=tight, sharper=less)
     what = "weight of a key whose score is {} by 3 than all others"
     for keys in (8, 512):
         at, weight = {R: 3, n: keys}, partial(Computed, settings={"n": keys}, allowance=ROUNDING)
@@ -76,20 +70,18 @@ def experiment(derived: Derivation) -> Items:
     at = {R: 3, n: 512}
     yield fact("attained", "largest weight of 512 keys within a range of 3", derived.end.subs(at))
     yield fact("published", "the published bound of it, $e^R/n$", (exp(R) / n).subs(at))
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the largest weight over the number of keys, and both bounds."""
-    span = (4, 64)
-    return draw.figure(
+    yield Plot(
         "dispersion",
-        "Within a fixed range of scores every weight falls like one over the number of keys",
-        "The mean of the largest weight over the number of keys, on log axes: measured points between two "
-        "falling lines, one for a key ahead of all others by the whole range and one for a key behind them.",
-        draw.curve("exact", lambda keys: mean_over_signs(max, round(keys), 1.0), span, many=2),
-        draw.curve("{main:end}", derived.end.subs(R, 2), span, "other"),
-        draw.curve("{least:end}", derived["least"].end.subs(R, 2), span, "control"),
-        draw.measured(findings.matching("largest-n*-s1"), n),
+        "largest-n*-s1",
+        over=n,
+        title="Within a fixed range of scores every weight falls like one over the number of keys",
+        alt="The mean of the largest weight over the number of keys, on log axes: measured points between "
+        "two falling lines, one for a key ahead of all others by the whole range and one for a key behind "
+        "them.",
+        curves={"exact": lambda keys: mean_over_signs(max, round(keys), 1.0)},
+        bounds={"{main:end}": derived.end.subs(R, 2)},
+        wrong={"{least:end}": least.end.subs(R, 2)},
+        many=16,
         x="number of keys {n}",
         y="mean of the largest weight",
     )
@@ -98,13 +90,13 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Within a fixed range of scores, attention spreads over all keys as their number grows",
     statement="If no two scores of a row of {n} keys differ by more than {R}, every weight is at least "
-    "{least:end} and at most {main:end}. Rows with two levels of scores attain these bounds. Both "
-    "tend to zero as {n} grows: bounded scores cannot keep attention on one key.",
+    "{least:end} and at most {main:end}. Rows with two levels of scores attain these bounds. Both tend to "
+    "zero as {n} grows: bounded scores cannot keep attention on one key.",
     meaning="How sharp a softmax can be depends on how far apart its scores are. A key that leads by three "
     "has a weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. "
     "A published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
     "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
     "among more and more needs scores that grow.",
-    symbols={"n": n, "R": R, "loose": exp(R) / n},
+    symbols={"R": R, "loose": exp(R) / n},
     references=cite("velickovic2025"),
 )

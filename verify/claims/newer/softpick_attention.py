@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Figure, Findings, Indicator, Items
-from verify.spec import Line, Within, Wrong, a, algebra, by_density, cite, earlier, fact
-from verify.spec import figures as draw, integral, j, n, of_probability, over_keys, s, sigma
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Indicator, Items, Line, Plot, Within
+from verify.spec import Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n, of_probability
+from verify.spec import over_keys, s, sigma
 
 KEYS, DEVIATIONS = (2, 16, 64, 1024), {"half": S.Half, "one": S.One, "two": S(2)}
 y = Symbol("y", real=True)
@@ -26,12 +26,10 @@ def derive() -> Iterator[Chain]:
     """Derive the mean of what softpick keeps of a score, and its share of the mean of all sizes."""
     above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
     drawn, all_scores = by_density({s[a, j]: y}, NORMAL_ROWS), (y, -oo, oo)
-    yield Chain(
-        ZERO,
-        Line(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn),
-        Line(S.Half, "half of all scores are positive", integral()),
-        name="half",
-        title="Weights that are 0",
+    yield (
+        Chain(ZERO, name="half", title="Weights that are 0")
+        .then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn)
+        .then(S.Half, "half of all scores are positive", integral())
     )
     positive = Chain(
         E(POSITIVE),
@@ -42,25 +40,22 @@ def derive() -> Iterator[Chain]:
         title="Positive scores",
         defines=r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$",
     )
-    whole = Chain(
-        E(ABOVE),
-        Line(Integral(above * DENSITY, all_scores), "the density of a score", drawn),
-        Line(mean - 1, "integrated", integral()),
-        name="whole",
-        title="All scores",
+    whole = (
+        Chain(E(ABOVE), name="whole", title="All scores")
+        .then(Integral(above * DENSITY, all_scores), "the density of a score", drawn)
+        .then(mean - 1, "integrated", integral())
     )
     yield from (positive, whole)
     part, size = positive.start, "a size is twice the positive part less the number"
     gathered = (mean * below - S.Half) / (mean * erf(sigma / sqrt(2)))
-    yield Chain(
-        part / E(SIZE),
-        Line(part / (2 * part - E(ABOVE)), size, algebra),
-        Line(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole)),
-        Line(
+    yield (
+        Chain(part / E(SIZE), title="The positive part’s share of the mean size")
+        .then(part / (2 * part - E(ABOVE)), size, algebra)
+        .then(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole))
+        .then(
             positive.end / (2 * positive.end - mean + 1), "the mean of the positive part", earlier(positive)
-        ),
-        Line(gathered, "terms gathered", algebra),
-        title="The positive part’s share of the mean size",
+        )
+        .then(gathered, "terms gathered", algebra)
     )
 
 
@@ -78,16 +73,16 @@ def experiment(derived: Derivation) -> Items:
     """Measure the sum of rows against the integral and the limit, what it tends to, and zeros."""
     near, limit, positive = Within(0.5, fixed=True), derived.end.subs(sigma, 1), derived["kept"]
     for keys in KEYS:
-        at, control = {n: keys, sigma: 1}, "biased-prediction" if keys == 64 else ""
+        at, control = {n: keys, sigma: 1}, keys == 64
         yield Check(f"sum-n{keys}", TOTAL, at, equals=mean_total(keys), control=control)
     yield Check("limit-n1024", TOTAL, at, at_most=limit, tolerance=near, sharper=0.98)
     yield Check("zero-n64", ZERO, {n: 64}, equals=derived["half"].end)
     for words in ("half", "one"):
         at_deviation = {sigma: DEVIATIONS[words]}
-        yield Check(f"kept-s{words}", positive.start, at_deviation, equals=positive.end)
-        yield Check(f"share-s{words}", derived.start, at_deviation, equals=derived.end)
+        yield Check(f"kept-s{words}", positive, at_deviation)
+        yield Check(f"share-s{words}", derived, at_deviation)
     says = "rows of many keys sum to four fifths"
-    yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=Within(0.1), says=says)
+    yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=0.1, says=says)
     says = "the weights of a row sum to one, as with softmax"
     yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
     yield Wrong("limit-at-once", of="sum-n2", equals=limit, says="the limit holds for two keys")
@@ -96,20 +91,16 @@ def experiment(derived: Derivation) -> Items:
     for words, deviation in DEVIATIONS.items():
         what = f"sum of a row of very many keys at scores of deviation {float(deviation)}"
         yield fact(f"limit-s{words}", what, Float(float(derived.end.subs(sigma, deviation)), 6))
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the mean sum over the number of keys, and its limit."""
-    span, limit = (2, 1024), Float(float(derived.end.subs(sigma, 1)))
-    return draw.figure(
+    yield Plot(
         "sums",
-        "The sum of a softpick row rises with the number of keys to a limit below one",
-        "Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
+        "sum-n*",
+        over=n,
+        title="The sum of a softpick row rises with the number of keys to a limit below one",
+        alt="Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
         "above one half and levels off at about four fifths.",
-        draw.curve("integrated", mean_total, span, many=10),
-        draw.measured(findings.matching("sum-n*"), n),
-        draw.curve("limit", limit, span, "other", many=2),
-        x=n,
+        curves={"integrated": mean_total},
+        bounds={"limit": Float(float(limit))},
+        many=10,
         y="mean sum of a row’s weights",
         y_scale="linear",
     )
@@ -120,16 +111,15 @@ CLAIM = Claim(
     headline="sum-n1024",
     statement="Softpick divides the positive part of a score’s exponential minus one by the sum of the "
     "absolute values of these differences over the row. For centred normal scores of standard deviation "
-    "{sigma}, the positive part has mean {kept:end}, which is the share {main:end} of the mean "
-    "absolute value.",
+    "{sigma}, the positive part has mean {kept:end}, which is the share {main:end} of the mean absolute "
+    "value.",
     meaning="A key with a negative score gets no weight at all; that is half of the keys if scores are "
     "symmetric about zero. Negative scores still count in the denominator, so rows do not sum to one. On "
     "average over rows of standard normal scores, the sum is {sum-n2:prediction.3} for two keys, "
     "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard "
     "deviation it is {limit-shalf:4}, at twice it {limit-stwo:4}. That the sum of a row tends to this share, "
-    "by the law of large numbers, is measured only. The sum of a row follows the scale of its "
-    "scores, and so do the outputs. A row whose scores are all zero is zero over zero, which the small "
-    "constant that programs add to the denominator turns into zero.",
-    symbols={"sigma": sigma},
+    "by the law of large numbers, is measured only. The sum of a row follows the scale of its scores, and so "
+    "do the outputs. A row whose scores are all zero is zero over zero, which the small constant that "
+    "programs add to the denominator turns into zero.",
     references=cite("zuhri2025"),
 )
