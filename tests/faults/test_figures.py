@@ -100,7 +100,6 @@ OWN = {
     ("causal-rows", "by-position"),
     ("heavy-tails", "tails"),
     ("jacobian-bounds", "lead"),
-    ("score-spread", "tails"),
     ("score-spread", "histograms"),
     ("score-spread", "scaled-histograms"),
     ("adaptive-temperature", "factor"),

@@ -131,8 +131,8 @@ class Check(Compared):
     unless something else is given. ``control`` says that this check, and not the middle one of its quantity,
     gets the control that the engine adds, with a prediction off by twice the tolerance; or by which id. For a
     bound, ``sharper`` is the factor of its constant that is false, which becomes its control, and
-    ``sharper_truth`` what the quantity is, where no check of it says so. ``uncontrolled`` says why no control
-    goes through the same code, where none does.
+    ``sharper_truth`` what the quantity is, where neither a check of it nor an integral over rows says so.
+    ``uncontrolled`` says why no control goes through the same code, where none does.
 
     Example:
         >>> Check("variance-d64", Var(score), {d: 64}, equals=d)

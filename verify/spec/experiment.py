@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,11 +23,12 @@ from verify.montecarlo.experiment import Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
 from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
 from verify.spec.fits import coefficients, has_misfit, members_of
+from verify.spec.integrals import integrated
 from verify.spec.predictions import origin, predicted, truth_of
 from verify.spec.settings import Setting, cell_name, measurable, normalised, shown
 from verify.symbolic.chains import Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import LargestGap
+from verify.symbolic.vocabulary import Entropy, LargestGap, LogSumExp, Softmax
 
 
 def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> Experiment:
@@ -193,7 +195,8 @@ class Plan:
                 sharp = Prediction(value, f"{value:.4g}", check.prediction.origin)
                 wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp, uncontrolled="")
                 what = f"{check.label} respects {item.sharper:.4g} times its bound"
-                yield Control(what, wrong, self.value_of_same(item, item.sharper_truth))
+                truth = self.value_of_same(item, item.sharper_truth)
+                yield Control(what, wrong, _integral(item) if truth is None else truth)
 
     def wrong_fits(self) -> Iterator[Control]:
         """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
@@ -214,6 +217,14 @@ class Plan:
         off = right + 2 * check.tolerance.width(right, self.run)
         wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"), uncontrolled="")
         return Control(f"{subject} is larger by twice the tolerance", wrong, right)
+
+
+def _integral(item: Check) -> float | None:
+    """Return what a mean over rows is where a one-dimensional integral of it is known."""
+    if sympify(item.quantity).has(Softmax, LogSumExp, Entropy):
+        with suppress(ClaimError, KeyError):
+            return integrated(item.quantity, item.at)
+    return None
 
 
 def _is_known(check: Comparison) -> bool:

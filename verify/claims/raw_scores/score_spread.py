@@ -25,7 +25,7 @@ EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 
 CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 REACH = np.linspace(0, 2.5, 26)
-"""Where the tails of uniform components are drawn, in standard deviations above the mean."""
+"""Where the law of uniform components is compared, in standard deviations above the mean."""
 
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
@@ -113,7 +113,7 @@ def in_deviations(name: str, dimension: int) -> float:
 
 
 def law_of(name: str, dimension: int) -> LargestGap:
-    """Return the largest gap of the shares of scores from their law, where a figure draws them."""
+    """Return the largest gap of the shares of scores from their law, at the edges of bins or far up."""
     above = (EDGES if name == "normal" else REACH) * DEVIATION[name] * math.sqrt(dimension)
     if name == "normal":
         points, values = above, [below(dimension, place) for place in above]
@@ -152,51 +152,25 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(findings: Findings) -> Iterator[Figure]:
-    """Draw the histograms of normal components, raw and scaled, and the upper tails of uniform ones."""
-    for name, title, shown, axis in (
-        (
-            "histograms",
-            "Scores spread wider in more dimensions",
-            "a narrow peak in the first, far wider in the second",
-            "{score}",
-        ),
-        (
-            "scaled-histograms",
-            "Divided by {root_d}, scores have one width",
-            "as wide in both, with a sharper peak in the first",
-            "{scaled_score}",
-        ),
+    """Draw the histograms of normal components, raw and scaled, on the exact law."""
+    places, half = np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
+    sizes = "{normal-point-d2:d_k} and {normal-point-d100:d_k}"
+    wider = "a narrow peak in the first, far wider in the second"
+    alike = "as wide in both, with a sharper peak in the first"
+    for name, axis, title, shown in (
+        ("histograms", "{score}", "Scores spread wider in more dimensions", wider),
+        ("scaled-histograms", "{scaled_score}", "Divided by {root_d}, scores have one width", alike),
     ):
-        layers, places, half = [], np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
+        layers, alt = [], f"Histograms of scores of normal components in {sizes} dimensions: {shown}; "
         for size in SIZES["normal"]:
             deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
             low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
             drawn = deviation if axis == "{score}" else 1.0
             layers.append(draw.joined("exact law", places * drawn, np.subtract(high, low)))
             layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
-        alt = (
-            "Histograms of scores of normal components in {normal-point-d2:d_k} and {normal-point-d100:d_k} "
-        )
-        alt += f"dimensions: {shown}; the curves of the exact law lie on both."
+        alt += "the curves of the exact law lie on both."
         y = "share of scores, in bins of a quarter deviation"
         yield draw.figure(name, title, alt, *layers, x=axis, y=y, x_scale="linear", y_scale="linear")
-    layers = []
-    for size in SIZES["uniform"]:
-        at, point = REACH * DEVIATION["uniform"] * math.sqrt(size), uniform_point(size)
-        shares = 1 - findings.samples[f"pairs-d{size}-u-0-1"].mean
-        layers.append(draw.dots(f"$d_k = {size}$", at, shares))
-        layers.append(draw.joined("", (0, point, point), (0.05, 0.05, 0)))
-    yield draw.figure(
-        "tails",
-        "Five scores in a hundred lie beyond a point that moves out with the dimension",
-        "Share of scores beyond a distance above the mean, uniform components in 3, 100 and 1000 dimensions; "
-        "the derived points with 5% beyond them lie on the measured curves.",
-        *layers,
-        x="distance above the mean",
-        y="share of scores beyond",
-        x_scale="linear",
-        y_scale="linear",
-    )
 
 
 CLAIM = Claim(

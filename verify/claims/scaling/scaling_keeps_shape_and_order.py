@@ -28,23 +28,15 @@ def derive() -> tuple[Chain, ...]:
         title="What the softmax makes of two scores",
         defines="the logarithm of the ratio of two weights",
     ).then(first - second, "the common denominator cancels: only the difference counts", algebra)
-    scaled = Chain(
-        log(Softmax(c * first, j) / Softmax(c * second, l)),
-        name="scaled-odds",
-        title="What it makes of two scaled scores",
-        defines="the same of the weights of scaled scores",
-    ).then(c * (first - second), "the differences are multiplied by the factor", algebra)
-    given_query, lengths = (
-        E(erfc(sqrt(d / (2 * Dot(q, a, q, a))))),
-        "the squared length of the query is chi-square",
-    )
+    given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
+    lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
     tower = "given the query, the score is normal with variance its squared length"
     beyond = (
         Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="The share of scaled scores beyond 1")
         .then(given_query, tower, of_normals("normal combination"))
-        .then(Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo)), lengths, of_normals("chi-square"))
+        .then(lengths, "the squared length of the query is chi-square", of_normals("chi-square"))
     )
-    return order, odds, scaled, beyond
+    return order, odds, beyond
 
 
 def drawn(name: str, number: int) -> Array:

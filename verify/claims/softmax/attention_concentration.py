@@ -1,9 +1,9 @@
 """Attention concentrates as the scores' spread passes the root of 2 ln n: raw scores around d_k = 2 ln n."""
 
 import math
-from typing import Any
+from functools import partial
 
-from sympy import Eq, Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
+from sympy import Eq, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
 from verify.spec import Largest, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
@@ -63,20 +63,15 @@ def largest(keys: int) -> float:
     return integrated(HIGHEST, {n: keys})
 
 
-def bounded(name: str, chain: Any, at: dict[Expr, int], false: float = 0, most: object = None) -> Check:
-    """Return the check of a bound, with the factor of its constant that is false."""
-    near, exact = Within(0.5, fixed=True), integrated(chain.start, at)
-    return Check(name, chain, at, at_most=most, tolerance=near, sharper=false, sharper_truth=exact)
-
-
 def experiment(derived: Derivation) -> Items:
     """Measure both bounds where they are tight, and real attention below, at and beyond 2 ln n."""
+    bounded, raw = partial(Check, tolerance=Within(0.5, fixed=True)), derived["raw"]
     for keys, size, false in ((16, 4, 0), (16, 16, 0), (1024, 8, 0.83)):
-        yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, false)
-    by_largest, most = derived["by-the-largest"], largest(16) / 16
-    yield bounded("by-the-largest-n16-s16", by_largest, {n: 16, sigma: 16}, 0.97, most)
+        yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, sharper=false)
+    at, most = {n: 16, sigma: 16}, largest(16) / 16
+    yield bounded("by-the-largest-n16-s16", derived, at, at_most=most, sharper=0.97)
     for size, false in ((22, 0), (64, 0), (256, 0.8)):
-        yield bounded(f"raw-bound-n256-d{size}", derived["raw"], {n: 256, d: size}, false)
+        yield bounded(f"raw-bound-n256-d{size}", raw, {n: 256, d: size}, sharper=false)
     for keys, dimensions in RAW.items():
         for name, quantity, sizes in (("raw", UNSCALED, dimensions), ("scaled", SCALED, (64,))):
             for size in sizes:

@@ -1,6 +1,6 @@
 """On average scaled attention loses at most half a nat of entropy, whatever the number of keys."""
 
-from sympy import Expr, Float, Gt, Rational, S, exp, log, sqrt
+from sympy import Float, Gt, Rational, S, exp, log, sqrt
 
 from verify.spec import Chain, Check, Claim, Derivation, E, Entropy, Indicator, Items, Plot, Threshold, Within
 from verify.spec import Wrong, a, cite, d, earlier, fact, j, n, of_probability, s, score, sigma, squares
@@ -22,26 +22,20 @@ def derive() -> tuple[Chain, ...]:
     return first, ratio, bound, scaled
 
 
-def bounded(name: str, chain: Chain | Derivation, at: dict[Expr, int], false: float = 0) -> Check:
-    """Return the check of a bound, with the factor of its constant that is false."""
-    near, exact = Within(0.25, fixed=True), integrated(chain.start, at)
-    return Check(name, chain, at, tolerance=near, sharper=false, sharper_truth=exact)
-
-
 def experiment(derived: Derivation) -> Items:
     """Measure the entropy lost against bounds and its exact mean, and how many rows lose more."""
     scaled, of_one = derived["scaled"], derived.end.subs(sigma, 1)
-    few = integrated(scaled.start, {n: 4, d: 64})
+    few, near = integrated(scaled.start, {n: 4, d: 64}), Within(0.25, fixed=True)
     for keys, size in ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64)):
         at, name = {n: keys, d: size}, f"n{keys}-d{size}"
-        yield bounded(f"loss-{name}", scaled, at, 0.98 if keys == 512 else 0)
+        yield Check(f"loss-{name}", scaled, at, tolerance=near, sharper=0.98 if keys == 512 else 0)
         if size <= 64:
             yield Check(f"value-{name}", scaled, at, equals=integrated(scaled.start, at))
-    yield bounded("first-bound", derived["ratio"], {n: 512, sigma: 1}, 0.98)
-    yield bounded("loss-of-spread-rows", derived, {n: 512, sigma: 2}, 0.9)
+    yield Check("first-bound", derived["ratio"], {n: 512, sigma: 1}, tolerance=near, sharper=0.98)
+    yield Check("loss-of-spread-rows", derived, {n: 512, sigma: 2}, tolerance=near, sharper=0.9)
     for keys, size, least, false in ((64, 4, Rational(1, 3), 1.1), (512, 64, Rational(2, 5), 0)):
-        name, at, near = f"rows-below-n{keys}-d{size}", {n: keys, d: size}, Within(fixed=True)
-        yield Check(name, SHARE, at, at_least=Threshold(least), tolerance=near, sharper=false)
+        name, at, fixed = f"rows-below-n{keys}-d{size}", {n: keys, d: size}, Within(fixed=True)
+        yield Check(name, SHARE, at, at_least=Threshold(least), tolerance=fixed, sharper=false)
     says = "at most {half_sigma} is lost, not {half_square}"
     yield Wrong("half-sigma", of="loss-of-spread-rows", at_most=sigma / 2, says=says)
     says = "without scaling, too, at most half a nat is lost"

@@ -54,19 +54,13 @@ def distance(what: str, size: float, code: Callable[[Array], Array] = softmax) -
     return largest_difference(weights, most * np.exp(scores - top))
 
 
-def of_squares(scores: Array) -> Array:
-    """Return squares over their sum."""
-    return scores**2 / np.sum(scores**2, axis=1, keepdims=True)
-
-
-def by_size(scores: Array) -> Array:
-    """Return the softmax of scores that are sharper the farther they lie from 0."""
-    return softmax(scores * np.abs(np.mean(scores, axis=1, keepdims=True)))
-
-
-def over_number(scores: Array) -> Array:
-    """Return exponentials over the number of keys."""
-    return np.exp(scores) / KEYS
+WRONG: dict[str, Callable[[Array], Array]] = {
+    "divided-by-n": lambda x: np.exp(x) / KEYS,
+    "ratio-of-halves": loops.of_halves,
+    "squares-for-exponentials": lambda x: x**2 / np.sum(x**2, axis=1, keepdims=True),
+    "size-saturates": lambda x: softmax(x * np.abs(np.mean(x, axis=1, keepdims=True))),
+    "over-rows": loops.over_queries,
+}
 
 
 def experiment() -> Items:
@@ -76,18 +70,17 @@ def experiment() -> Items:
         for what, label in LABELS.items():
             name, given = f"{what}-{at}", (what, size)
             yield Computed(name, label, distance, given, equals=0, settings=settings, allowance=ROUNDING)
-    wrong = [
-        ("divided-by-n", "sum", over_number, "the number of keys will do in place of the sum"),
-        ("ratio-of-halves", "ratio", loops.of_halves, "a factor on all scores cancels as a shift does"),
-        ("squares-for-exponentials", "shift", of_squares, "squares will do in place of the exponentials"),
-        ("size-saturates", "shift", by_size, "scores far from 0 saturate, whatever their differences"),
-        ("over-rows", "library", loops.over_queries, "the weights may sum to 1 over the rows"),
-    ]
+    for name, what, says in (
+        ("divided-by-n", "sum", "the number of keys will do in place of the sum"),
+        ("ratio-of-halves", "ratio", "a factor on all scores cancels as a shift does"),
+        ("squares-for-exponentials", "shift", "squares will do in place of the exponentials"),
+        ("size-saturates", "shift", "scores far from 0 saturate, whatever their differences"),
+        ("over-rows", "library", "the weights may sum to 1 over the rows"),
+    ):
+        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, WRONG[name]), says=says)
     for what, label in LABELS.items():
-        says = f"single precision is exact: {label}"
-        wrong.append((f"{what}-in-single-precision", what, in_single_precision(softmax), says))
-    for name, what, code, says in wrong:
-        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, code), says=says)
+        name, rounded = f"{what}-in-single-precision", distance(what, 1.0, in_single_precision(softmax))
+        yield Wrong(name, of=f"{what}-at-1", computed=rounded, says=f"single precision is exact: {label}")
 
 
 CLAIM = Claim(

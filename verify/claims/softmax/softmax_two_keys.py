@@ -3,7 +3,7 @@
 from sympy import Float, Integral, Symbol, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Plot, Softmax, Within, Wrong
-from verify.spec import a, algebra, at_most, cited, earlier, fact, integral, j, n, s, sigma, substitute
+from verify.spec import a, at_most, cited, earlier, fact, integral, j, n, s, sigma, substitute
 from verify.spec.integrals import integrated
 
 x, p, GAP = Symbol("x", real=True), Softmax(sigma * s[a, j], j), sigma * (s[a, 1] - s[a, 2])
@@ -18,9 +18,6 @@ def derive() -> tuple[Chain, ...]:
     """Derive the bound on E p(1-p), and on the way its mean as an integral."""
     logistic = Chain(Softmax(sigma * s[a, 1], 1), name="logistic", title="The weights of two keys").then(
         1 / (1 + exp(-GAP)), "above and below over the first exponential", substitute({n: 2})
-    )
-    slope = Chain(SLOPE, name="slope", title="The slope of the logistic function at a gap $x$").then(
-        1 / (2 + exp(x) + exp(-x)), r"which tends to 0 as $x \to \pm\infty$", algebra
     )
     density, over = PEAK * exp(-(x**2) / (4 * sigma**2)), (x, -oo, oo)
     normal, is_normal = (
@@ -39,7 +36,7 @@ def derive() -> tuple[Chain, ...]:
         .then(Integral(SLOPE * PEAK, over), "the density of the gap is largest at 0", missing, "≤")
         .then(PEAK, "the slope integrates to its rise, from 0 to 1", integral(PEAK / (1 + exp(-x))))
     )
-    return logistic, slope, mean, bound
+    return logistic, mean, bound
 
 
 def exact(deviation: float) -> float:
