@@ -1,14 +1,15 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from sympy import Ge, Rational, Symbol, sqrt
+from collections.abc import Iterator
+
+from sympy import Ge, S, Symbol, sqrt
 
 from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Cov, Derivation, E, Items, Plot
-from verify.spec import Softmax, Var, Within, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k, mu_q, n
+from verify.spec import Softmax, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k, mu_q, n
 from verify.spec import over_keys, q, s, score, score_of, sigma_k, sigma_q
 
-DIMENSIONS, BLOCK, HALF = (1, 8, 64, 256), {m: 16, n: 32}, Rational(1, 2)
-UNIFORM, CENTRED = {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, {q: NORMAL, k: NORMAL}
-OF_UNIFORM = {mu_q: HALF, mu_k: HALF, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
+LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
+OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3) / 6}
 """Means and standard deviations of components from U(0, 1)."""
 
 OTHER = score_of(a, l)
@@ -17,58 +18,44 @@ OTHER = score_of(a, l)
 ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)
 """The variance of the scores of one query."""
 
-c = Symbol("c", real=True)
-"""What is added to all scores of one query."""
+WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the expected variance of one query's scores from the product of two of them."""
     pair, result = E(score**2) - E(score * OTHER), d * (sigma_q**2 + mu_q**2) * sigma_k**2
-    row = (
+    of_components, c = "moments of the components", Symbol("c", real=True)
+    yield (
         Chain(E(ROW), title="The same query, two keys", given=(Ge(n, 2),))
         .then(pair, "the squares, less the products of two different keys", moments(GENERAL))
-        .then(result, "moments of the components", moments(GENERAL))
+        .then(result, of_components, moments(GENERAL))
     )
-    total = (
-        Chain(
-            Var(score),
-            name="total",
-            title="The total variance: within rows, and between the rows' own means",
-            defines="the variance over all queries and keys",
-        )
+    title = "The total variance: within rows, and between the rows' own means"
+    yield (
+        Chain(Var(score), name="total", title=title, defines="the variance over all queries and keys")
         .then(pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL))
-        .then(result + d * sigma_q**2 * mu_k**2, "moments of the components", moments(GENERAL))
+        .then(result + d * sigma_q**2 * mu_k**2, of_components, moments(GENERAL))
     )
-    shift = Chain(
+    yield Chain(
         Softmax(s[a, j] + c, j),
         name="shift",
         title="A softmax does not see a shift of its row",
         defines="a weight of a row whose scores are all shifted",
     ).then(Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra)
-    return row, total, shift
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance within rows for components with and without a mean."""
-    # The keys' mean direction decides how a block's rows vary, so that draws are dear.
-    within = Within(2.0)
-    for name, laws in (("uniform", UNIFORM), ("normal", CENTRED)):
-        for size in DIMENSIONS:
-            control = (name, size) == ("uniform", 64)
-            yield Check(
-                f"{name}-row-d{size}",
-                derived,
-                {d: size, n: 32},
-                laws=laws,
-                tolerance=within,
-                shape=BLOCK,
-                control=control,
-            )
-    total = derived["total"].end
-    says = "rows vary as much as all scores together: here by {value}"
-    yield Wrong("rows-as-the-whole", of="uniform-row-d64", equals=total, laws=UNIFORM, says=says)
-    says, alone = "rows vary by {without_means}, whatever the means", d * sigma_q**2 * sigma_k**2
-    yield Wrong("without-means", of="uniform-row-d64", equals=alone, laws=UNIFORM, says=says)
+    block, total = {m: 16, n: 32}, derived["total"].end
+    for name, laws in LAWS.items():
+        for size in (1, 8, 64, 256):
+            check, at, control = f"{name}-row-d{size}", {d: size, n: 32}, (name, size) == ("uniform", 64)
+            # The keys' mean direction decides how a block's rows vary, so that draws are dear.
+            yield Check(check, derived, at, laws=laws, tolerance=2.0, shape=block, control=control)
+    says, laws = "rows vary as much as all scores together: here by {value}", LAWS["uniform"]
+    yield Wrong("rows-as-the-whole", of="uniform-row-d64", equals=total, laws=laws, says=says)
+    says = "rows vary by {without_means}, whatever the means"
+    yield Wrong("without-means", of="uniform-row-d64", equals=WITHOUT_MEANS, laws=laws, says=says)
     what, of_uniform = (
         "variance over all scores of uniform components in 64 dimensions",
         total.subs(OF_UNIFORM),
@@ -97,5 +84,5 @@ CLAIM = Claim(
     "variance that comes from the keys' mean does nothing. For centred keys both variances agree. With "
     "positive components, such as those of many demonstrations, the total variance overstates what the "
     "softmax responds to: there by three quarters.",
-    symbols={"without_means": d * sigma_q**2 * sigma_k**2},
+    symbols={"without_means": WITHOUT_MEANS},
 )

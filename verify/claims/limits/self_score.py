@@ -1,68 +1,56 @@
 """A vector's score with itself: mean d_k, variance 2 d_k."""
 
+from collections.abc import Iterator
+
 from sympy import S, sqrt
 
-from verify.spec import UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings, Items, Law, Var
-from verify.spec import Within, Wrong, a, algebra, d, figures as draw, gamma_q, i, kappa_q, moments
-from verify.spec import of_deviation, over_components, q
+from verify.spec import UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Items, Law, Plot, Var, Wrong, a
+from verify.spec import algebra, d, gamma_q, i, kappa_q, moments, of_deviation, over_components, q
 
 DIMENSIONS = (1, 8, 64, 128)
 OWN = Dot(q, a, q, a)
 LAW = {q: Law("mean 0, variance 1, skewness γ_q and kurtosis κ_q", (S.One, S.Zero, S.One, gamma_q, kappa_q))}
 
-COARSE = Within(2.0)
-"""For variances: squared lengths have heavier tails than scores."""
 
-WIDE = "a single square spreads further than its mean"
-"""Why the tolerance of its mean is wide."""
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the variance for any kurtosis of the components, and the mean."""
     square = q[a, i] ** 2
-    variance = (
+    yield (
         Chain(Var(OWN))
         .then(over_components(Var(square)), "the squares are independent", moments(LAW))
         .then(over_components(E(square**2) - E(square) ** 2), "definition", algebra)
         .then(over_components(kappa_q - 1), "the fourth moment, less the squared variance", moments(LAW))
         .then(d * (kappa_q - 1), "all are alike", algebra)
     )
-    mean = (
+    yield (
         Chain(E(OWN), name="mean", title="The mean")
         .then(over_components(E(square)), "term by term", moments(LAW))
         .then(d, "every square has mean 1", moments(LAW))
     )
-    return variance, mean
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure mean and variance over the dimensions, and the variance for uniform components."""
     mean = derived["mean"]
     for size in DIMENSIONS:
-        near = of_deviation(2 * size, 1.5, WIDE if size == 1 else "")
-        control = size == 64
-        yield Check(f"mean-d{size}", mean, {d: size}, tolerance=near, control=control)
-    for size in DIMENSIONS:
-        yield Check(f"variance-d{size}", derived, {d: size}, tolerance=COARSE)
-    laws, name = {q: UNIFORM}, "uniform-variance-d64"
-    yield Check(name, derived, {d: 64}, laws=laws, tolerance=COARSE)
+        near = of_deviation(2 * size, 1.5, "a single square spreads further than its mean" * (size == 1))
+        yield Check(f"mean-d{size}", mean, {d: size}, tolerance=near, control=size == 64)
+        # Squared lengths have heavier tails than scores.
+        yield Check(f"variance-d{size}", derived, {d: size}, tolerance=2.0)
+    yield Check("uniform-variance-d64", derived, {d: 64}, laws={q: UNIFORM}, tolerance=2.0)
     says = "a vector's score with itself is like any other, of mean {value}"
     yield Wrong("mean-zero", of="mean-d64", equals=0, says=says)
     says = "its variance is {d_k}, as for an independent key"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the mean of a score with itself above the spread of the others."""
-    return draw.figure(
+    yield Plot(
         "above-the-others",
-        "A token’s score with itself grows past the spread of the others, from nine dimensions on",
-        "The mean score of a vector with itself is the dimension, a straight line; three standard "
+        "mean-d*",
+        over=d,
+        title="A token’s score with itself grows past the spread of the others, from nine dimensions on",
+        alt="The mean score of a vector with itself is the dimension, a straight line; three standard "
         "deviations of scores with independent keys grow only like its root and stay below from nine on.",
-        draw.curve("with itself", derived["mean"].end, DIMENSIONS),
-        draw.curve("with others", 3 * sqrt(d), DIMENSIONS, "other"),
-        draw.measured(findings.matching("mean-d*"), d),
-        x=d,
+        curves={"with itself": mean.end},
+        bounds={"with others": 3 * sqrt(d)},
         y="score",
     )
 
