@@ -1,14 +1,15 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
+from collections.abc import Iterator
+
 from sympy import Expr, Matrix, Rational, S, Symbol, sqrt
 
 from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
 from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, Sum, Var
-from verify.spec import Within, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
+from verify.spec import Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
 
-DIMENSIONS, RHO = (2, 8, 64), Rational(1, 4)
-rho = Symbol("rho", positive=True)
+rho, RHO = Symbol("rho", positive=True), Rational(1, 4)
 x, y = Family("x", m), Family("y", n)
 LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
 """What a component has of its own is q_i, what all of a query share x; alike for keys and y."""
@@ -22,9 +23,6 @@ MIXED = {z: STANDARD[q], w: STANDARD[k]}
 MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
 """What makes two dimensions of a query and of a key; the others are made alike."""
 
-SPREADS = Matrix([[1, S.Half], [S.Half, Rational(17, 4)]]), Matrix([[2, -2], [-2, 4]])
-"""Both covariances of that, by hand."""
-
 
 def _component(own: Expr, shared: Expr) -> Expr:
     """Return a component of variance 1 that has correlation ρ with its neighbours through ``shared``."""
@@ -37,47 +35,40 @@ MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j,
 TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * covariance(B, B))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the equicorrelated case, and the trace for any covariances."""
     query, key = (part.xreplace({i: l}) for part in (OF_QUERY, OF_KEY))
     alike, unlike = E(OF_QUERY**2) * E(OF_KEY**2), E(OF_QUERY * query) * E(OF_KEY * key)
-    equal = (
+    yield (
         Chain(Var(EQUICORRELATED), title="Pairs of components", given=(rho <= 1,))
         .then(E(EQUICORRELATED**2), "its mean is 0", moments(LAWS))
         .then(d * alike + d * (d - 1) * unlike, "equal and different components apart", moments(LAWS))
         .then(d + d * (d - 1) * rho**2, r"variances are 1, and covariances $\rho$", moments(LAWS))
         .then(d * (1 + (d - 1) * rho**2), "collected", algebra)
     )
-    trace = (
-        Chain(
-            Var(Named(Symbol(r"q\cdot k"), MIXTURE)),
-            name="trace",
-            title="Any covariances of a centred query and key",
-        )
+    score, covariances = Named(Symbol(r"q\cdot k"), MIXTURE), r"$AA^{\mathsf T}$ and $BB^{\mathsf T}$"
+    yield (
+        Chain(Var(score), name="trace", title="Any covariances of a centred query and key")
         .then(Var(MIXTURE), "$q = Az$ and $k = Bw$, put in", algebra)
-        .then(
-            written_out(TRACE), r"the covariances are $AA^{\mathsf T}$ and $BB^{\mathsf T}$", moments(MIXED)
-        )
+        .then(written_out(TRACE), f"the covariances are {covariances}", moments(MIXED))
         .then(TRACE, "a double sum is a trace", algebra)
     )
-    return equal, trace
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the correlated score over the dimensions, and a score of other covariances."""
-    within, trace = Within(2.0), derived["trace"]
-    for size in DIMENSIONS:
-        name, at, control = f"variance-d{size}", {d: size, rho: RHO}, size == 2
-        yield Check(name, derived, at, tolerance=within, control=control)
+    for size in (2, 8, 64):
+        at = {d: size, rho: RHO}
+        yield Check(f"variance-d{size}", derived, at, tolerance=2.0, control=size == 2)
     laws = {A: four_blocks(MIXING[0]), B: four_blocks(MIXING[1])}
-    yield Check("any-covariances", trace, {d: 8, r: 8}, laws=laws, tolerance=within)
+    yield Check("any-covariances", derived["trace"], {d: 8, r: 8}, laws=laws, tolerance=2.0)
     says = "correlated or not, the variance is {d_k}"
     yield Wrong("as-if-independent", of="variance-d64", equals=d, says=says)
     says = "the correlation adds its own size, not its square: {counted_once}"
     yield Wrong("correlation-counted-once", of="variance-d64", equals=COUNTED_ONCE, says=says)
     says = "covariances do not matter: the variance adds up the products of the components' variances"
-    alone = 4 * SPREADS[0].diagonal().dot(SPREADS[1].diagonal())
-    yield Wrong("variances-alone", of="any-covariances", equals=alone, says=says)
+    of_query, of_key = ((mixing * mixing.T).diagonal() for mixing in MIXING)
+    yield Wrong("variances-alone", of="any-covariances", equals=4 * of_query.dot(of_key), says=says)
     yield Plot(
         "leaves-the-line",
         "variance-d*",

@@ -1,9 +1,11 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
+from collections.abc import Iterator
+
 from sympy import Expr, Rational, Symbol, sqrt
 
 from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Family, Given
-from verify.spec import Index, Items, Named, Sum, Var, Within, Wrong, a, algebra, b, cite, d, e, earlier, fact
+from verify.spec import Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact
 from verify.spec import i, l, m, moments, over_components, q, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
@@ -40,7 +42,7 @@ OF_GIVEN, SCORE = _score(GIVEN[a, e], GIVEN[b, c]), _score(_normalised(a, e), _n
 PROJECTED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the scaled score's variance for entries of any variance."""
     lengths = Sum(GIVEN[a, e] ** 2, (e, 1, D)) * Sum(GIVEN[b, c] ** 2, (c, 1, D))
     of_tokens = Sum(_normalised(a, e) ** 2, (e, 1, D)) * Sum(_normalised(b, c) ** 2, (c, 1, D))
@@ -57,25 +59,21 @@ def derive() -> tuple[Chain, ...]:
         .then(E(v**2 * of_tokens), "the mean square, averaged", earlier(square, at=TOKENS))
         .then(v**2 * D**2, "tokens have the squared length D", algebra)
     )
-    by_head = (
-        Chain(variance.start, name="by-head", title="Xavier’s initialisation, head by head")
-        .then(variance.end, "the variance", earlier(variance))
-        .then(4 / (1 + d / D) ** 2, "$v = 2/(D + d_k)$", substitute({v: 2 / (D + d)}))
-    )
-    return mean, square, variance, by_head
+    title, entry = "Xavier’s initialisation, head by head", substitute({v: 2 / (D + d)})
+    by_head = Chain(variance.end, name="by-head", title=title, defines="the same variance")
+    yield from (mean, square, variance, by_head.then(4 / (1 + d / D) ** 2, "$v = 2/(D + d_k)$", entry))
 
 
 def experiment(derived: Derivation) -> Items:
     """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
-    start, end, near, drawn = derived.start, derived.end, Within(2.0), {m: 64}
     for name, (words, entry) in INITIALISATIONS.items():
         at, law = {**SIZES, v: entry.subs(SIZES)}, NORMAL if name == "he" else UNIFORM
         check, laws, usual = f"{name}-square", {W: law, U: law}, name == "linear-default"
-        yield Check(check, start, at, equals=end, laws=laws, tolerance=near, shape=drawn, control=usual)
+        yield Check(check, derived, at, laws=laws, tolerance=2.0, shape={m: 64}, control=usual)
         if name in ("per-head-xavier", "packed-xavier", "he"):
             says = f"after scaling the variance is {{value}}, with the initialisation {words}"
             yield Wrong(f"{name}-is-one", of=check, equals=1, says=says)
-        yield fact(f"{name}-variance", f"scaled variance, {words}", end.subs(v, entry).subs(SIZES))
+        yield fact(f"{name}-variance", f"scaled variance, {words}", derived.end.subs(v, entry).subs(SIZES))
 
 
 CLAIM = Claim(
