@@ -1,5 +1,6 @@
 """Components without a second moment have no variance to scale."""
 
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -15,8 +16,6 @@ from verify.spec import figures as draw, integral, j, k, of_probability, q, scor
 from verify.spec.score_law import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
-D, FAR = 64, 10
-
 b, w, y = (Symbol(name, real=True) for name in "bwy")
 L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
@@ -39,49 +38,44 @@ def quantile(share: Any) -> Any:
 LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, quantile))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the law of one product, and that its truncated second moment grows without bound."""
     of_key = Chain(
         Integral(density(w), (w, -oo, b)), name="of-key", title="How many components of a key are below $b$"
     ).then(S.Half + atan(b) / pi, "integrated", integral())
+    sizes, of_size = (u, 0, oo), "given the size of the query’s component"
     inner, over_key = Integral(density(w), (w, -oo, y / u)), earlier(of_key, at={b: y / u})
     densities = by_density({k[j, 1]: w, q[a, 1]: u}, LAWS)
-    sizes, of_size = (u, 0, oo), "given the size of the query’s component"
     distribution = (
         Chain(BELOW, name="distribution", title="The product of two Cauchy components")
         .then(Integral(2 * density(u) * inner, sizes), of_size, densities)
         .then(Integral(2 * density(u) * (S.Half + atan(y / u) / pi), sizes), "over the key", over_key)
     )
-    shares = Derivative(distribution.end.subs(y, x), x)
     over_sizes = Integral(2 * u / (pi**2 * (1 + u**2) * (u**2 + x**2)), sizes)
     primitive = log((1 + u**2) / (u**2 + x**2)) / (pi**2 * (x**2 - 1))
-    of_product = (
+    shares, there = distribution.end.subs(y, x), earlier(distribution, at={y: x})
+    yield from (of_key, distribution)
+    yield (
         Chain(Derivative(BELOW.subs(y, x), x), title="Its density")
-        .then(shares, "of its distribution", earlier(distribution, at={y: x}))
+        .then(Derivative(shares, x), "of its distribution", there)
         .then(over_sizes, "differentiated", derivative())
         .then(DENSITY, "partial fractions", integral(primitive))
     )
-    return of_key, distribution, of_product, *second_moment()
-
-
-def second_moment() -> tuple[Chain, Chain]:
-    """Derive that x² times the density, over x from e to e^L, exceeds any bound as L grows."""
     squares = (2 * x**2 * DENSITY * x).subs(x, exp(v)).subs(log(exp(v)), v)
     more = 4 * exp(v) * ((v - 1) * exp(2 * v) + 1) / (pi**2 * (exp(2 * v) - 1))
     bound = Chain(squares, name="bound", title="$x^2$ times the density of either sign, at $x = e^v$").then(
         4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"
     )
-    put_in = earlier(bound, given=(L >= 1,))
-    moment = (
-        Chain(
-            Integral(squares, (v, 1, L)),
-            name="moment",
-            title="The second moment of a product, over sizes from $e$ to $e^L$",
-        )
+    title, put_in = (
+        "The second moment of a product, over sizes from $e$ to $e^L$",
+        earlier(bound, given=(L >= 1,)),
+    )
+    yield bound
+    yield (
+        Chain(Integral(squares, (v, 1, L)), name="moment", title=title)
         .then(Integral(bound.end, (v, 1, L)), "the bound, put in", put_in, "≥")
         .then(4 * (exp(L) - EULER) / pi**2, "it grows with L, without bound", integral())
     )
-    return bound, moment
 
 
 @cache
@@ -118,7 +112,7 @@ def below(dimension: int, point: float) -> float:
     return 0.5 - sum(waves) / np.pi
 
 
-def gap(upper: Any) -> LargestGap:
+def gap(upper: Callable[[float], float]) -> LargestGap:
     """Return the largest gap from a symmetric law, given how much of it lies between 0 and a point."""
     above = [0.5 + upper(point) for point in POINTS]
     places = (*(-point for point in POINTS[::-1]), *POINTS)
@@ -127,21 +121,20 @@ def gap(upper: Any) -> LargestGap:
 
 def experiment(tolerance: float) -> Items:
     """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
-    laws, near, one = {q: CAUCHY, k: CAUCHY}, of_probability(0.5), {d: 1}
-    law = gap(above_zero)
-    yield Check("law-of-a-product", law, one, equals=0, laws=laws, tolerance=near)
-    far, share = E(Indicator(-FAR - score / sqrt(d))), below(D, FAR * D**0.5)
+    laws, near, stretch = {q: CAUCHY, k: CAUCHY}, of_probability(0.5), 1 + 10 * tolerance
+    yield Check("law-of-a-product", gap(above_zero), {d: 1}, equals=0, laws=laws, tolerance=near)
+    far, share = E(Indicator(-10 - score / sqrt(d))), below(64, 10 * 64**0.5)
     wide = of_probability(because="a sharper share of scores so far out takes many more draws")
-    yield Check("far-out-after-scaling", far, {d: D}, equals=share, laws=laws, tolerance=wide)
-    normal = gap(lambda point: 0.5 - below_of_normals(1, -point))
-    says = "a product of Cauchy components has the law of a product of normal ones"
-    yield Wrong("as-if-normal", normal, one, equals=0, laws=laws, tolerance=near, says=says)
-    stretch = 1 + 10 * tolerance
-    stretched = gap(lambda point: above_zero(point / stretch))
-    says = f"products of Cauchy components are {stretch - 1:.0%} larger"
-    yield Wrong("stretched", stretched, one, equals=0, laws=laws, tolerance=near, says=says)
+    yield Check("far-out-after-scaling", far, {d: 64}, equals=share, laws=laws, tolerance=wide)
+    normal = "a product of Cauchy components has the law of a product of normal ones"
+    larger = f"products of Cauchy components are {stretch - 1:.0%} larger"
+    for name, upper, says in (
+        ("as-if-normal", lambda point: 0.5 - below_of_normals(1, -point), normal),
+        ("stretched", lambda point: above_zero(point / stretch), larger),
+    ):
+        yield Wrong(name, gap(upper), {d: 1}, equals=0, laws=laws, tolerance=near, says=says)
     says = "division by the root brings no score back: as many lie below minus ten without"
-    yield Wrong("as-without-scaling", of="far-out-after-scaling", equals=below(D, float(FAR)), says=says)
+    yield Wrong("as-without-scaling", of="far-out-after-scaling", equals=below(64, 10.0), says=says)
     says = "dividing by the root brings scores back to ordinary size: under one per cent lie that far"
     few = Threshold(Rational(1, 100))
     yield Wrong("ordinary-after-scaling", of="far-out-after-scaling", at_most=few, says=says)
