@@ -1,20 +1,19 @@
 """Half precision: how often a softmax that does not subtract the largest score overflows."""
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sympy import Integral, Rational, Sum, Symbol, binomial, erfc, exp, factorial, lambdify, log, oo, sqrt
 from sympy import symbols
 
-from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Indicator
-from verify.spec import Items, Threshold, Within, Wrong, assume, d, fact, figures as draw, numerically, score
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator, Items, Plot
+from verify.spec import Threshold, Wrong, assume, d, fact, numerically, score
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
-DIMENSIONS = (16, 64, 256)
 LARGEST, INFINITE = 65504, 65520
 """The largest finite number of IEEE 754 half precision; what is nearer to the next power of 2 is infinite."""
 
@@ -27,24 +26,20 @@ x, y = symbols("x y", nonnegative=True, integer=True)
 """What a score exceeds; half an even dimension, and places in a sum."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
     given_query = "given the query a score is normal, its variance the query’s squared length"
-    tail = (
+    mixture = Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo))
+    yield (
         Chain(E(Indicator(score - b)), title="The share of scores above $b$")
         .then(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning"))
-        .then(
-            Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo)),
-            "the squared length is chi-square",
-            of_normals("chi-square"),
-        )
+        .then(mixture, "the squared length is chi-square", of_normals("chi-square"))
     )
     power = exp(-b) * b ** (x - y) / factorial(x - y)
     term = power * binomial(h + y - 1, y) / 2 ** (h + y)
-    even = Chain(tail.end.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$").then(
+    yield Chain(mixture.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$").then(
         Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically()
     )
-    return tail, even
 
 
 def by_law(total: Sum, dimension: int, power: float) -> float:
@@ -54,11 +49,12 @@ def by_law(total: Sum, dimension: int, power: float) -> float:
     return math.fsum(term(half, above, row, place) for row in range(half) for place in range(row + 1))
 
 
-def last_finite(patterns: Any, floats: Any, function: Callable[[Any], Any]) -> float:
+def last_finite(floats: Any, function: Callable[[Any], Any]) -> float:
     """Return the largest number of a format of which a function is finite.
 
     Positive numbers are ordered like the bit patterns that write them, so halving finds the place.
     """
+    patterns = f"u{np.dtype(floats).itemsize}"
     low, high = (int(np.array(end, dtype=floats).view(patterns)) for end in (1.0, np.inf))
     with np.errstate(over="ignore"):
         while high - low > 1:
@@ -81,76 +77,67 @@ def not_finite(formula: Callable[[Any], Any]) -> int:
 
 def experiment(derived: Derivation) -> Items:
     """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
-    few, _, many = DIMENSIONS
-    for size, factor in zip(DIMENSIONS, (2, 1, 0.4), strict=True):
-        at, band = {d: size, b: OVERFLOW}, Within(factor)  # a rare event is known less well
-        yield Check(f"raw-d{size}", derived, at, tolerance=band)
-    scaled = E(Indicator(score / sqrt(d) - b))
-    for size in DIMENSIONS:
-        yield Check(f"scaled-d{size}", scaled, {d: size, b: OVERFLOW}, at_most=RARE)
     total, what = derived["even"].end, r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
-    for size in DIMENSIONS:
-        settings = {"d_k": size, "power of d_k": -0.5}
-        given = (total, size, -0.5)
-        yield Computed(f"scaled-law-d{size}", what, by_law, given, at_most=NEVER, settings=settings)
-    says, rarely = (
-        "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}",
-        derived.end.subs(d, few),
-    )
-    yield Wrong("raw-as-rarely", of=f"raw-d{many}", equals=rarely, says=says)
+    for size, factor in ((16, 2), (64, 1), (256, 0.4)):  # a rare event is known less well
+        at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
+        yield Check(f"raw-d{size}", derived, at, tolerance=factor)
+        yield Check(f"scaled-d{size}", scaled, at, at_most=RARE)
+        name, given, settings = (
+            f"scaled-law-d{size}",
+            (total, size, -0.5),
+            {"d_k": size, "power of d_k": -0.5},
+        )
+        yield Computed(name, what, by_law, given, at_most=NEVER, settings=settings)
+    says = "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}"
+    yield Wrong("raw-as-rarely", of="raw-d256", equals=derived.end.subs(d, 16), says=says)
     says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
-    yield Wrong("raw-rare", derived, {d: few, b: OVERFLOW}, at_most=RARE, says=says)
+    yield Wrong("raw-rare", derived, {d: 16, b: OVERFLOW}, at_most=RARE, says=says)
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
-    root = {Symbol("power of d_k"): -0.25}
-    yield Wrong(
-        "fourth-root-law", of=f"scaled-law-d{few}", at=root, computed=by_law(total, few, -0.25), says=says
-    )
+    root, share = {Symbol("power of d_k"): -0.25}, by_law(total, 16, -0.25)
+    yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, computed=share, says=says)
     yield from arithmetic()
+    yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
+
+    def tail(size: float, power: float = 0.0) -> float:
+        return below(size, -float(OVERFLOW) * size**-power)
+
+    yield Plot(
+        "overflow",
+        "raw-d*",
+        over=d,
+        title="Raw scores overflow the exponential in half precision, scaled ones do not",
+        alt="The share of scores whose exponential leaves half precision, over the dimension: for raw scores "
+        "it rises to a quarter at {raw-d256:d_k} dimensions, for scaled ones it is practically zero.",
+        curves={"raw": tail},
+        bounds={"scaled": partial(tail, power=-0.5)},
+        wrong={"wrong: as rarely as at {raw-d16:d_k}": tail(16)},
+        span=(4, 1024),
+        many=25,
+        y="share of scores that overflow",
+        y_scale="linear",
+    )
 
 
 def arithmetic() -> Items:
     """Yield where exponentials and numbers overflow in half precision, and what subtracting helps."""
-    words, half = {"arithmetic": "IEEE 754 binary16"}, (np.uint16, np.float16, np.exp)
-    near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
-    what = "largest score with a finite exponential"
-    point = Computed("overflow-point", what, last_finite, half, equals=OVERFLOW, settings=words)
-    yield replace(point, allowance=near)
-    says, single = "single precision overflows at the same score", last_finite(np.uint32, np.float32, np.exp)
+    computed, what = (
+        partial(Computed, settings={"arithmetic": "IEEE 754 binary16"}),
+        "largest score with a finite exponential",
+    )
+    half, near = (np.float16, np.exp), Allowance(2.0**-7, "the spacing of half-precision numbers there")
+    yield computed("overflow-point", what, last_finite, half, OVERFLOW, allowance=near)
+    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)
     at = {Symbol("arithmetic"): "IEEE 754 binary32"}
     yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
-    what, rounded = "largest number that is rounded to a finite one", (np.uint64, np.float64, np.float16)
-    spacing = Allowance(2.0**-36, "the spacing of double-precision numbers there")
-    last = Computed("rounding-point", what, last_finite, rounded, equals=INFINITE, settings=words)
-    yield replace(last, allowance=spacing)
+    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16)
+    near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
+    yield computed("rounding-point", what, last_finite, rounded, INFINITE, allowance=near)
     says = "all that is above the largest finite number is rounded to an infinite one"
     yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
     yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
     says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
     yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
-    yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the shares over the dimension."""
-    span, point = (4, 1024), float(OVERFLOW)
-
-    def tail(power: float) -> Callable[[float], float]:
-        return lambda size: below(size, -point * size**-power)
-
-    return draw.figure(
-        "overflow",
-        "Raw scores overflow the exponential in half precision, scaled ones do not",
-        "The share of scores whose exponential leaves half precision, over the dimension: for raw scores it "
-        "rises to a quarter at {raw-d256:d_k} dimensions, for scaled ones it is practically zero.",
-        draw.curve("raw", tail(0), span, many=25),
-        draw.curve("scaled", tail(-0.5), span, "other", many=25),
-        draw.joined("wrong: as rarely as at {raw-d16:d_k}", span, [tail(0)(DIMENSIONS[0])] * 2, "control"),
-        draw.measured(findings.matching("raw-d*"), d),
-        x=d,
-        y="share of scores that overflow",
-        y_scale="linear",
-    )
 
 
 CLAIM = Claim(
