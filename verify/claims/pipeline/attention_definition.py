@@ -1,5 +1,7 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from sympy import Limit, Symbol, exp, oo, symbols
 
@@ -13,56 +15,33 @@ SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
 c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
 WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
 
-EVERYWHERE, PLACES = np.ones((QUERIES, KEYS), bool), np.arange(KEYS)
+EVERYWHERE = np.ones((QUERIES, KEYS), bool)
+PADDING: Array = np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1))
 MASKS: dict[str, tuple[Array, loops.Sees]] = {
     "none": (EVERYWHERE, loops.everywhere),
     "causal": (np.tril(EVERYWHERE), lambda query, key: key <= query),
-    "padding": (np.tile(PLACES < KEYS - 2, (QUERIES, 1)), lambda _, key: key not in {5, 6}),
+    "padding": (PADDING, lambda _, key: key not in {5, 6}),
 }
 """Masks by name: as an array for the array code, and in words of single indices for the loops."""
 
-LABELS = {
-    "loops": "largest distance from the definition in loops",
-    "rows": "largest distance of a row's sum from 1",
-    "masked": "largest weight of a masked key",
-}
 
-WRONG = {
-    "softmax-over-queries": "the softmax may run over the queries instead of the keys",
-    "scale-after-softmax": "scaling may come after the softmax",
-    "in-single-precision": "single precision is exact",
-    "mask-transposed": "under a causal mask a query sees its own place and the later ones",
-    "masked-after-softmax": "a mask may set weights to zero after the softmax",
-    "rows-in-single-precision": "rows of single precision sum to one exactly",
-    "masked-with-zero": "a masked key gets no weight if its score is set to zero",
-    "mask-one-late": "a causal mask may let a query see one key more",
-}
-
-
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the definition, one entry of the output, from the four steps; and what a mask leaves."""
-    entry = (
+    quotient = over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score))
+    yield (
         Chain(over_keys(WEIGHT * v[j, e]), title="One entry of the output, backwards through the steps")
         .then(over_keys(Softmax(c * score, j) * v[j, e]), "product, scale and softmax over the keys", algebra)
-        .then(
-            over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score)),
-            "the exponentials of one row share their sum",
-            algebra,
-        )
+        .then(quotient, "the exponentials of one row share their sum", algebra)
     )
-    rows = Chain(
-        over_keys(WEIGHT),
-        name="rows",
-        title="The sum of a row's weights",
-        defines="the sum of a row's weights",
-    ).then(1, "each is an exponential over their sum", algebra)
-    left = Chain(
+    title = "The sum of a row's weights"
+    rows = Chain(over_keys(WEIGHT), name="rows", title=title, defines="the sum of a row's weights")
+    yield rows.then(1, "each is an exponential over their sum", algebra)
+    yield Chain(
         Limit(x / (seen + hidden * exp(-t)), t, oo),
         name="left",
         title="The weight of a key that a mask leaves",
         defines="the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$",
     ).then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
-    return entry, rows, left
 
 
 def drawn() -> tuple[Array, Array, Array]:
@@ -83,42 +62,50 @@ def distance(what: str, weights: Array, output: Array, mask: str) -> float:
         return largest_difference(output, loops.attention_in_loops(*drawn(), SCALE, sees))
     if what == "rows":
         return largest_difference(weights.sum(axis=1), np.ones(QUERIES))
-    places = ((query, key) for query in range(QUERIES) for key in range(KEYS) if not sees(query, key))
-    return float(max((weights[place] for place in places), default=0.0))
+    return float(max(weights[place] for place in np.ndindex(weights.shape) if not sees(*place)))
 
 
 def experiment() -> Items:
     """Compare arrays with loops under three masks; check the rows' sums and what a mask leaves out."""
     queries, keys, values = drawn()
+    labels = {
+        "loops": "largest distance from the definition in loops",
+        "rows": "largest distance of a row's sum from 1",
+        "masked": "largest weight of a masked key",
+    }
     for mask, (allowed, _) in MASKS.items():
         weights = probabilities(queries, keys, SCALE, blocking(allowed))
         output = attention(queries, keys, values, SCALE, blocking(allowed))
         settings: dict[str, int | str] = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
-        for part in LABELS if mask != "none" else ("loops", "rows"):
-            name, what, given = f"{part}-{mask}", LABELS[part], (part, weights, output, mask)
+        for part in labels if mask != "none" else ("loops", "rows"):
+            name, what, given = f"{part}-{mask}", labels[part], (part, weights, output, mask)
             allowance = Allowance(0) if part == "masked" else ROUNDING
             yield Computed(name, what, distance, given, equals=0, settings=settings, allowance=allowance)
-    yield from wrong_versions(SCALE * queries @ keys.T, values)
 
-
-def wrong_versions(scores: Array, values: Array) -> Items:
-    """Yield wrong weights of these scores, each of the part that it breaks under a mask."""
-    padding = MASKS["padding"][0]
-    late, transposed = blocking(np.tril(EVERYWHERE, 1)), blocking(np.triu(EVERYWHERE))
-    single = in_single_precision(softmax)(scores)
-    versions = (
-        ("loops", "none", "softmax-over-queries", loops.over_queries(scores)),
-        ("loops", "none", "scale-after-softmax", SCALE * softmax(scores / SCALE)),
-        ("loops", "none", "in-single-precision", single),
-        ("loops", "causal", "mask-transposed", softmax(scores + transposed)),
-        ("rows", "padding", "masked-after-softmax", np.where(padding, softmax(scores), 0.0)),
-        ("rows", "none", "rows-in-single-precision", single),
-        ("masked", "padding", "masked-with-zero", softmax(np.where(padding, scores, 0.0))),
-        ("masked", "causal", "mask-one-late", softmax(scores + late)),
-    )
-    for part, mask, name, weights in versions:
+    def wrong(name: str, part: str, mask: str, weights: Array, says: str) -> Wrong:
         off = distance(part, weights, weights @ values, mask)
-        yield Wrong(name, of=f"{part}-{mask}", computed=off, says=WRONG[name])
+        return Wrong(name, of=f"{part}-{mask}", computed=off, says=says)
+
+    scores = SCALE * queries @ keys.T
+    right, single = softmax(scores), in_single_precision(softmax)(scores)
+    late, later = (
+        softmax(scores + blocking(allowed)) for allowed in (np.tril(EVERYWHERE, 1), np.triu(EVERYWHERE))
+    )
+    says, turned = "the softmax may run over the queries instead of the keys", loops.over_queries(scores)
+    yield wrong("softmax-over-queries", "loops", "none", turned, says)
+    says, scaled = "scaling may come after the softmax", SCALE * softmax(scores / SCALE)
+    yield wrong("scale-after-softmax", "loops", "none", scaled, says)
+    yield wrong("in-single-precision", "loops", "none", single, "single precision is exact")
+    says = "rows of single precision sum to one exactly"
+    yield wrong("rows-in-single-precision", "rows", "none", single, says)
+    says = "under a causal mask a query sees its own place and the later ones"
+    yield wrong("mask-transposed", "loops", "causal", later, says)
+    says = "a causal mask may let a query see one key more"
+    yield wrong("mask-one-late", "masked", "causal", late, says)
+    says = "a mask may set weights to zero after the softmax"
+    yield wrong("masked-after-softmax", "rows", "padding", np.where(PADDING, right, 0.0), says)
+    says, zeroed = "a masked key gets no weight if its score is set to zero", np.where(PADDING, scores, 0.0)
+    yield wrong("masked-with-zero", "masked", "padding", softmax(zeroed), says)
 
 
 CLAIM = Claim(

@@ -1,85 +1,73 @@
 """The shapes of attention's matrices, from tokens to output."""
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from sympy import Expr, MatrixSymbol, Symbol
 
-from verify.spec import NORMAL, Chain, Claim, Computed, Derivation, Items, Line, Named, Wrong, algebra, d, d_v
-from verify.spec import fact
+from verify.spec import NORMAL, Chain, Claim, Computed, Derivation, Items, Named, Wrong, algebra, d, d_v, fact
 from verify.spec.arrays import Array, attention, probabilities, stream
 
-TOKENS, WIDTH, HEAD = 3, 512, 64
-SIDES = ("rows", "columns")
+TOKENS, WIDTH, HEAD, SIDES = 3, 512, 64, ("rows", "columns")
 
 
-class Rows(Named):
-    """How many rows a matrix has: a product has those of its first factor, and no other factors fit."""
+class Extent(Named):
+    """How many rows (0) or columns (1) a matrix has: a product those of its first, and of its last factor."""
 
-    nargs = 1
+    nargs = 2
 
     @property
     def definition(self) -> Any:
         """What it stands for."""
-        return self.args[0].shape[0]
+        return self.args[0].shape[int(self.args[1])]
 
     def _latex(self, printer: Any) -> str:
-        return rf"\operatorname{{{type(self).__name__.lower()}}}\left({printer.doprint(self.args[0])}\right)"
-
-
-class Columns(Rows):
-    """How many columns a matrix has: a product has those of its last factor."""
-
-    @property
-    def definition(self) -> Any:
-        """What it stands for."""
-        return self.args[0].shape[1]
+        return rf"\operatorname{{{SIDES[int(self.args[1])]}}}\left({printer.doprint(self.args[0])}\right)"
 
 
 T, D = (Symbol(name, integer=True, positive=True) for name in "TD")
 X, P = MatrixSymbol("X", T, D), MatrixSymbol("P", T, T)
-W_Q, W_K, W_V = (MatrixSymbol(name, D, size) for name, size in (("W_Q", d), ("W_K", d), ("W_V", d_v)))
-QUERIES, KEYS, VALUES = X * W_Q, X * W_K, X * W_V
+QUERIES, KEYS, VALUES = (
+    X * MatrixSymbol(f"W_{name}", D, size) for name, size in (("Q", d), ("K", d), ("V", d_v))
+)
 SCORES, OUTPUT = QUERIES * KEYS.T, P * VALUES
-SIZES = {
-    "queries": ("rows-of-queries", "columns-of-queries"),
-    "keys": ("rows-of-queries", "columns-of-queries"),
-    "values": ("rows-of-output", ""),
-    "scores": ("rows-of-scores", "columns-of-scores"),
-    "weights": ("rows-of-scores", "columns-of-scores"),
-    "output": ("rows-of-output", ""),
+SHAPED_LIKE = {
+    "queries": "queries",
+    "keys": "queries",
+    "values": "output",
+    "scores": "scores",
+    "weights": "scores",
+    "output": "output",
 }
-"""The chain of each array's rows and of its columns: keys are as queries, weights as scores."""
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive rows and columns of the output; of queries and scores beside it."""
     rows, columns = "the rows of a product are those of its first factor", "its columns those of its last"
     inner, turned = "inner sizes agree: a score adds a product for each", "rows and columns change places"
-
-    def size(of: Expr, *lines: tuple[Expr, str], name: str = "") -> Chain:
-        title = name.replace("-", " ").capitalize() or "Columns of output"
-        return Chain(of, *(Line(end, why, algebra) for end, why in lines), name=name, title=title)
-
-    return (
-        size(Columns(OUTPUT), (Columns(VALUES), columns), (d_v, columns)),
-        size(Rows(OUTPUT), (Rows(P), rows), (T, "each token has weights"), name="rows-of-output"),
-        size(Rows(QUERIES), (Rows(X), rows), (T, "one for each token"), name="rows-of-queries"),
-        size(Columns(QUERIES), (Rows(KEYS.T), inner), (d, turned), name="columns-of-queries"),
-        size(Rows(SCORES), (Rows(QUERIES), rows), (T, rows), name="rows-of-scores"),
-        size(Columns(SCORES), (Columns(KEYS.T), columns), (T, turned), name="columns-of-scores"),
-    )
+    output = Chain(Extent(OUTPUT, 1), title="Columns of output")
+    yield output.then(Extent(VALUES, 1), columns, algebra).then(d_v, columns, algebra)
+    for name, start, first, why, end, because in (
+        ("rows-of-output", Extent(OUTPUT, 0), Extent(P, 0), rows, T, "each token has weights"),
+        ("rows-of-queries", Extent(QUERIES, 0), Extent(X, 0), rows, T, "one for each token"),
+        ("columns-of-queries", Extent(QUERIES, 1), Extent(KEYS.T, 0), inner, d, turned),
+        ("rows-of-scores", Extent(SCORES, 0), Extent(QUERIES, 0), rows, T, rows),
+        ("columns-of-scores", Extent(SCORES, 1), Extent(KEYS.T, 1), columns, T, turned),
+    ):
+        chain = Chain(start, name=name, title=name.replace("-", " ").capitalize())
+        yield chain.then(first, why, algebra).then(end, because, algebra)
 
 
 def arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
     """Return the arrays of one head of that dimension; or ``transposed``, as if columns were tokens."""
-    rng = stream(0, "attention-shapes", "arrays", 0)
+    rng, scale = stream(0, "attention-shapes", "arrays", 0), head**-0.5
     tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
     queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
     if transposed:
         queries, keys, values = queries.T, keys.T, values.T
-    scale = head**-0.5
     weights, output = probabilities(queries, keys, scale), attention(queries, keys, values, scale)
-    return dict(zip(SIZES, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
+    return dict(zip(SHAPED_LIKE, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
 
 
 def extent(array: Array, side: str) -> int:
@@ -90,19 +78,22 @@ def extent(array: Array, side: str) -> int:
 def experiment(derived: Derivation) -> Items:
     """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64 and one of 512."""
 
-    def number(chain: str, head: int = HEAD) -> Expr:
-        end = derived[chain].end if chain else derived.end
+    def number(side: str, array: str, head: int = HEAD) -> Expr:
+        name = f"{side}-of-{SHAPED_LIKE[array]}"
+        end = derived.end if name == "columns-of-output" else derived[name].end
         return end.subs({T: TOKENS, D: WIDTH, d: head, d_v: head})
 
     computed, swapped, at = arrays(), arrays(transposed=True), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
-    for array, chains in SIZES.items():
-        for side, chain in zip(SIDES, chains, strict=True):
-            name, what, given = f"{array}-{side}", f"{side} of the {array}", (computed[array], side)
-            yield Computed(name, what, extent, given, equals=number(chain), settings=at)
-    given, whole = (arrays(WIDTH)["keys"], "columns"), number("columns-of-queries", WIDTH)
+    for array, side in product(SHAPED_LIKE, SIDES):
+        name, what, value = f"{array}-{side}", f"{side} of the {array}", number(side, array)
+        yield Computed(name, what, extent, (computed[array], side), equals=value, settings=at)
+    given, whole, one_head = (
+        (arrays(WIDTH)["keys"], "columns"),
+        number("columns", "keys", WIDTH),
+        at | {"d_k": WIDTH},
+    )
     name, what = "one-head-key-columns", "columns of the keys"
-    yield Computed(name, what, extent, given, equals=whole, settings={**at, "d_k": WIDTH})
-
+    yield Computed(name, what, extent, given, equals=whole, settings=one_head)
     says = "{d_k} is the dimension of the embedding"
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
     says = "a score adds one product for each token"
@@ -111,11 +102,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("transposed-rows", of="scores-rows", computed=rows, says=says)
     says, columns = "tokens are the columns", extent(swapped["output"], "columns")
     yield Wrong("transposed-columns", of="output-columns", computed=columns, says=says)
-
-    yield fact("query-columns", "columns of a query matrix", number("columns-of-queries"))
-    yield fact("score-rows", "rows of the score matrix", number("rows-of-scores"))
-    yield fact("score-columns", "columns of the score matrix", number("columns-of-scores"))
-    yield fact("products-per-score", "products that a score adds", number("columns-of-queries"))
+    yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
+    yield fact("score-rows", "rows of the score matrix", number("rows", "scores"))
+    yield fact("score-columns", "columns of the score matrix", number("columns", "scores"))
+    yield fact("products-per-score", "products that a score adds", number("columns", "queries"))
 
 
 CLAIM = Claim(

@@ -1,67 +1,57 @@
 """All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
-from sympy import Expr
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Line, Var, Within
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Var, Within
 from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
 
 D, SIDE = 16, 32
-WHOLE, CORNERS = {m: SIDE, n: SIDE}, {m: 2, n: 2}
-FIRST, LAST = {a: 1, j: 1}, {a: 2, j: 2}
+WHOLE, FIRST, LAST = {m: SIDE, n: SIDE}, {a: 1, j: 1}, {a: 2, j: 2}
 SAME, ELSEWHERE = score_of(a, l), score_of(b, l)
 """A score of the same query with another key, and one of another query and key."""
 
-OF_SCORES, LONE = Within(2.0, D, "the variance of a score"), "a matrix has but one such entry"
-OF_SQUARES = Within(2.5, because="products of squares have heavy tails")
-OF_ROW = Within(2.5, 2 * D, "the covariance within a row", OF_SQUARES.because)
+HEAVY = "products of squares have heavy tails"
+OF_SCORES = Within(2.0, D, "the variance of a score")
+OF_ROW = Within(2.5, 2 * D, "the covariance within a row", HEAVY)
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Iterator[Chain]:
     """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
-    why = "independence, and the moments of the components"
-
-    def together(name: str, of: str, start: Cov, end: Expr | int) -> Chain:
-        definition = Line(start.definition, "definition", algebra)
-        line = Line(end, why, moments(NORMAL_COMPONENTS))
-        return Chain(start, definition, line, name=name, title=f"Covariance of {of}", defines=f"that of {of}")
-
-    entry = (
-        Chain(Var(score), title="Any one entry")
-        .then(E(score**2) - E(score) ** 2, "definition", algebra)
-        .then(d, why, moments(NORMAL_COMPONENTS))
+    components, squares = "independence, and the moments of the components", E(score**2) - E(score) ** 2
+    law = moments(NORMAL_COMPONENTS)
+    yield (
+        Chain(Var(score), title="Any one entry").then(squares, "definition", algebra).then(d, components, law)
     )
-    return (
-        entry,
-        together("row", "two entries of a row", Cov(score, SAME), 0),
-        together("corners", "two entries that share nothing", Cov(score, ELSEWHERE), 0),
-        together("squares", "the squares of two entries of a row", Cov(score**2, SAME**2), 2 * d),
-        together("apart", "the squares of two that share nothing", Cov(score**2, ELSEWHERE**2), 0),
-    )
+    for name, of, start, end in (
+        ("row", "two entries of a row", Cov(score, SAME), 0),
+        ("corners", "two entries that share nothing", Cov(score, ELSEWHERE), 0),
+        ("squares", "the squares of two entries of a row", Cov(score**2, SAME**2), 2 * d),
+        ("apart", "the squares of two that share nothing", Cov(score**2, ELSEWHERE**2), 0),
+    ):
+        chain = Chain(start, name=name, title=f"Covariance of {of}", defines=f"that of {of}")
+        yield chain.then(start.definition, "definition", algebra).then(end, components, law)
 
 
 def experiment(derived: Derivation) -> Items:
     """Measure the variance in corners and over all, and how entries and their squares go together."""
-
-    def check(name: str, chain: Any, within: Within, **more: Any) -> Check:
-        at, shape = {d: D, **more.pop("places", {})}, more.pop("shape", WHOLE)
-        return Check(name, chain, at, tolerance=within, shape=shape, **more)
-
-    near, both = Within(3.0, because=LONE), {**FIRST, b: 2, l: 2}
-    yield check("variance-first", derived, near, places=FIRST, shape=CORNERS)
-    yield check("variance-last", derived, near, places=LAST, shape=CORNERS)
-    yield check("variance-all", derived, Within(2.0), control=True)
-    yield check("covariance-in-row", derived["row"], OF_SCORES)
-    yield check("covariance-of-corners", derived["corners"], OF_SCORES, places=both, shape=CORNERS)
-    yield check("squares-in-row", derived["squares"], OF_SQUARES)
-    yield check("squares-apart", derived["apart"], OF_ROW)
-
+    lone, many = Within(3.0, because="a matrix has but one such entry"), Within(2.5, because=HEAVY)
+    for name, chain, places, within in (
+        ("variance-first", derived, FIRST, lone),
+        ("variance-last", derived, LAST, lone),
+        ("covariance-of-corners", derived["corners"], {**FIRST, b: 2, l: 2}, OF_SCORES),
+    ):
+        yield Check(name, chain, {d: D, **places}, tolerance=within, shape={m: 2, n: 2})
+    for name, chain, within in (
+        ("variance-all", derived, Within(2.0)),
+        ("covariance-in-row", derived["row"], OF_SCORES),
+        ("squares-in-row", derived["squares"], many),
+        ("squares-apart", derived["apart"], OF_ROW),
+    ):
+        yield Check(name, chain, {d: D}, tolerance=within, shape=WHOLE, control=name == "variance-all")
     level, squares = derived.end.subs(d, D), derived["squares"]
-    says = "the entries of a row are independent, so their squares are uncorrelated"
-    alone = Wrong("row-is-independent", squares, {d: D}, equals=0, shape=WHOLE, says=says)
-    yield replace(alone, tolerance=OF_ROW)
+    says, of_row = "the entries of a row are independent, so their squares are uncorrelated", OF_ROW
+    yield Wrong("row-is-independent", squares, {d: D}, equals=0, tolerance=of_row, shape=WHOLE, says=says)
     says = "the entries of a matrix vary the more, the larger it is: here by {value}"
     yield Wrong("times-the-matrix", of="variance-all", equals=SIDE * level, says=says)
     says = "the two corners are one and the same entry"
