@@ -46,11 +46,10 @@ def derive() -> Iterator[Chain]:
     """Derive the gradient of the queries by the chain rule, and the others beside it."""
     everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
-    yield Chain(
-        Derivative(everything, q[a, i]),
-        Line(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative()),
-        Line(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra),
-        title="Queries, by the chain rule",
+    yield (
+        Chain(Derivative(everything, q[a, i]), title="Queries, by the chain rule")
+        .then(c * over_keys(OF_SCORE * k[j, i]), of_row, derivative())
+        .then(c * over_keys(OF_SCORE.definition * k[j, i]), "the Jacobian of softmax, put in", algebra)
     )
     to_keys, to_values = c * Sum(OF_SCORE * q[a, i], (a, 1, m)), Sum(weight(c * score) * u[a, e], (a, 1, m))
     linear = "the output is linear in the "
@@ -69,36 +68,30 @@ def bounds() -> Iterator[Chain]:
     """Derive that what values receive is bounded, and that what queries receive is not."""
     of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
     spread = over_keys(of_key * (1 - of_key))
-    yield Chain(
-        SENT,
-        Line(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra),
-        Line(LENGTH, most, at_most(LENGTH * spread), "≤"),
-        name="bound",
-        title="The values of one query together",
-        defines="what one query sends to the values, squared",
+    title, defines = "The values of one query together", "what one query sends to the values, squared"
+    yield (
+        Chain(SENT, name="bound", title=title, defines=defines)
+        .then(LENGTH * squares(c * score), "each value gets its share of $u_a$", algebra)
+        .then(LENGTH, most, at_most(LENGTH * spread), "≤")
     )
     independent = "the gradients are independent of the weights"
-    yield Chain(
-        E(SENT) / E(LENGTH),
-        Line(E(squares(c * score)), independent, moments(NORMAL_COMPONENTS)),
-        Line(1, most, at_most(E(spread)), "≤"),
-        name="share",
-        title="In the mean square, over what comes from above",
+    yield (
+        Chain(E(SENT) / E(LENGTH), name="share", title="In the mean square, over what comes from above")
+        .then(E(squares(c * score)), independent, moments(NORMAL_COMPONENTS))
+        .then(1, most, at_most(E(spread)), "≤")
     )
     yield Chain(
         c * over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False)),
-        Line(c * score, "the factors cancel", algebra),
         name="same-scores",
         title="Queries over t and keys times t: the same scores, so the same probabilities",
         defines="a score of changed vectors",
-    )
+    ).then(c * score, "the factors cancel", algebra)
     yield Chain(
         c * over_keys(OF_SCORE * (t * k[j, i])),
-        Line(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra),
         name="unbounded",
         title="But t times the gradient of the queries, for any t",
         defines="the gradient of the queries with changed keys",
-    )
+    ).then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)
 
 
 def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:

@@ -44,29 +44,23 @@ def derive() -> Iterator[Chain]:
 
     passed, came, over_weights = back(incoming), incoming[j, e], moments({w: UNIT})
     adds = "weights have mean 0, and variance one over the width"
-    yield Chain(
-        E(total(passed)),
-        Line(total(came) + shared(came), adds, over_weights),
-        name="adds",
-        title="The sum of squares after one layer back, for any gradient that comes in",
-        defines="its mean over weights",
+    title = "The sum of squares after one layer back, for any gradient that comes in"
+    defines = "its mean over weights"
+    yield Chain(E(total(passed)), name="adds", title=title, defines=defines).then(
+        total(came) + shared(came), adds, over_weights
     )
-    yield Chain(
-        E(shared(passed)),
-        Line(2 * shared(came), "the value path adds as much as the residual path brings", over_weights),
-        name="doubles",
-        title="The part of it that all tokens share",
-        defines="its mean over weights",
+    title, defines = "The part of it that all tokens share", "its mean over weights"
+    yield Chain(E(shared(passed)), name="doubles", title=title, defines=defines).then(
+        2 * shared(came), "the value path adds as much as the residual path brings", over_weights
     )
     one_of_all = "the shared part of a fresh gradient is one in as many as there are tokens"
     fresh = Line(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
     title = "The mean square of a fresh gradient, one layer back"
     yield Chain(E(total(back(g))) / (n * D), fresh, name="first", title=title)
-    yield Chain(
-        1 + Sum(2**depth / n, (depth, 0, L - 1)),
-        Line(EVEN, "a geometric series", algebra),
-        title="Each layer has weights of its own: it adds the shared part, and doubles that",
-        defines="the mean square at the input of $L$ layers, over that at their output",
+    title = "Each layer has weights of its own: it adds the shared part, and doubles that"
+    defines = "the mean square at the input of $L$ layers, over that at their output"
+    yield Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines).then(
+        EVEN, "a geometric series", algebra
     )
     ratio, title = EVEN.subs(L, L + 1) / EVEN, "The growth per layer in ever deeper stacks"
     two = Line(2, "the power of two alone is left", limit())

@@ -38,12 +38,11 @@ def derive() -> Iterator[Chain]:
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
     by_cauchy = at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2)
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
-    yield Chain(
-        squared(x[j]),
-        Line(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra),
-        Line(FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤"),
-        Line(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤"),
-        title="The key's row of the Jacobian",
+    yield (
+        Chain(squared(x[j]), title="The key's row of the Jacobian")
+        .then(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra)
+        .then(FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤")
+        .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
     )
     alone = FACTOR * (M - over_keys(p_l * M * (2 * KroneckerDelta(l, j) - 1), l)) ** 2
     equal = Line(BOUND, "both inequalities are equations", algebra)
@@ -54,12 +53,11 @@ def derive() -> Iterator[Chain]:
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
     half = over_keys(of_other * (r[j] - r[l]) ** 2, l) / 2
     toward = "every other key that differs from key j differs by 2, in the direction of $r_j$"
-    yield Chain(
-        E(within * Abs(gap)) / most,
-        Line(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS)),
-        Line(1, "it does with chance one half, whatever the weights", moments(SIGNS)),
-        name="average",
-        title=r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound",
+    title = r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound"
+    yield (
+        Chain(E(within * Abs(gap)) / most, name="average", title=title)
+        .then(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS))
+        .then(1, "it does with chance one half, whatever the weights", moments(SIGNS))
     )
 
 

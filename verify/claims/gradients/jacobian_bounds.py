@@ -64,30 +64,23 @@ def derive() -> Iterator[Chain]:
         title="By the largest weight",
     )
     difference = at_most(2 * (p_1 - S.Half) ** 2)
-    yield Chain(
-        FORM / LENGTH,
-        Line(BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤"),
-        Line(S.Half, r"the difference is $2(p_1-\frac12)^2$", difference, "≤"),
-        name="half",
-        title="The sums of rows never exceed one half",
-        defines="the norm is its largest value over all $x$",
+    title, defines = "The sums of rows never exceed one half", "the norm is its largest value over all $x$"
+    yield (
+        Chain(FORM / LENGTH, name="half", title=title, defines=defines)
+        .then(BOUND, "over $|x|^2$", earlier(by_rows, given=(Gt(LENGTH, 0),)), "≤")
+        .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", difference, "≤")
     )
-    yield Chain(
-        form(p, FIRST) / over_keys(FIRST**2),
-        Line(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra),
-        name="first",
-        title=f"From below, in the direction of the first key: {DOWN}",
-        given=(n >= 2,),
+    title = f"From below, in the direction of the first key: {DOWN}"
+    yield Chain(form(p, FIRST) / over_keys(FIRST**2), name="first", title=title, given=(n >= 2,)).then(
+        n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra
     )
     squares = p_1**2 + p_2**2
     more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
-    yield Chain(
-        form(p, BETWEEN) / over_keys(BETWEEN**2),
-        Line(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra),
-        Line(p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥"),
-        name="second",
-        title="From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others",
-        given=(n >= 2,),
+    title = "From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others"
+    yield (
+        Chain(form(p, BETWEEN) / over_keys(BETWEEN**2), name="second", title=title, given=(n >= 2,))
+        .then(p_1 * p_2 * (p_1 + p_2) / squares, "the deltas pick single terms", algebra)
+        .then(p_2, r"the difference is $p_2^2(p_1-p_2)/(p_1^2+p_2^2)$", more, "≥")
     )
     yield from with_one_ahead()
 
@@ -96,20 +89,17 @@ def with_one_ahead() -> Iterator[Chain]:
     """Derive the norm for one key ahead, a bound for every x that one reaches, and how it moves."""
     apart = Sum(Sum((x[j] - x[l]) ** 2, (l, 2, n)), (j, 2, n)) / 2
     more = at_most((t * over_keys(x[j]) ** 2 + (t - 1) * apart) / (t + n - 1) ** 2, given=(t >= 1,))
-    yield Chain(
-        form(ONE_AHEAD, x[j]),
-        Line(LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤"),
-        name="ahead",
-        title="One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$",
-        defines=r"$x^{\mathsf T}Jx$ of such a row",
+    title = "One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$"
+    defines = r"$x^{\mathsf T}Jx$ of such a row"
+    yield Chain(form(ONE_AHEAD, x[j]), name="ahead", title=title, defines=defines).then(
+        LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤"
     )
     yield Chain(
         form(ONE_AHEAD, FIRST) / over_keys(FIRST**2),
-        Line(LEADING, "the deltas pick single terms", algebra),
         name="reached",
         title=f"That much is reached in the direction of the first key: {DOWN}",
         given=(n >= 2,),
-    )
+    ).then(LEADING, "the deltas pick single terms", algebra)
     slope = Line(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative())
     yield Chain(Derivative(LEADING, t), slope, name="slope", title="How the norm changes with the lead")
 

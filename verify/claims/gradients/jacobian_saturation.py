@@ -39,23 +39,19 @@ BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 def derive() -> Iterator[Chain]:
     """Derive bounds for all n and σ, the limit by bounds that meet, and what raw scores make of both."""
     no_more = at_most(E(BEHIND) / sigma)
-    rest = Chain(
-        E(REST),
-        Line(E(MEAN) / sigma, "integration by parts", BY_PARTS),
-        Line(LARGEST / sigma, "no average of scores exceeds the largest", no_more, "≤"),
-        name="rest",
-        title="What the squared weights lack",
+    rest = (
+        Chain(E(REST), name="rest", title="What the squared weights lack")
+        .then(E(MEAN) / sigma, "integration by parts", BY_PARTS)
+        .then(LARGEST / sigma, "no average of scores exceeds the largest", no_more, "≤")
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
     half = Line(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
     trace = Chain(E(NORM), half, name="trace", title="A bound by the trace")
-    bound = Chain(
-        E(NORM),
-        Line(E(REST) / 2, "the bound by the trace", earlier(trace), "≤"),
-        Line(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤"),
-        name="bound",
-        title="A bound for all n and σ",
+    bound = (
+        Chain(E(NORM), name="bound", title="A bound for all n and σ")
+        .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
+        .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
     share = Line(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
     of_bound = "The share of the bound by the trace that is reached"
@@ -69,21 +65,17 @@ def near_the_limit(rest: Chain) -> Iterator[Chain]:
     """Derive the limit from an identity for all n and σ, and bounds that meet as the scores spread."""
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
-    identity = Chain(
-        sigma * E(NORM),
-        Line(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra),
-        Line(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS),
-        Line(E(PASSED) / 3, "collecting terms", algebra),
-        name="identity",
-        title="An identity for all n and σ",
+    identity = (
+        Chain(sigma * E(NORM), name="identity", title="An identity for all n and σ")
+        .then(E(over_keys(Derivative(field, s[a, j]))), divergence, algebra)
+        .then(E(over_keys(s[a, j] * field)), "integration by parts", BY_PARTS)
+        .then(E(PASSED) / 3, "collecting terms", algebra)
     )
     log_sum = at_most(E(LogSumExp(ROW, j) - sigma * TOP) / sigma)
-    behind = Chain(
-        E(BEHIND),
-        Line(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤"),
-        Line(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤"),
-        name="behind",
-        title="How far the mean score is below the largest",
+    behind = (
+        Chain(E(BEHIND), name="behind", title="How far the mean score is below the largest")
+        .then(E(Entropy(ROW, j)) / sigma, r"$\sigma\max s$ is at most the log-sum-exp", log_sum, "≤")
+        .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
     )
     lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
     meet = Line(LARGEST / 3, "both bounds tend to it", between(lower, upper))
@@ -106,15 +98,14 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     nearly = LARGEST / 3 - E(TOP * REST) / 3 + sign * far * E(BEHIND) / 3
     products = r"$|ab| \le (\varepsilon a^2 + b^2/\varepsilon)/2$ with $\varepsilon = 1/\sqrt\sigma$"
     lacks, entropy = "what the squared weights lack", "how far the mean score is below the largest"
-    return Chain(
-        sigma * E(NORM),
-        Line(E(PASSED) / 3, "the identity", earlier(identity)),
-        Line(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation),
-        Line(within(E(REST), E(BEHIND)), products, excess(E(whole) / 3), relation),
-        Line(within(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation),
-        Line(within(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation),
-        name="upper" if sign > 0 else "lower",
-        title="At most" if sign > 0 else "At least",
+    title = "At most" if sign > 0 else "At least"
+    return (
+        Chain(sigma * E(NORM), name="upper" if sign > 0 else "lower", title=title)
+        .then(E(PASSED) / 3, "the identity", earlier(identity))
+        .then(nearly, "nearly all weight is on the largest score", excess(E(left) / 3), relation)
+        .then(within(E(REST), E(BEHIND)), products, excess(E(whole) / 3), relation)
+        .then(within(LARGEST / sigma, E(BEHIND)), lacks, earlier(rest), relation)
+        .then(within(LARGEST / sigma, log(n) / sigma), entropy, earlier(behind), relation)
     )
 
 
@@ -123,16 +114,14 @@ def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
     normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
     below = r"all scores are at most z with probability $\Phi(z)^n$"
-    largest = Chain(
-        LARGEST, Line(BY_DENSITY, below, density), name="largest", title="The mean of the largest score"
+    largest = Chain(LARGEST, name="largest", title="The mean of the largest score").then(
+        BY_DENSITY, below, density
     )
     yield largest
-    yield Chain(
-        sigma * E(NORM),
-        Line(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤"),
-        Line(BY_DENSITY / 2, "the mean of the largest score", earlier(largest)),
-        name="times-sigma",
-        title="The bound times the deviation",
+    yield (
+        Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")
+        .then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
+        .then(BY_DENSITY / 2, "the mean of the largest score", earlier(largest))
     )
     unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
     for name, mean in (("attention", scaled), ("ratio", unscaled / scaled)):
@@ -142,34 +131,27 @@ def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
     squared_length = cited("chi-square", laws=NORMAL_COMPONENTS)
     over_lengths = Integral(CHI_SQUARE / sqrt(w), (w, 0, oo))
     quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
-    inverse = Chain(
-        E(1 / LENGTH),
-        Line(over_lengths, "the squared length is chi-square", squared_length),
-        Line(quotient, "a gamma function again", integral(given=(d > 1,))),
-        name="inverse",
-        title="One over the length of a query",
+    inverse = (
+        Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query")
+        .then(over_lengths, "the squared length is chi-square", squared_length)
+        .then(quotient, "a gamma function again", integral(given=(d > 1,)))
     )
     yield inverse
     there = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
-    yield Chain(
-        unscaled,
-        Line(E(squared_norm(LENGTH * s[a, j])), given_query, normal),
-        Line(E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤"),
-        Line(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS)),
-        Line(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest)),
-        Line(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse)),
-        name="unscaled",
-        title="The bound for raw scores",
-        given=(d > 1,),
+    yield (
+        Chain(unscaled, name="unscaled", title="The bound for raw scores", given=(d > 1,))
+        .then(E(squared_norm(LENGTH * s[a, j])), given_query, normal)
+        .then(E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤")
+        .then(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS))
+        .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
+        .then(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse))
     )
     most = cited("normal maximum", laws=NORMAL_ROWS)
-    lacks = Chain(
-        1 - E(SQUARES),
-        Line(E(REST), "under one mean", algebra),
-        Line(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤"),
-        Line(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤"),
-        name="lacks",
-        title="What the squared weights lack, by the number of keys",
+    lacks = (
+        Chain(1 - E(SQUARES), name="lacks", title="What the squared weights lack, by the number of keys")
+        .then(E(REST), "under one mean", algebra)
+        .then(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤")
+        .then(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤")
     )
     mean, smaller = smaller_of_two("smaller")
     square = inverse_square()

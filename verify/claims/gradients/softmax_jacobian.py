@@ -41,28 +41,22 @@ def derive() -> Iterator[Chain]:
         name="by-logarithm",
         title="By the logarithm",
     )
-    yield Chain(
-        over_keys(J, l),
-        Line(over_keys(ENTRY, l), "the entries, summed over a row", algebra),
-        Line(p - p * over_keys(p_l, l), "the delta picks one term", algebra),
-        Line(0, "weights sum to 1", algebra),
-        name="row-sums",
-        title="Row sums: moving all scores alike changes nothing",
+    yield (
+        Chain(over_keys(J, l), name="row-sums", title="Row sums: moving all scores alike changes nothing")
+        .then(over_keys(ENTRY, l), "the entries, summed over a row", algebra)
+        .then(p - p * over_keys(p_l, l), "the delta picks one term", algebra)
+        .then(0, "weights sum to 1", algebra)
     )
-    yield Chain(
-        over_keys(Derivative(p, s[a, j])),
-        Line(over_keys(p * (1 - p)), "the entries of the diagonal", algebra),
-        Line(1 - squares(s[a, j]), "weights sum to 1", algebra),
-        name="trace",
-        title="Trace",
+    yield (
+        Chain(over_keys(Derivative(p, s[a, j])), name="trace", title="Trace")
+        .then(over_keys(p * (1 - p)), "the entries of the diagonal", algebra)
+        .then(1 - squares(s[a, j]), "weights sum to 1", algebra)
     )
     squared = over_keys(over_keys(p**2 * (EQUAL - 2 * EQUAL * p_l + p_l**2), l))
-    yield Chain(
-        over_keys(over_keys(J**2, l)),
-        Line(squared, "the entries squared; the delta is its own square", algebra),
-        Line(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra),
-        name="norm",
-        title="Squared Frobenius norm",
+    yield (
+        Chain(over_keys(over_keys(J**2, l)), name="norm", title="Squared Frobenius norm")
+        .then(squared, "the entries squared; the delta is its own square", algebra)
+        .then(squared_norm(s[a, j]), "the delta picks one term of each inner sum", algebra)
     )
 
 

@@ -10,7 +10,7 @@ from sympy import Derivative, Expr, Float, Rational, S, Sum, Symbol, sqrt, symbo
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Check, Claim, Column, Computed, Derivation, E
-from verify.spec import Family, Figure, Index, Indicator, Items, Line, Named, Threshold, Within, Wrong, a
+from verify.spec import Family, Figure, Index, Indicator, Items, Named, Threshold, Within, Wrong, a
 from verify.spec import algebra, assume, d, derivative, e, figures as draw, j, l, m, moments, n, q
 from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
@@ -52,28 +52,24 @@ def derive() -> Iterator[Chain]:
     sent, of_smaller = (over_pairs(Sum(z[t, a, e] * of * y[t, j, f], (f, 1, D))) for of in (x[f, h], of_keys))
     chain_rule = "chain rule: the score is the scale times a product that is linear in each weight"
     unscaled = r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$"
-    yield Chain(
-        sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)),
-        Line(sqrt(c) * (w[e, h] - eta * c * sent), chain_rule, derivative()),
-        Line(smaller - c * eta * of_smaller, unscaled, algebra),
-        title=r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$",
-        defines="the weight after the step, times the root of the scale",
+    title = r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$"
+    defines = "the weight after the step, times the root of the scale"
+    yield (
+        Chain(sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)), title=title, defines=defines)
+        .then(sqrt(c) * (w[e, h] - eta * c * sent), chain_rule, derivative())
+        .then(smaller - c * eta * of_smaller, unscaled, algebra)
     )
-    yield Chain(
-        c * Sum(w[e, h] * x[f, h], (h, 1, d)),
-        Line(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra),
-        name="scores",
-        title="The scores, and with them the loss, are the same",
-        defines="what one pair of entries adds to a score",
+    title = "The scores, and with them the loss, are the same"
+    defines = "what one pair of entries adds to a score"
+    yield Chain(c * Sum(w[e, h] * x[f, h], (h, 1, d)), name="scores", title=title, defines=defines).then(
+        Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra
     )
     query = y[t, l, e] + nu * noise[t, a, e]
     first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
     squares = "mean products of independent entries, each of mean 0, are 0 unless all are squares"
-    yield Chain(
-        E(first**2),
-        Line(c**2 * d * (1 + nu**2), squares, moments(dict.fromkeys(DRAWN, STANDARD[q]))),
-        name="start",
-        title="Before training: the mean squared score of a key that the query is no copy of",
+    title = "Before training: the mean squared score of a key that the query is no copy of"
+    yield Chain(E(first**2), name="start", title=title).then(
+        c**2 * d * (1 + nu**2), squares, moments(dict.fromkeys(DRAWN, STANDARD[q]))
     )
 
 

@@ -52,11 +52,11 @@ def derive() -> Iterator[Chain]:
     some = over_components((c * over_keys(even * k[j, i])) ** 2) > 0
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
     of_small = of_query(t)
-    yield Chain(
-        Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0),
-        Line(1 / c, both, limit(given=(some,))),
-        Line(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)})),
-        title=r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$",
+    title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
+    yield (
+        Chain(Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0), title=title)
+        .then(1 / c, both, limit(given=(some,)))
+        .then(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)}))
     )
     vanish = "softmax of vanishing scores is even: every weight is one in so many"
     line, title = Line(even, vanish, limit()), "What reaches the scores when they hardly vary"
@@ -80,12 +80,10 @@ def root_mean_squares() -> Iterator[Chain]:
     def ratio(mean_square: Expr) -> Expr:
         return sqrt(unscaled(mean_square) / mean_square)
 
-    yield Chain(
-        ratio(E(SQUARED)),
-        Line(ratio(c**2 * E(spread)), products, UPSTREAM),
-        Line(ratio(c**2 * E(split)), why, rotation),
-        name="queries",
-        title="Root mean squares of a query's gradient",
+    yield (
+        Chain(ratio(E(SQUARED)), name="queries", title="Root mean squares of a query's gradient")
+        .then(ratio(c**2 * E(spread)), products, UPSTREAM)
+        .then(ratio(c**2 * E(split)), why, rotation)
     )
     of_keys, norm = c**2 * LENGTH * over_keys(sent(WEIGHT) ** 2), c**2 * LENGTH * squared_norm(c * score)
     line, title = (

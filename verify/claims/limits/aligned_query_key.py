@@ -37,13 +37,9 @@ def derive() -> tuple[Chain, ...]:
         )
         for name, factor in FACTORS.items()
     )
+    title = "How many standard deviations the mean is from 0"
     ratio = (
-        Chain(
-            E(ALIGNED) / sqrt(Var(ALIGNED)),
-            name="ratio",
-            title="How many standard deviations the mean is from 0",
-            given=given,
-        )
+        Chain(E(ALIGNED) / sqrt(Var(ALIGNED)), name="ratio", title=title, given=given)
         .then(mean.end / sqrt(Var(ALIGNED)), "the mean, put in", earlier(mean))
         .then(rho * sqrt(d / (1 + rho**2)), "and the variance", earlier(variance))
     )

@@ -36,12 +36,11 @@ def derive() -> Iterator[Chain]:
         .then(pair + Cov(score, OTHER), "the mean of the product put in between", moments(GENERAL))
         .then(result + d * sigma_q**2 * mu_k**2, of_components, moments(GENERAL))
     )
-    yield Chain(
-        Softmax(s[a, j] + c, j),
-        name="shift",
-        title="A softmax does not see a shift of its row",
-        defines="a weight of a row whose scores are all shifted",
-    ).then(Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra)
+    title = "A softmax does not see a shift of its row"
+    defines = "a weight of a row whose scores are all shifted"
+    yield Chain(Softmax(s[a, j] + c, j), name="shift", title=title, defines=defines).then(
+        Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra
+    )
 
 
 def experiment(derived: Derivation) -> Items:

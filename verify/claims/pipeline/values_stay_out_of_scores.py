@@ -23,13 +23,10 @@ def derive() -> tuple[Chain, ...]:
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
         .then(d, "moments of the components", moments(STANDARD))
     )
+    title = "Covariance of a squared score and the mean square of its value's components"
+    defines = "the covariance of the two squares"
     together = (
-        Chain(
-            Cov(score**2, SIZE),
-            name="covariance-of-squares",
-            title="Covariance of a squared score and the mean square of its value's components",
-            defines="the covariance of the two squares",
-        )
+        Chain(Cov(score**2, SIZE), name="covariance-of-squares", title=title, defines=defines)
         .then(E(score**2 * SIZE) - E(score**2) * E(SIZE), "definition", algebra)
         .then(0, independent, moments(BESIDE))
     )
