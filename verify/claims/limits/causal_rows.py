@@ -67,7 +67,7 @@ def experiment(derived: Derivation) -> Items:
     """Measure the mean loss of entropy at four positions, and how many rows lose more than its bound."""
     lost, (two, *_, last) = derived["scaled"], POSITIONS
     near, settings = Within(0.25, fixed=True), {"n": last, "d_k": D}
-    values = {t: integrated(lost.start, {n: t, d: D}) for t in POSITIONS}
+    values = {t: integrated(E(log(n) - ENTROPY), {n: t, d: D}) for t in POSITIONS}
     for t in POSITIONS:
         at, sharper = {n: t, d: D}, 0.95 * (t == last)
         yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=sharper)
