@@ -34,7 +34,7 @@ from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
-    from verify.engine.schedule import CellSums
+    from verify.engine.evaluate import CellSums
     from verify.evidence import RunRecord
     from verify.evidence.load import Reported
     from verify.report.write import Written
@@ -78,15 +78,14 @@ def run(
     functions stay in this process. ``tolerance`` is relative;
     None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
-    as ``dask.distributed.Client().get_executor()``, draws in their place for all but a ``Claim`` of your own;
-    claims are evaluated by this process unless ``workers`` are given. ``store`` is the path of the file in
-    which finished work is kept, so that a later run goes on from there, if this one is killed too: True is
-    that of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says, False is none;
-    what is wrong with it is a warning. None of these changes a result. ``sources`` is a file of statements or
-    the name of a pack that ships, such as "introductions"; None means the five documents. Where they are
-    given and no claim is named, only the claims that decide a statement are verified, none if all statements
-    are computed. ``title``, ``question`` and ``author`` are those that the report prints, which has defaults
-    for each.
+    as ``dask.distributed.Client().get_executor()``, works in their place for all but a ``Claim`` of your own.
+    ``store`` is the path of the file in which finished work is kept, so that a later run goes on from there,
+    if this one is killed too: True is that of the command line, in the user's cache folder or where
+    ``SDPA_VERIFY_STORE`` says, False is none; where that cannot be used there is a warning. None of these
+    changes a result. ``sources`` is a file of statements or the name of a pack that ships, such as
+    "introductions"; None means the five documents. Where they are given and no claim is named, only the
+    claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
+    and ``author`` are those that the report prints, which has defaults for each.
 
     On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
     most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
@@ -134,12 +133,12 @@ def run(
 
 def _opened(store: Store | Path | bool) -> AbstractContextManager[Store | None]:
     if isinstance(store, str | Path):
-        return Store(Path(store), warnings.warn)
+        return Store(Path(store))
     if isinstance(store, Store):
         return contextlib.nullcontext(store)
     if store:
         try:
-            return Store(default_path(), warnings.warn)
+            return Store(default_path())
         except StoreError as error:
             warnings.warn(f"{error}; continuing without it", stacklevel=4)
     return contextlib.nullcontext()

@@ -11,13 +11,13 @@ import pytest
 
 import verify
 from tests.tool import Ended, examples
-from verify.engine.backends import InProcessBackend
 from verify.engine.catalogue import catalogue, catalogue_with, read, shipped
-from verify.engine.evaluate import Work
+from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import Schedule
 from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof
+from verify.executors.workers import Workers
 
 Write = Callable[..., Path]
 
@@ -132,8 +132,7 @@ BROKEN_INSIDE = [
 
 def settle_here(path: Path) -> ClaimRecord:
     """Return the record of a file's claim, settled in this process."""
-    work = Work(read(path), settings(profile="quick"), (), "a run")
-    (settled,) = Schedule([work], lambda _work: InProcessBackend(1)).run()
+    (settled,) = Schedule([Work(read(path), settings(profile="quick"))], Workers(1)).run()
     return settled.record
 
 

@@ -5,29 +5,19 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
-from tests.report.builders import check
-from verify.engine import evaluate
+from verify.engine import evaluate as evaluating
 from verify.engine.catalogue import BuiltIn, InMemoryClaim
 from verify.engine.derivations import derivation_record
-from verify.engine.evaluate import (
-    NeedsDraws,
-    Settled,
-    Work,
-    begin,
-    draw_chunks,
-    forget,
-    resume,
-)
+from verify.engine.evaluate import Rounds, Settled, draw, evaluate
+from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.validation import validate
-from verify.errors import ClaimError, WorkerError
+from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof
-from verify.montecarlo.blocks import Drawn, Sums
 from verify.montecarlo.estimands import Bounded
 from verify.montecarlo.experiment import (
     Allowance,
@@ -36,11 +26,8 @@ from verify.montecarlo.experiment import (
     Exact,
     Experiment,
     Prediction,
-    Target,
     Tolerance,
-    WeightedFit,
 )
-from verify.spec.claim import Findings
 from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.vocabulary import d
@@ -85,72 +72,32 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     assert all(one.holds for one in other.lines)
 
 
-def test_points_have_one_ordinary_line_however_many_fits_go_through_them() -> None:
-    """NumPy's through the measured estimates; of power laws there is none."""
-    of_power = replace(
-        line("power", "slope", 1.0, POINTS, Tolerance()), fit=WeightedFit("power", X, (1.0,) * 4)
-    )
-    members = (POINTS, POINTS[:3])
-    lines = [line(f"{target}-{len(m)}", target, 1.0, m, Tolerance()) for m in members for target in TARGETS]
-    rng = np.random.default_rng(1)
-    found = {point.id: check(point.id, float(rng.uniform(1, 9)), 5.0, error=9.0) for point in POINTS}
-    made = Experiment((*POINTS, of_power, *lines), ())
-    drawn = list(evaluate._ordinary_fits(made, Findings(found, {}, {})))
-    assert len(drawn) == 2
-    for fitted, through in zip(drawn, members, strict=True):
-        x, y = X[: len(through)], [found[point.id].estimate for point in through]
-        slope, intercept = np.polyfit(x, y, 1)
-        assert (fitted.slope, fitted.intercept) == pytest.approx((slope, intercept), rel=1e-6)
-        assert fitted.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, rel=1e-6)
-        assert (fitted.id, fitted.quantity) == (f"ordinary-slope-{len(through)}", "a mean")
+WORK = Work(BuiltIn(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.02))
 
 
-X = (1.0, 2.0, 3.0, 4.0)
-TARGETS: tuple[Target, ...] = ("slope", "constant")
-
-
-WORK = Work(BuiltIn(CLAIM.chapter, NAME), settings(profile="quick"), (), "test")
-
-
-def answer(work: Work, needed: NeedsDraws) -> tuple[Sums, ...]:
-    """Return the sums of all that is needed, drawn chunk by chunk."""
-    found = []
-    for cell in needed.cells:
-        so_far = Drawn()
-        for chunk in Drawn().missing(work.claim.id, work.settings.seed, cell.batches, cell.chunk_batches):
-            (sums,) = draw_chunks(work, [(cell, chunk)]).sums
-            so_far = so_far.then(chunk, sums, cell.chunk_batches)
-        found.append(so_far.total)
-    return tuple(found)
-
-
-def test_an_evaluation_goes_on_from_a_checked_derivation() -> None:
-    """It has the same record with the proof that the store has; its process keeps nothing of it."""
-    proof, records = "", []
-    for _ in range(2):
-        step = begin(WORK, proof)
-        while isinstance(step, NeedsDraws):
-            step = resume(WORK, answer(WORK, step))
-        proof = step.proof
-        records.append(step.record)
-    assert records[0] == records[1]
-    assert WORK.key not in evaluate._EVALUATIONS
-    with pytest.raises(WorkerError, match="the process that evaluated it has ended"):
-        resume(WORK, ())
-
-
-def test_a_cell_is_drawn_alike_from_its_pickle_and_where_its_claim_is_evaluated() -> None:
-    """Where it cannot be pickled, only there."""
-    first = begin(WORK, "")
-    assert isinstance(first, NeedsDraws)
-    cell = first.cells[0]
-    (chunk, *_) = Drawn().missing(NAME, WORK.settings.seed, cell.batches, cell.chunk_batches)
-    assert cell.pickled
-    one = draw_chunks(WORK, [(cell, chunk)]).sums[0]
-    other = draw_chunks(WORK, [(replace(cell, pickled=b""), chunk)]).sums[0]
-    assert one.first.tobytes() == other.first.tobytes()
-    forget(WORK)
-    assert WORK.key not in evaluate._EVALUATIONS
+def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any process: with the checked derivation and the rounds so far it comes to the same record."""
+    at_once = evaluate(WORK, "", (), 60.0).result
+    assert isinstance(at_once, Settled)
+    rounds: Rounds = ()
+    proof, stretches = "", 0
+    while True:
+        monkeypatch.setattr(evaluating, "_PREPARED", {})
+        stretch = evaluate(WORK, proof, rounds, 0.0)
+        if isinstance(stretch.result, Settled):
+            break
+        needed, stretches = stretch.result, stretches + 1
+        drawn = []
+        for cell in needed.cells:
+            chunks = list(cell.missing(WORK))
+            sums, _ = draw(WORK, [(cell.pickled, chunk) for chunk in chunks])
+            so_far = cell.drawn
+            for chunk, part in zip(chunks, sums, strict=True):
+                so_far = so_far.then(chunk, part, cell.chunk_batches)
+            drawn.append(so_far)
+        proof, rounds = stretch.proof, (*needed.rounds, tuple(drawn))
+    assert stretches
+    assert stretch.result.record == at_once.record
 
 
 def _with_a_wrong_line() -> Chain:
@@ -163,11 +110,11 @@ def _with_a_wrong_line() -> Chain:
 def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     """Nothing is drawn for it."""
     work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=_with_a_wrong_line)))
-    end = begin(work, "")
+    end = evaluate(work, "", (), 60.0).result
     assert isinstance(end, Settled)
     record = ClaimRecord.model_validate_json(end.record)
     assert record.derivation.status is Proof.FAILED
-    assert (record.checks, record.controls) == ((), ())
+    assert (record.checks, record.controls, end.draws) == ((), (), 0)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.tool import begin, finish
 from verify.claims.chapters import CHAPTERS
 from verify.engine import runner
 from verify.engine.catalogue import catalogue, catalogue_with, choose
-from verify.engine.evaluate import device_errors
+from verify.engine.preparing import device_errors
 from verify.engine.sources import read_sources
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError

@@ -1,4 +1,4 @@
-"""A run that is killed, and one that loses a worker, are gone on with: nothing is lost, nothing is left."""
+"""A run that is killed or interrupted, and one that loses a worker, are gone on with, and nothing is left."""
 
 import os
 import signal
@@ -9,40 +9,56 @@ from pathlib import Path
 import pytest
 
 from tests.tool import alive, begin, finish
-from verify import api
 from verify.engine.store import Store
+from verify.evidence.load import load
 
-CLAIMS, TOLERANCE = ("score-mean", "doubled-keys"), 0.005
+CLAIMS, TOLERANCE = ("score-mean", "worked-dot-products", "doubled-keys"), 0.005
 """So fine that workers draw for a few seconds."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", ["run", "worker"])
-def test_a_killed_run_resumes(tmp_path: Path, claim_file: Callable[..., Path], victim: str) -> None:
-    """The digests are those of an undisturbed run; a run that loses a worker ends with one line."""
-    path, store, out = claim_file(), tmp_path / "store.sqlite", tmp_path / "out"
-    options = ("--claims", path, "--tolerance", TOLERANCE, "--store", store, "--out", out, "--workers", 2)
-    process = begin("run", *CLAIMS, *options, start_new_session=True)
-    while process.poll() is None and not (store.is_file() and _rows(store) > 8):
-        time.sleep(0.05)
-    workers = alive(process.pid) - {process.pid}
-    os.kill(process.pid if victim == "run" else min(workers), signal.SIGKILL)
-    ended = finish(process, 20)
-    assert workers
-    if victim == "worker":
-        assert ended.status == 2
-        assert "its process was ended by SIGKILL" in ended.complaint
-        assert ended.complaint.endswith("; run it again: it goes on from the store")
-    until = time.monotonic() + 5
-    while alive(process.pid) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not alive(process.pid)
-    assert not (out / "results.json").exists()
-    chosen: list[str | Path] = [CLAIMS[0], path]
-    resumed = api.run(chosen, tolerance=TOLERANCE, workers=1, store=store)
-    alone = api.run(chosen, tolerance=TOLERANCE, workers=1, store=False)
-    assert resumed.run.stored is not None
-    assert resumed.run.stored.draws > 0
+@pytest.mark.parametrize("executor", [("--workers", 2), ("--workers", 4), ("--cluster", "local:2")])
+def test_a_run_is_resumed_wherever_it_ended(
+    tmp_path: Path, claim_file: Callable[..., Path], executor: tuple[str, int | str]
+) -> None:
+    """By Ctrl-C at once and later, by SIGKILL, by the end of a worker: the digests are those of one process.
+
+    Nothing is left of it but the store; Ctrl-C and a lost worker are one line each.
+    """
+    if executor[0] == "--cluster":
+        pytest.importorskip("distributed")
+    options = ("--claims", claim_file(), "--tolerance", TOLERANCE)
+    assert finish(begin("run", *CLAIMS, *options, "--fresh", "--workers", 1, "--out", tmp_path)).status == 0
+    alone = load(tmp_path / "results.json")
+    store, out = tmp_path / "store.sqlite", tmp_path / "out"
+    common = (*options, "--store", store, "--out", out, *executor)
+    for number, rows in (
+        (signal.SIGINT, 0),
+        (signal.SIGINT, 2),
+        (signal.SIGKILL, 8),
+        (0, 20),
+        (signal.SIGINT, 30),
+    ):
+        process = begin("run", *CLAIMS, *common, start_new_session=True)
+        while process.poll() is None and not (store.is_file() and _rows(store) >= rows):
+            time.sleep(0.05)
+        assert process.poll() is None, finish(process)
+        if number:
+            os.kill(process.pid, number)
+        else:
+            os.kill(max(alive(process.pid) - {process.pid}), signal.SIGKILL)
+        ended = finish(process, 60)
+        until = time.monotonic() + 10
+        while alive(process.pid) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert not alive(process.pid)
+        assert number == signal.SIGKILL or ended.complaint
+        assert number != signal.SIGINT or ended.status == 130
+        assert not (out / "results.json").exists()
+    ended = finish(begin("run", *CLAIMS, *common))
+    assert ended.status == 0, ended.err
+    assert "from the store" in ended.err
+    resumed = load(out / "results.json")
     assert [claim.digest for claim in resumed.claims] == [claim.digest for claim in alone.claims]
 
 

@@ -95,11 +95,11 @@ def _printing(begin: Callable[[tuple[str, ...]], None]) -> Callbacks:
 
 
 def progress_line(progress: RunProgress) -> str:
-    """Return what is left, how much is drawn, how fast, and by how many workers, in some fifty columns."""
+    """Return how much is drawn and how fast, and what is left of what is known to be needed."""
+    drawn = f"{progress.drawn:.1e} drawn"
     if progress.left_s is None:
-        return f"{progress.drawn:.1e} drawn · {progress.workers} working"
-    drawn = f"{progress.drawn:.1e} drawn, {progress.rate:.1e}/s"
-    return f"{progress.left_s:.0f} s left · {drawn} · {progress.workers} working"
+        return drawn
+    return f"{drawn}, {progress.rate:.1e}/s · {progress.left_s:.0f} s left"
 
 
 def stored_line(stored: StoreUse) -> str:

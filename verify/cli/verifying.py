@@ -30,7 +30,6 @@ from verify.errors import OutputError, VerifyError, unforeseen
 from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
-    from verify.engine.catalogue import ClaimSpecifier
     from verify.engine.schedule import RunProgress
     from verify.engine.store import Store
     from verify.evidence import RunRecord
@@ -288,12 +287,11 @@ def _verified(
     ``names`` are the files that are to be written to ``out``: whether they can be is tried first. ``on_work``
     is called as soon as something is computed that is not in the store.
     """
-    from verify.executors.cluster import Cluster, get_ready
+    from verify.executors.cluster import connected
     from verify.executors.machine import made_for_good
 
     begun = time.perf_counter()
     cluster = options.pop("cluster")
-    get_ready(cluster or "")
     # Looking for garbage among what is imported took a thirtieth of a short run.
     with made_for_good():
         from verify import api
@@ -311,11 +309,13 @@ def _verified(
         for name in names:
             check_writable(out, name)
 
-    _prepare_copies(workers, claims)
+    if len(claims) != 1 and cluster is None:
+        # As copies of this process, which it must be before there are other threads.
+        workers.start()
     imports = time.perf_counter() - begun
     with (
         opened_store(options.pop("store"), fresh=options.pop("fresh")) as store,
-        contextlib.nullcontext() if cluster is None else Cluster(cluster) as executor,
+        connected(cluster) as executor,
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
     ):
@@ -374,7 +374,7 @@ def _calling_at_work(
     waiting = [on_work]
 
     def follow(progress: RunProgress) -> None:
-        if progress.workers and waiting:
+        if progress.tasks and waiting:
             # What cannot be got ready fails where it is needed.
             with contextlib.suppress(VerifyError):
                 waiting.pop()()
@@ -394,7 +394,7 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
     store = None
     if not fresh:
         try:
-            store = Store(path or default_path(), log)
+            store = Store(path or default_path())
         except StoreError as error:
             log(f"{error}; continuing without it")
     try:
@@ -402,13 +402,6 @@ def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
     finally:
         if store is not None:
             store.close()
-
-
-def _prepare_copies(workers: Workers, claims: Sequence[ClaimSpecifier]) -> None:
-    """Start the processes that claims are certain to need; one alone needs none."""
-    tasks = min(len(set(claims)), workers.count) if claims else workers.count
-    if tasks > 1:
-        workers.prepare_copies(tasks)
 
 
 @contextlib.contextmanager

@@ -2,22 +2,21 @@
 
 import datetime as dt
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
 from verify import defaults
-from verify.engine.backends import Backend, ExecutorBackend, InProcessBackend, ProcessBackend
-from verify.engine.catalogue import ClaimFile, InMemoryClaim, reference
-from verify.engine.evaluate import Work, device_errors
-from verify.engine.keys import made_by
-from verify.engine.schedule import OnSums, RunProgress, Schedule
+from verify.engine.catalogue import ClaimFile, reference
+from verify.engine.evaluate import CellSums
+from verify.engine.preparing import Work, device_errors
+from verify.engine.schedule import RunProgress, Schedule, SettledClaim
 from verify.engine.sources import SourceBook
 from verify.engine.statements import decide
 from verify.engine.store import Store
+from verify.engine.tasks import versions
 from verify.errors import SettingsError, what_is_wrong
 from verify.evidence import (
     PROFILES,
@@ -34,7 +33,7 @@ from verify.evidence import (
 )
 from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
-from verify.executors.machine import environment
+from verify.executors.machine import Threads, environment
 from verify.executors.workers import Workers, using
 from verify.montecarlo.devices import find_device
 from verify.montecarlo.experiment import FINEST
@@ -62,7 +61,7 @@ class Callbacks:
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
     on_begin: Callable[[tuple[str, ...]], None] = field(default=lambda _claims: None)
     on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
-    on_sums: OnSums | None = None
+    on_sums: Callable[[str, dict[str, CellSums]], None] | None = None
 
 
 def settings(
@@ -154,10 +153,9 @@ def run(
 
     ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
     catalogue, ``own_sources`` says that the book is the user's own, and ``pack`` the name under which it
-    ships, all for the record. ``workers`` processors are used, None meaning all: as processes or, for a
-    single claim, as threads. A claim made in this process stays in it. An ``executor`` draws for all others,
-    which are evaluated here. The results depend on none of these, nor on what the ``store`` has of earlier
-    runs.
+    ships, all for the record. ``workers`` processors are used, None meaning all. A claim made in this process
+    stays in it; all others are up to the ``executor``, if there is one. The results depend on none of these,
+    nor on what the ``store`` has of earlier runs.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -165,16 +163,19 @@ def run(
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(tuple(claims))
-    if store is not None or executor is not None:
-        # Libraries that a claim file may bring are no part of what all keys depend on.
-        made_by()
-    token = str(time.time_ns())
-    works = [Work(reference(claim), chosen, book.wanted(name), token) for name, claim in claims.items()]
-    with using(workers) as some, _backends(some, executor, len(claims)) as backends:
-        called = callbacks.on_start, callbacks.on_progress, callbacks.on_sums
-        schedule = Schedule(works, backends.of, store, *called)
+    works = [
+        Work(reference(claim), chosen, book.wanted(name), callbacks.on_sums is not None)
+        for name, claim in claims.items()
+    ]
+    # Libraries that a claim file may bring are no part of what results depend on.
+    versions()
+    with using(workers) as processes, Threads(processes.count) as threads:
+        # To start processes for a single claim is not worth while.
+        here = threads if len(works) == 1 < processes.count else processes
+        called = callbacks.on_start, callbacks.on_progress
+        schedule = Schedule(works, executor or here, store, threads.map, *called)
         settled = _settled(schedule, callbacks)
-    records = tuple(record for record, _ in settled)
+    records = tuple(settled[name].record for name in claims)
     elapsed = round(time.perf_counter() - begun, 3)
     return RunRecord(
         tool=Tool(version=__version__),
@@ -184,11 +185,14 @@ def run(
             numbers=dict(numbers or {}),
             own_sources=own_sources,
             pack=pack,
-            environment=environment(backends.others.workers, PACKAGES),
+            environment=environment(processes.count, PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
-            spent_s={record.id: spent for record, spent in settled},
+            spent_s={
+                name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()}
+                for name in claims
+            },
             stored=None
             if store is None
             else StoreUse(
@@ -205,38 +209,14 @@ def run(
     ).sealed()
 
 
-def _settled(schedule: Schedule, callbacks: Callbacks) -> tuple[tuple[ClaimRecord, dict[str, float]], ...]:
-    """Return the record of every claim, in their order, with the seconds of its parts."""
-    done: dict[int, tuple[ClaimRecord, dict[str, float]]] = {}
-    drawn = 0
-    for one in schedule.run():
-        record = one.record
-        done[one.place] = record, {name: round(seconds, 3) for name, seconds in one.spent_s.items()}
+def _settled(schedule: Schedule, callbacks: Callbacks) -> dict[str, SettledClaim]:
+    """Return every claim, settled, by its id."""
+    settled: dict[str, SettledClaim] = {}
+    for claim in schedule.run():
+        settled[claim.record.id] = claim
         # All claims share one budget; a run that outgrows it ends here.
-        drawn += record.measured_checks
-        ErrorBudget.refuse_too_many(drawn)
-        callbacks.on_finish(record)
-    return tuple(done[place] for place in sorted(done))
-
-
-@dataclass(frozen=True)
-class _Backends:
-    """What works for a claim: one made in this process stays here, all others may be sent elsewhere."""
-
-    here: InProcessBackend
-    others: Backend
-
-    def of(self, work: Work) -> Backend:
-        """Return what works for a claim."""
-        return self.here if isinstance(work.claim, InMemoryClaim) else self.others
-
-
-@contextmanager
-def _backends(workers: Workers, executor: Executor | None, claims: int) -> Iterator[_Backends]:
-    """Yield what works for claims; where it is a single one, threads draw, and no process is started."""
-    here = InProcessBackend(workers.count)
-    local = here if min(workers.count, claims) == 1 else ProcessBackend(workers)
-    try:
-        yield _Backends(here, local if executor is None else ExecutorBackend(executor, local))
-    finally:
-        here.close()
+        ErrorBudget.refuse_too_many(sum(done.record.measured_checks for done in settled.values()))
+        if callbacks.on_sums is not None:
+            callbacks.on_sums(claim.record.id, claim.sums)
+        callbacks.on_finish(claim.record)
+    return settled

@@ -113,18 +113,19 @@ def made_for_good() -> Iterator[None]:
 class Threads(Executor):
     """A number of threads of this process as an executor; none keeps the process from ending.
 
-    Tasks go through a queue whose lock no interruption can leave held.
+    They start with the first task. Tasks go through a queue whose lock no interruption can leave held.
     """
 
     def __init__(self, count: int) -> None:
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(count)]
-        for thread in self._threads:
-            thread.start()
+        self._count, self._threads = count, list[threading.Thread]()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``."""
         future: Future[Any] = Future()
+        while len(self._threads) < self._count:
+            self._threads.append(threading.Thread(target=self._serve, daemon=True))
+            self._threads[-1].start()
 
         def work() -> None:
             if future.set_running_or_notify_cancel():

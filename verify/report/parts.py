@@ -22,7 +22,7 @@ from verify.evidence import (
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.texts import Code, Line
-from verify.executors.workers import Task, Workers, using
+from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS, shipped_folder
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
@@ -165,8 +165,8 @@ def _drawn(
     with using(workers if len(missing) >= 2 * _WORTH_A_PROCESS else 1) as some:
         count = 4 * some.count
         batches = [batch for start in range(count) if (batch := missing[start::count])]
-        for place, drawings in some.run_tasks([Task(draw, (batch,)) for batch in batches]):
-            for request, drawing in zip(batches[place], drawings, strict=True):
+        for batch, drawings in zip(batches, some.map(draw, batches), strict=True):
+            for request, drawing in zip(batch, drawings, strict=True):
                 found[request] = drawing
                 cache.put(request, drawing)
     if missing:

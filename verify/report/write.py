@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from verify.errors import (
 )
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
-from verify.executors.workers import Task, Workers, using
+from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
 from verify.report.cache import usable_caches
@@ -80,18 +81,20 @@ def write_report(
     problem: RenderError | None = None
     try:
         with unforeseen(), usable_caches(), using(workers) as some:
-            apart = prepare_for_pdf(some) if called.editions else ""
+            printer = prepare_for_pdf(some) if isinstance(record, RunRecord) else None
             parts, problem = _drawn(record, some, edition, phase)
             with phase("html"):
                 from verify.report.html import render_html  # noqa: PLC0415 - libraries that may fail to load
                 from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-                printing = Task(render_pdf, (record, parts, edition), apart)
-                printed = some.hand_out(printing) if apart else None
+                printed = None
+                if printer is not None and isinstance(record, RunRecord):
+                    printed = printer.submit(render_pdf, record, parts, edition)
                 pages[out / called.page] = render_html(record, parts).encode()
-            if called.editions:
+            if isinstance(record, RunRecord):
                 with phase("pdf"):
-                    pages[out / called.sheet_of(edition)] = (printed or some.hand_out(printing)).result()
+                    sheet = printed.result() if printed else render_pdf(record, parts, edition)
+                    pages[out / called.sheet_of(edition)] = sheet
     except (VerifyError, OSError) as error:
         problem = _as_render_error(error, next(reversed(phases), "caches"))
     try:
@@ -132,19 +135,15 @@ def _refuse_other_editions(record: Reported, edition: str) -> None:
         raise SettingsError(f"edition {edition!r}: an audit or a comparison has no PDF; leave it out")
 
 
-def prepare_for_pdf(workers: Workers) -> str:
-    """Return the key of the process that makes the PDF, once it has started to get ready for that.
+def prepare_for_pdf(workers: Workers) -> Executor | None:
+    """Return the executor that makes the PDF, once it has started to get ready for that.
 
-    It is one of its own, as drawing fills others with libraries; a single worker is this process. One that
-    was prepared before is there already.
+    It is a process of its own, as drawing fills others with libraries; None where this process does all.
 
     Raises:
         VerifyError: the system allows no more processes.
     """
-    if workers.count == 1:
-        return ""
-    workers.prepare("pdf", _get_ready)
-    return "pdf"
+    return None if workers.count == 1 else workers.helper(_get_ready)
 
 
 def _get_ready() -> None:

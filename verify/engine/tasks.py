@@ -1,0 +1,78 @@
+"""A task in any process: what that must have in common with this one, and its errors in a line each."""
+
+import hashlib
+import pickle
+import platform
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg  # noqa: F401 - its library is one of those that versions names
+from threadpoolctl import threadpool_info
+
+from verify import errors
+from verify.errors import SettingsError, WorkerError, described
+from verify.version import __version__
+
+_LONGEST_TEXT = 2000
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return what two machines have to have in common for their results to be the same to the last bit."""
+    # Developers edit files without another version.
+    sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
+    code = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]
+    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return {
+        "sdpa-verify": f"{__version__} ({code[:12]})",
+        "python": ".".join(platform.python_version_tuple()[:2]),
+        **{name: version(name) for name in ("numpy", "scipy", "sympy", "mpmath")},
+        # Which instructions sum decides the last digits, and the C library has the logarithms.
+        "machine": " ".join((platform.machine(), platform.system(), *platform.libc_ver())),
+        "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
+        "linear algebra": " ".join(
+            sorted(
+                f"{library['internal_api']} {library['version']} {library.get('architecture', '')}"
+                for library in blas
+            )
+        ),
+    }
+
+
+def refuse_other_versions(wanted: dict[str, str]) -> None:
+    """Refuse to work for a run on a machine whose results could differ from this one's in a digit.
+
+    Raises:
+        SettingsError: the machines differ; ``wanted`` are the ``versions`` of the one that asks.
+    """
+    for name, there in wanted.items():
+        if there != (here := versions().get(name)):
+            raise SettingsError(
+                f"worker on {platform.node()}: has {name} {here}, this run {there}; use workers with the same"
+            )
+
+
+def perform(wanted: dict[str, str], task: bytes) -> Any:
+    """Return what a task leads to, in any process, if that has the ``versions`` that are ``wanted``.
+
+    The ``task`` is a pickle of a function of this tool and its arguments: it is not read before.
+
+    Raises:
+        SettingsError: the machines differ in what decides the digits of results.
+        VerifyError: what the task has raised, in one line that any process can read.
+    """
+    refuse_other_versions(wanted)
+    function, arguments = pickle.loads(task)  # noqa: S301 - an executor runs what it is given
+    try:
+        return function(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a claim file may do anything
+        kinds = [kind for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind]
+        if kinds:
+            raise kinds[0](str(error)) from None
+        raise WorkerError(described(error)[:_LONGEST_TEXT]) from None
