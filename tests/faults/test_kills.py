@@ -32,13 +32,8 @@ def test_a_run_is_resumed_wherever_it_ended(
     alone = load(tmp_path / "results.json")
     store, out = tmp_path / "store.sqlite", tmp_path / "out"
     common = (*options, "--store", store, "--out", out, *executor)
-    for number, rows in (
-        (signal.SIGINT, 0),
-        (signal.SIGINT, 2),
-        (signal.SIGKILL, 8),
-        (0, 20),
-        (signal.SIGINT, 30),
-    ):
+    interrupt, kill = signal.SIGINT, signal.SIGKILL
+    for number, rows in ((interrupt, 0), (interrupt, 1), (kill, 4), (None, 7), (interrupt, 10)):
         process = begin("run", *CLAIMS, *common, start_new_session=True)
         while process.poll() is None and not (store.is_file() and _rows(store) >= rows):
             time.sleep(0.05)
@@ -46,14 +41,14 @@ def test_a_run_is_resumed_wherever_it_ended(
         if number:
             os.kill(process.pid, number)
         else:
-            os.kill(max(alive(process.pid) - {process.pid}), signal.SIGKILL)
+            os.kill(max(alive(process.pid) - {process.pid}), kill)
         ended = finish(process, 60)
         until = time.monotonic() + 10
         while alive(process.pid) and time.monotonic() < until:
             time.sleep(0.05)
         assert not alive(process.pid)
-        assert number == signal.SIGKILL or ended.complaint
-        assert number != signal.SIGINT or ended.status == 130
+        assert number == kill or ended.complaint
+        assert number != interrupt or ended.status == 130
         assert not (out / "results.json").exists()
     ended = finish(begin("run", *CLAIMS, *common))
     assert ended.status == 0, ended.err

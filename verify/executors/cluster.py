@@ -11,7 +11,7 @@ from typing import Any
 
 from verify.errors import SettingsError
 from verify.executors.machine import KEPT, LARGE, MOST
-from verify.executors.workers import signals_blocked
+from verify.executors.workers import signals_blocked, start_tracker
 
 _JOIN_S = 15  # seconds to wait for a scheduler, and for its first worker
 
@@ -66,6 +66,7 @@ def connected(address: str | None) -> Iterator[Executor | None]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", distributed.versions.VersionMismatchWarning)
                 if address.startswith(_LOCAL):
+                    start_tracker()
                     # Ctrl-C is for this process to handle.
                     with dask.config.set(_CONFIGURATION), signals_blocked({signal.SIGINT}):
                         count = int(address.removeprefix(_LOCAL))

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from multiprocessing import resource_tracker
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,7 @@ class Processes(Executor):
                 # Python warns of copies where there are threads, those of linear algebra too.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 if self._pool is None:
+                    start_tracker()
                     context = multiprocessing.get_context("fork" if _is_alone() else "spawn")
                     self._pool = ProcessPoolExecutor(self._count, context, _begin)
                 future: Future[Any] = self._pool.submit(function, *arguments, **named)
@@ -153,6 +155,16 @@ def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_tracker() -> None:
+    """Start Python's helper that removes what killed processes leave, so that it does not say so."""
+    quietly = "ignore:resource_tracker:UserWarning"
+    sys.warnoptions.append(quietly)
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(quietly)
 
 
 def _begin() -> None:
