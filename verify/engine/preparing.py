@@ -81,10 +81,7 @@ def prepare(work: Work, proof: str) -> Prepared:
         words.said()
         experiment = words.spoken(experiment)
         words = replace(words, experiment=experiment)
-        if proof:
-            record = DerivationRecord.model_validate_json(proof)
-        else:
-            record = derivation_record(derivation)
+        record = DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation)
     return Prepared(derivation, record, words, experiment, facts)
 
 

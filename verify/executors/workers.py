@@ -43,9 +43,7 @@ class Processes(Executor):
                 # Python warns of copies where there are threads, those of linear algebra too.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 if self._pool is None:
-                    start_tracker()
-                    context = multiprocessing.get_context("fork" if _is_alone() else "spawn")
-                    self._pool = ProcessPoolExecutor(self._count, context, _begin)
+                    self._pool = ProcessPoolExecutor(self._count, _context(), _begin)
                 future: Future[Any] = self._pool.submit(function, *arguments, **named)
                 return future
         except OSError as error:
