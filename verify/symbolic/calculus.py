@@ -283,9 +283,8 @@ class _Moments:
             for order in range(count + 1):
                 if self._raw(base, order) is None:
                     values.add(self.missing.setdefault((base, order), Dummy()))
-        ordered = sorted(values, key=str)
-        polynomials, *generators = ring([Dummy() for _ in ordered], QQ)
-        self.names, self._one = dict(zip(ordered, generators, strict=True)), polynomials.one
+        polynomials, *generators = ring([Dummy() for _ in values], QQ)
+        self.names, self._one = dict(zip(values, generators, strict=True)), polynomials.one
         back = {generator.as_expr(): value for value, generator in self.names.items()}
         return self._sum(entries, bound).as_expr().xreplace(back)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr, Function, Indexed, Max, Min, Pow
+from sympy import Expr, Function, Indexed, Max, Min, Mul, Pow, Sum
 
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Laws, Made, Named, Var
@@ -31,7 +31,9 @@ def conditional(expression: Any, laws: Laws) -> Expr:
     written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
     value = expected(marked, laws, short=False)
-    return value.replace(lambda x: isinstance(x, _Over), lambda x: E(_drawn_again(x.args[0])))
+    return value.replace(lambda x: isinstance(x, _Over), lambda x: E(_drawn_again(x.args[0]))).replace(
+        lambda x: isinstance(x, Sum) and len(x.limits) > 1, _nested
+    )
 
 
 def _given(x: Any, laws: Laws) -> Expr:
@@ -73,6 +75,17 @@ def _refuse_two_keys(x: Any, key: Any) -> None:
     size = range_of(x, key)
     if any(place != key and _has_range(x, place, size) for place in free_indices(x)):
         raise NotDerived(f"{x} depends on {key} and on another place of its range")
+
+
+def _nested(x: Any) -> Expr:
+    """Return a sum over several indices as sums within each other, each of what depends on its index."""
+    factors, limits = list(Mul.make_args(x.function)), list(x.limits)
+    while limits:
+        limit = min(limits, key=lambda each: sum(factor.has(each[0]) for factor in factors))
+        limits.remove(limit)
+        inside = [factor for factor in factors if factor.has(limit[0])]
+        factors = [*(factor for factor in factors if factor not in inside), Sum(Mul(*inside), limit)]
+    return Mul(*factors)
 
 
 def _has_range(x: Any, place: Any, size: Any) -> bool:
