@@ -8,10 +8,9 @@ from sympy import Rational, S, Symbol, exp, sqrt, tanh
 from verify.spec import ROUNDING, STANDARD, Chain, Check, Claim, Computed, Derivation, E, Items, Law, Line
 from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
 
-D, SLOPES = 16, {"m05": S.Half, "m0125": Rational(1, 8)}
-"""Dimension, and the slopes of the first and the third of eight heads."""
+SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}
+"""The slopes of the first and the third of eight heads."""
 m = Symbol("m", positive=True)
-ROWS = {s: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
 DISTANCE = j - 1
 
 
@@ -19,8 +18,9 @@ def derive() -> Iterator[Chain]:
     """Derive the mean variance within a row, and how far attention reaches by the bias alone."""
     squares, mean = over_keys(DISTANCE**2) / n, over_keys(DISTANCE) / n
     varies = "no two scores go together: what the bias varies is added"
+    standard = {s: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
     for scores, variance, laws, name, title in (
-        (sigma * s[a, j], sigma**2, ROWS, "", "Independent scores"),
+        (sigma * s[a, j], sigma**2, standard, "", "Independent scores"),
         (score / sqrt(d), S.One, STANDARD, "scaled", "Scaled scores"),
     ):
         biased = scores - m * DISTANCE
@@ -51,7 +51,7 @@ def experiment(derived: Derivation) -> Items:
     scaled, reach = derived["scaled"], derived["alone"].end.subs({m: S.Half, n: 64})
     for name, slope in SLOPES.items():
         for keys in (4, 16, 64):
-            at, control = {m: slope, n: keys, d: D}, (name, keys) == ("m05", 4)
+            at, control = {m: slope, n: keys, d: 16}, (name, keys) == ("m05", 4)
             yield Check(f"row-{name}-n{keys}", scaled, at, control=control)
     yield Check("independent-n16", derived, {m: S.Half, n: 16, sigma: 2})
     what, at = r"$\sum_j p_j^2$ of equal scores", {"m": 0.5, "n": 64}

@@ -6,8 +6,8 @@ from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, F
 from verify.spec import Var, Wrong, algebra, d, figures as draw, j, moments, n, score
 from verify.spec.integrals import ON_PAPER, integrated
 
-WIDTH, HEADS, PADDING, KEYS = 16, 4, 16, 64
-"""A head's width, heads, dimensions of zeros that a kernel adds to each, and keys of a row."""
+WIDTH, KEYS = 16, 64
+"""A head's width, and keys of a row."""
 h, e = Symbol("h", positive=True, integer=True), Symbol("e", positive=True, integer=True)
 ROOTS = {
     "head": (d, "of the head’s width"),
@@ -16,9 +16,7 @@ ROOTS = {
     "padded": (d + e, "of a width in which dimensions of padding are counted"),
 }
 """What a program may take the root of to divide scores by it."""
-HERE = {d: WIDTH, h: HEADS, e: PADDING}
-FINELY = 3e-9
-"""How near rules for an entropy have to be, of which as little as a thirtieth is lost."""
+HERE = {d: WIDTH, h: 4, e: 16}
 
 
 def derive() -> tuple[Chain, ...]:
@@ -42,7 +40,7 @@ def experiment(derived: Derivation) -> Items:
     for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
         lost, at = log(n) - E(Entropy(score / sqrt(root), j)), {n: KEYS, **used}
-        exact, control = integrated(lost, at, FINELY), name == "model"
+        exact, control = integrated(lost, at, 3e-9), name == "model"
         yield Check(f"variance-{name}", chain, used, control=control)
         yield Check(f"entropy-{name}", lost, at, equals=exact)
         if name == "head":

@@ -16,8 +16,6 @@ from verify.spec.arrays import Array
 R, t = symbols("R t", positive=True)
 ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
 """Scores within a range R, and what that says of the numbers of which they are half of R times."""
-ROWS = ((2, Rational(1, 4)), (4, S.One), (64, S.One))
-"""Numbers of keys, and scores that are plus or minus that number."""
 
 
 def derive() -> Iterator[Chain]:
@@ -67,7 +65,8 @@ def experiment(derived: Derivation) -> Items:
         ("squares", derived["mean-squares"], squares_of, 0.95),
         ("lost", derived["mean-entropy"], lost_by, 0.45),
     )
-    for keys, size in ROWS:
+    # Scores are plus or minus a number.
+    for keys, size in ((2, Rational(1, 4)), (4, S.One), (64, S.One)):
         at, row = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
         for name, chain, of_row, false in kinds:
             exact = mean_over_signs(of_row, keys, float(size))

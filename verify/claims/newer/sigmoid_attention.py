@@ -11,7 +11,6 @@ from verify.spec import earlier, fact, integral, j, moments, n, over_keys, q, s,
 
 KEYS = (4, 64, 1024)
 NEAR = Within(0.5, fixed=True)
-ANY = {s: Law("a finite mean of the exponential", (S.One,))}
 
 x, c, r = symbols("x c r", positive=True)
 z = Symbol("z", real=True)
@@ -23,7 +22,8 @@ SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
 def derive() -> Iterator[Chain]:
     """Derive bounds and limit for scores of any law, and what they are for normal ones."""
     mean, square = E(TERM), E(TERM**2)
-    of_key = E(TERM / (1 + TERM / n)), "all keys have the same mean", moments(ANY)
+    law = moments({s: Law("a finite mean of the exponential", (S.One,))})
+    of_key = E(TERM / (1 + TERM / n)), "all keys have the same mean", law
     above = (
         Chain(SUM, title="From above")
         .then(*of_key)

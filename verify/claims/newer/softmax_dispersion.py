@@ -11,8 +11,6 @@ from verify.spec import Line, Plot, Softmax, Within, Wrong, a, algebra, at_least
 from verify.spec import j, l, m, n, over_keys, s, sigma
 
 R = Symbol("R", positive=True)
-ROWS = ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1)))
-"""Numbers of keys, and scores that are plus or minus that number."""
 MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))
 
 
@@ -49,7 +47,8 @@ def experiment(derived: Derivation) -> Items:
     """Measure the largest weight of rows of two levels, and compute the weights that attain both bounds."""
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
     check, means = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), {}
-    for keys, level in ROWS:
+    # Scores are plus or minus a number.
+    for keys, level in ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1))):
         at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
         means[keys], less = mean_over_signs(max, keys, float(level)), 0.93 if keys == 2 else 0
         yield check(f"largest-{row}", drawn, at, equals=means[keys], control=keys == 4)

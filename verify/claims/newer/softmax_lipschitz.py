@@ -13,9 +13,9 @@ from verify.spec.arrays import complex_step, softmax
 from verify.spec.integrals import integrated
 
 delta, x = Symbol("delta", positive=True), Family("x", n)
-SPREADS, NORMS = (0.25, 1, 4), {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
-"""Deviations of scores; orders and names of norms."""
-p, p_l, weight = Softmax(s[a, j], j), Softmax(s[a, l], l), Softmax(sigma * s[a, j], j)
+NORMS = {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
+"""Orders and names of norms."""
+p, weight = Softmax(s[a, j], j), Softmax(sigma * s[a, j], j)
 OTHERS = 1 - KroneckerDelta(j, l)
 
 
@@ -38,7 +38,7 @@ def derive() -> Iterator[Chain]:
         .then(E(2 * weight * (1 - weight)), one, algebra)
         .then(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤")
     )
-    cross = Sum(OTHERS * p * p_l * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
+    cross = Sum(OTHERS * p * Softmax(s[a, l], l) * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
     pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"
     less = at_most(2 * over_keys((p - S.Half) ** 2 * x[j] ** 2))
     yield Chain(
@@ -72,7 +72,7 @@ def mean_slope(deviation: float) -> float:
 def experiment(derived: Derivation) -> Items:
     """Measure the sums of rows for two keys, and compute norms and finite steps of the array code."""
     slope, check, tight = derived["drawn"], partial(Check, shape={m: 16}), Within(0.5, fixed=True)
-    for size in SPREADS:
+    for size in (0.25, 1, 4):
         at, name = {n: 2, sigma: size}, f"s{size}".replace(".", "")
         control, less = size == 4, 0.96 if size < 1 else 0
         yield check(f"slope-{name}", slope, at, equals=mean_slope(size), control=control)
