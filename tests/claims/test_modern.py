@@ -1,9 +1,6 @@
 """Modern and newer variants of attention: statistics, rounding and recovered scales by loops and by hand."""
 
-import itertools
 import math
-import operator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -65,31 +62,13 @@ def test_where_yarns_factor_takes_back_all() -> None:
     assert math.exp(6.6) == pytest.approx(735, abs=1)
 
 
-DRAWS = generator()
-QUERIES, KEYS = DRAWS.normal(size=(2, 3, 4)), DRAWS.normal(size=(2, 5, 4))
-PAIRS = tuple(itertools.product(range(3), range(5)))
-
-
-def dot(one: Any, other: Any) -> float:
-    """Return the sum of products."""
-    return float(sum(map(operator.mul, one, other)))
-
-
-def dots(block: int) -> list[float]:
-    """Return all scores of a block, one after the other."""
-    return [dot(QUERIES[block, one], KEYS[block, other]) for one, other in PAIRS]
-
-
 def test_a_sink_is_one_key_more_without_a_value() -> None:
     """Weights are exponentials over the sum of all and the sink's; alone it leaves nothing or all."""
-    scores = QUERIES[0]
+    scores = RNG.normal(size=(3, 4))
     expected = [[math.exp(one) / (sum(map(math.exp, row)) + math.e) for one in row] for row in scores]
     assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
-
-
-NEWER_RNG = np.random.default_rng(8)
 
 
 def test_the_mean_weight_of_a_leader_is_that_of_draws() -> None:
@@ -109,7 +88,7 @@ def test_the_published_factor_by_hand() -> None:
 
 def test_clipping_bounds_the_largest_score_alone() -> None:
     """At the level if it was above it, untouched if not; what is far below stays there."""
-    queries, keys = NEWER_RNG.normal(size=(2, 6, 4))
+    queries, keys = RNG.normal(size=(2, 6, 4))
     scores = queries @ keys.T
     level = scores.max() / 3
     assert clipped(queries, keys, level).max() == pytest.approx(level)
