@@ -48,7 +48,7 @@ Computed             a value that code computes; nothing is drawn; ``Allowance``
 Program, Column      a NumPy function of the draws, and its columns as expressions
 Within               a band other than the usual one; also of_probability, of_deviation
 Threshold            a number that is set, not derived
-Items                what ``experiment`` returns, for type checkers
+Chains, Items        what ``derive`` and ``experiment`` yield, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
                      EXPONENTIAL, CAUCHY, student_t; STANDARD_DISTRIBUTIONS have mean 0 and variance 1;
@@ -64,7 +64,7 @@ from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVA
 from verify.montecarlo.distributions import numbers, student_t
 from verify.montecarlo.experiment import Allowance
 from verify.spec import figures
-from verify.spec.checks import ROUNDING, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
+from verify.spec.checks import ROUNDING, Chains, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
 from verify.spec.checks import fact, of_deviation, of_probability
 from verify.spec.claim import Claim, Findings, assume, cite
 from verify.symbolic.analysis import between, by_density, derivative, equivalent, integral, leading, limit

@@ -245,6 +245,9 @@ class Plot:
 Item = Check | Wrong | Fit | Computed | Fact | Plot
 """What an experiment may yield."""
 
+Chains = Iterator[Chain]
+"""What a derivation of several chains is: a function that yields them."""
+
 Items = Iterator[Item]
 """What an experiment is: a function that yields items."""
 

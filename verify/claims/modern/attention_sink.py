@@ -1,14 +1,14 @@
 """A sink of score b takes weight from all keys alike: half of it where b is about ln n + ½."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 from sympy import Derivative, Expr, Rational, Symbol, exp, lambdify, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Items, Line
-from verify.spec import Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n, over_keys, s
-from verify.spec import score
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
+from verify.spec import Items, Line, Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n
+from verify.spec import over_keys, s, score
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t
@@ -22,7 +22,7 @@ KEPT = Z / (Z + exp(b))
 """The keys’ weight, Z being the sum of their exponentials; x is that of one of them."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
     *parts, of_score = exponential()
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))

@@ -1,15 +1,13 @@
 """Heads that share their keys: no head's scores change, and those of two heads are not independent."""
 
-from collections.abc import Iterator
-
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Cov, Derivation, Items, Line, Plot
-from verify.spec import Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Cov, Derivation, Items, Line
+from verify.spec import Plot, Var, Within, Wrong, b, cite, d, earlier, j, l, moments, score, score_of
 
 SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (j, l))
 """The correlation of squared scores of two heads: with one key, and with a key each."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the variance of one head's scores, and how those of two heads with one key go together."""
     standard, normal = moments(STANDARD), moments(NORMAL_COMPONENTS)
     yield Chain(Var(score)).then(d, "products of components have mean 0 and variance 1", standard)

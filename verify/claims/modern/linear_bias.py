@@ -1,12 +1,10 @@
 """A linear bias adds m²(n² - 1)/12 to the variance of a row over n keys, whatever the scale."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Rational, S, Symbol, exp, sqrt, tanh
 
-from verify.spec import ROUNDING, STANDARD, Chain, Check, Claim, Computed, Derivation, E, Items, Law, Line
-from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
+from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Law
+from verify.spec import Line, Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
 
 SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}
 """The slopes of the first and the third of eight heads."""
@@ -14,7 +12,7 @@ m = Symbol("m", positive=True)
 DISTANCE = j - 1
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the mean variance within a row, and how far attention reaches by the bias alone."""
     squares, mean = over_keys(DISTANCE**2) / n, over_keys(DISTANCE) / n
     varies = "no two scores go together: what the bias varies is added"

@@ -1,13 +1,11 @@
 """Scores in bfloat16 or 8 bits: the error is in proportion to the score, and what it does to weights."""
 
 import math
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Ge, Le, Min, Rational, S, exp, log, sqrt, symbols, tanh
 
-from verify.spec import STANDARD, Chain, Check, Claim, Computed, Derivation, E, Items, Line, Plot, Within
-from verify.spec import Wrong, algebra, assume, at_most, cite, d, moments, score
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Line, Plot
+from verify.spec import Within, Wrong, algebra, assume, at_most, cite, d, moments, score
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 from verify.spec.rounding import Rounded, rounded
 from verify.spec.score_law import lengths
@@ -26,7 +24,7 @@ SPACING = 2 ** (e + 1 - b)
 """Of the numbers of b significant bits from 2^e up to 2^(e + 1)."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive how far a weight moves when scores move by ε at most, and how far rounding moves scores."""
     rise, total = exp(epsilon) - exp(-epsilon), exp(epsilon) + exp(-epsilon)
     apart = rise * (exp(x / 2) - exp(-x / 2)) ** 2 / ((total + exp(x) + exp(-x)) * (total + 2))

@@ -1,12 +1,10 @@
 """Normalised queries and keys: a score is a cosine, and the scale must be √d_k, not 1/√d_k."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Expr, Gt, Integral, Rational, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, Dot, E, Items
-from verify.spec import Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier, i
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
+from verify.spec import Items, Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier, i
 from verify.spec import integral, j, k, moments, q, score
 from verify.spec.arrays import loops
 
@@ -18,7 +16,7 @@ h = Symbol("h", positive=True, integer=True)
 ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive all moments of a cosine, which are those of a Beta law; then two, their ratio, and its bound."""
     *parts, all_moments = even_moments()
     yield from (*parts, all_moments)
@@ -53,7 +51,7 @@ def derive() -> Iterator[Chain]:
     yield Chain(d * COSINE**2, squares, name="bound", title=title)
 
 
-def even_moments() -> Iterator[Chain]:
+def even_moments() -> Chains:
     """Derive all even moments, after the integrals that they rest on."""
     (t, r), x = symbols("t r", positive=True), Symbol("x", real=True)
     along, length = q[a, 1], Dot(q, a, q, a)

@@ -1,14 +1,13 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import chain
 
 from sympy import Expr, Matrix, S, Symbol, cos, sin, sqrt, symbols
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line, Named
-from verify.spec import Plot, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers, of_deviation, q
-from verify.spec import sigma_k, sigma_q
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Given, Index, Items
+from verify.spec import Line, Named, Plot, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers
+from verify.spec import of_deviation, q, sigma_k, sigma_q
 
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
 """Pairs of components of a head; the means of a pair of q and k; the correlation within a pair."""
@@ -45,7 +44,7 @@ SCORE = turned_score(r"q'\cdot k'", OF_QUERY + sigma_q * QUERY, OF_KEY + sigma_k
 TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive what a rotation does to a pair, and mean and variance of a score over all pairs."""
     alpha, beta = symbols("alpha beta", real=True)
     first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))

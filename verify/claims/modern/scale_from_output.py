@@ -1,14 +1,15 @@
 """The scale can be read off the output of attention, with an error that scores and values decide."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from sympy import Derivative, S, Symbol, log, simplify
 
-from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Check, Claim, Column, Computed, Derivation
-from verify.spec import E, Family, Given, Index, Items, Line, Named, Softmax, Sum, Within, Wrong, a, algebra
-from verify.spec import assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers, over_keys, q, s, v
+from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Column, Computed
+from verify.spec import Derivation, E, Family, Given, Index, Items, Line, Named, Softmax, Sum, Within, Wrong
+from verify.spec import a, algebra, assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers, over_keys
+from verify.spec import q, s, v
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
@@ -23,7 +24,7 @@ SQUARES = Sum(g[f] ** 2, (f, 1, N))
 p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j, l))
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
     output, mean = over_keys(p * v[j, e]), over_keys(p * s[a, j])
     yield Chain(Derivative(output, c), title="How the output follows the scale").then(

@@ -1,13 +1,13 @@
 """A soft cap: c·tanh(s/c) bounds scores, takes little variance where they are small, and damps gradients."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from sympy import Abs, Derivative, Expr, Integral, Rational, Symbol, lambdify, sqrt, symbols, tanh
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Line, Plot, Within
-from verify.spec import Wrong, at_most, cite, d, derivative, earlier, leading, moments, numerically, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, E, Items, Line, Plot
+from verify.spec import Within, Wrong, at_most, cite, d, derivative, earlier, leading, moments, numerically
+from verify.spec import score
 from verify.spec.score_law import lengths
 
 D, CAPS = 16, (1, 2, 4, 32)
@@ -18,7 +18,7 @@ LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
 """What the cap takes of a square; and how far a difference reaches either way that a slope is taken from."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive what a cap takes of the second moment at most, its first terms, and the slope that is left."""
     first, second, normal = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4), moments(NORMAL_COMPONENTS)
     rest, t = Abs(x) / c - u, tanh(u)

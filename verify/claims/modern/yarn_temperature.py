@@ -1,12 +1,12 @@
 """YaRN's temperature: a factor (0.1 ln s + 1)² on scores, and what it does to rows s times as long."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, Items, Line, Plot, Var, Wrong
-from verify.spec import algebra, at_most, cite, d, fact, j, moments, n, score, squares
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Line, Plot, Var
+from verify.spec import Wrong, algebra, at_most, cite, d, fact, j, moments, n, score, squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import many_keys
 
@@ -21,7 +21,7 @@ SCALED = score / sqrt(d)
 SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED, j))
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the variance, the effective share of many keys, and how their number follows the length."""
     yield (
         Chain(Var(FACTOR * SCALED))

@@ -1,15 +1,14 @@
 """Adaptive temperature: the published factor on scores peaks, and is switched off for long texts."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from scipy import optimize
 from sympy import Expr, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Entropy, Figure
-from verify.spec import Findings, Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact
+from verify.spec import NORMAL_ROWS, Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
+from verify.spec import Figure, Findings, Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact
 from verify.spec import figures as draw, integral, j, m, n, over_keys, s
 from verify.spec.arrays import Array
 from verify.spec.integrals import integrated
@@ -28,7 +27,7 @@ STEADY = MEAN_ENTROPY - E(over_keys(WEIGHTED)) / n + 1
 """The mean entropy, and with it what follows it closely and is 0 on average, so that few rows do."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the largest factor, where it is above and below 1, and the mean of what steadies an estimate."""
     words, what = "the roots of the difference are counted", "the factor, before it is cut off"
     most = Line(PEAK, words, at_most(PEAK - FACTOR), "≤")

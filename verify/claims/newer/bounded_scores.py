@@ -1,6 +1,5 @@
 """Scores within a range R: at least n/cosh²(R/2) effective keys, and at most R²/8 of entropy lost."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -8,8 +7,8 @@ from scipy import special
 from sympy import Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
 
 from verify.claims.newer.shared.levels import mean_over_signs, weights
-from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Entropy, Figure
-from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
+from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
+from verify.spec import Figure, Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
 from verify.spec import figures as draw, integral, j, l, m, n, over_keys, s, squares
 from verify.spec.arrays import Array
 
@@ -18,7 +17,7 @@ ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
 """Scores within a range R, and what that says of the numbers of which they are half of R times."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the entropy that is lost at most, by scores times t from 0 to 1, and the squared weights."""
     weight = Softmax(t * ROW, j)
     lost, mean = log(n) - Entropy(t * ROW, j), over_keys(weight * ROW)

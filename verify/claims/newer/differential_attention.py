@@ -1,15 +1,14 @@
 """Differential attention p - λr: the noise of a weight can fall, its noise over its mean never does."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Cov, Derivation, E, Family, Items, Line, Named, Plot
-from verify.spec import Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m, moments
-from verify.spec import n, normal, s
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Line
+from verify.spec import Named, Plot, Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j
+from verify.spec import m, moments, n, normal, s
 
 factor, r = Symbol("lambda", nonnegative=True), Symbol("r", real=True)
 rho = Symbol("rho", real=True)
@@ -24,7 +23,7 @@ LESS = FIRST - factor * SECOND
 CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the noise of a difference, and the same over its mean."""
     shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
     one_law = cited("normal combination", laws=LAWS)

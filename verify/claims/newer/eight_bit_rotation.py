@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import hadamard
 from sympy import Expr, Integral, Matrix, Rational, Symbol, cos, sin, sqrt, symbols
 
-from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Check, Claim, Column, Computed, Derivation
+from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim, Column, Computed, Derivation
 from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
 from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
 from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
@@ -39,7 +39,7 @@ MOMENTS = map(Fraction, ("1", "0", "1.1", "0", "33.6"))
 OUTLIERS = Distribution("normal with outliers", tuple(MOMENTS), fill)
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive that a rotation of two components changes no score, and the error of a uniform step."""
     turn = Matrix([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
     query, key = Matrix([q[a, 1], q[a, 2]]), Matrix([k[j, 1], k[j, 2]])

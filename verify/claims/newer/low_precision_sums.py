@@ -1,14 +1,14 @@
 """Sequential sums in p bits stop growing at 2^p: 256 in bfloat16, whatever follows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from sympy import Le, Rational, S, exp, symbols
 
-from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Column, Computed, Derivation, E, Family
-from verify.spec import Figure, Items, Largest, Law, Line, Threshold, Within, Wrong, a, assume, at_most, cite
-from verify.spec import figures as draw, j, l, m, moments, n, over_keys, s, substitute
+from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
+from verify.spec import Family, Figure, Items, Largest, Law, Line, Threshold, Within, Wrong, a, assume
+from verify.spec import at_most, cite, figures as draw, j, l, m, moments, n, over_keys, s, substitute
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
 
@@ -52,7 +52,7 @@ def sum_of_equal(many: int, bits: int, value: float) -> float:
 IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive that no term of at most 2^h takes a sum beyond the middle of 2^(b + h) and the next number."""
     power = 2 ** (b + h)
     fits, half = (

@@ -1,15 +1,15 @@
 """Any reference gives the same weights; where it lags by t at most, partial sums reach 1 + (n - 1)eᵗ."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from sympy import Le, Min, Rational, S, Sum, Symbol, exp, log, symbols
 
-from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Check, Claim, Column, Computed
-from verify.spec import Derivation, E, Family, Figure, Items, Line, Softmax, Threshold, Wrong, a, algebra
-from verify.spec import at_most, cite, d_v, fact, figures as draw, j, m, n, over_keys, s, v
+from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chains, Check, Claim, Column
+from verify.spec import Computed, Derivation, E, Family, Figure, Items, Line, Softmax, Threshold, Wrong, a
+from verify.spec import algebra, at_most, cite, d_v, fact, figures as draw, j, m, n, over_keys, s, v
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 
@@ -20,7 +20,7 @@ SCORES = 3 * loops.fixed_normals(64, 128)
 r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x", m, n)
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive how large a partial sum becomes where the reference lags, and that any reference cancels."""
     above, lead = s[a, j] - s[a, 1], Min(R * x[a, j], t)
     less = at_most(Sum(exp(t) - exp(above), (j, 2, n)), given=(Le(above, t),))

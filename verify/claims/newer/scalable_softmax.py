@@ -1,6 +1,5 @@
 """Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -8,8 +7,8 @@ from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
 from verify.claims.newer.shared.levels import weight_of_leader
-from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Check, Claim, Computed, Derivation, E, Family, Items
-from verify.spec import Line, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
+from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
+from verify.spec import Items, Line, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
@@ -24,7 +23,7 @@ PLAIN = exp(g) / (n - 1 + exp(g))
 """The weight of a leader among keys that are all alike, without a factor."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive both bounds term by term, and what the weight of a leader tends to."""
     total, within = 1 + Sum(DRAWN, (j, 2, n)), (Ge(x[a, j], 0), Le(x[a, j], 1), Ge(R, g))
     ahead, short = (1 - n ** (-factor * (R - g) * part) for part in (x[a, j], 1 - x[a, j]))

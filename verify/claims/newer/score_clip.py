@@ -1,14 +1,13 @@
 """QK-clip: weights of queries and keys times √γ bring the largest score to τ, and bound none from below."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Indicator
-from verify.spec import Items, Largest, Line, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k, l, m
-from verify.spec import n, of_probability, over_components, q, s, score, substitute
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
+from verify.spec import Indicator, Items, Largest, Line, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i
+from verify.spec import j, k, l, m, n, of_probability, over_components, q, s, score, substitute
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
@@ -23,7 +22,7 @@ FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
 """Queries and keys of which some scores exceed the level."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive what the factor does to scores, to the largest of them and to ratios of weights."""
     yield Chain(
         over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i]),

@@ -1,13 +1,11 @@
 """Sigmoid attention with bias -ln n: a row's sum tends to E eˢ, not to 1, and is bounded on both sides."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Integral, Limit, Rational, S, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, Dot, E, Items, Law
-from verify.spec import Line, Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited, d
-from verify.spec import earlier, fact, integral, j, moments, n, over_keys, q, s, score, sigma, substitute
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, Dot, E, Items
+from verify.spec import Law, Line, Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited
+from verify.spec import d, earlier, fact, integral, j, moments, n, over_keys, q, s, score, sigma, substitute
 
 KEYS = (4, 64, 1024)
 NEAR = Within(0.5, fixed=True)
@@ -19,7 +17,7 @@ SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
 """A sigmoid of s - ln n is x/(n + x) with x = eˢ."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive bounds and limit for scores of any law, and what they are for normal ones."""
     mean, square = E(TERM), E(TERM**2)
     law = moments({s: Law("a finite mean of the exponential", (S.One,))})
@@ -51,7 +49,7 @@ def derive() -> Iterator[Chain]:
     yield from of_scaled()
 
 
-def of_normal(above: Chain, below: Chain) -> Iterator[Chain]:
+def of_normal(above: Chain, below: Chain) -> Chains:
     """Derive moments of exponentials of normal scores, and both bounds there."""
     mean_power = Integral(exp(r * sigma * z) * exp(-(z**2) / 2) / sqrt(2 * pi), (z, -oo, oo))
     moment = (
@@ -75,7 +73,7 @@ def of_normal(above: Chain, below: Chain) -> Iterator[Chain]:
     )
 
 
-def of_scaled() -> Iterator[Chain]:
+def of_scaled() -> Chains:
     """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
     term, length = exp(score / sqrt(d)), Dot(q, a, q, a)
     weight = Chain(n * E(1 / (1 + n / term)), name="weight", title="The mean of a weight, $n$ times").then(

@@ -1,20 +1,19 @@
 """Bounded scores must disperse: within a range R no weight of n keys leaves 1/(1 + (n - 1)e^(±R))."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from sympy import Ge, KroneckerDelta, Le, Rational, Symbol, exp
 
 from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
-from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Items, Largest
-from verify.spec import Line, Plot, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite, earlier, fact
-from verify.spec import j, l, m, n, over_keys, s, sigma
+from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Items
+from verify.spec import Largest, Line, Plot, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
+from verify.spec import earlier, fact, j, l, m, n, over_keys, s, sigma
 
 R = Symbol("R", positive=True)
 MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive both bounds from the exponentials of the other keys, and the one of rows with two levels."""
     above, written = s[a, l] - s[a, j], "over the exponential of the key’s own score"
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)

@@ -1,14 +1,13 @@
 """Softmax moves by at most half of what its scores move by, and two equal scores attain that."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from sympy import Expr, KroneckerDelta, Rational, S, Sum, Symbol, exp, tanh
 
-from verify.spec import ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Items, Line, Plot
-from verify.spec import Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, j, l, m, n, over_keys, s
-from verify.spec import sigma
+from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family, Items, Line
+from verify.spec import Plot, Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, j, l, m, n
+from verify.spec import over_keys, s, sigma
 from verify.spec.arrays import complex_step, softmax
 from verify.spec.integrals import integrated
 
@@ -25,7 +24,7 @@ def row_of(own: Expr) -> Expr:
     return own * (1 - own) + over_keys(OTHERS * own * other, l)
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the sums of rows of the Jacobian, the bound of its quadratic form, and a finite step."""
     square, one = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     yield (

@@ -1,14 +1,12 @@
 """Softpick: half of all weights are 0, and a row of many keys sums to less than 1, by the scores' spread."""
 
 import math
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Indicator, Items, Line, Plot, Within
-from verify.spec import Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n, of_probability
-from verify.spec import over_keys, s, sigma
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Line, Plot
+from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n
+from verify.spec import of_probability, over_keys, s, sigma
 
 DEVIATIONS = {"half": S.Half, "one": S.One, "two": S(2)}
 y = Symbol("y", real=True)
@@ -22,7 +20,7 @@ ZERO = 1 - E(Indicator(s[a, j]))
 """The share of weights that are 0: those of scores that are not positive."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the mean of what softpick keeps of a score, and its share of the mean of all sizes."""
     above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
     drawn, all_scores = by_density({s[a, j]: y}, NORMAL_ROWS), (y, -oo, oo)

@@ -1,13 +1,11 @@
 """Keys uniform on a sphere: the nearest stands out only if scores grow like n^(2/(d - 1)), not like ln n."""
 
-from collections.abc import Iterator
-
 from sympy import Eq, Float, Integral, Rational, S, erf, exp, sqrt, symbols
 
 from verify.claims.newer.shared.sphere import growth_of_scale, mean_of_largest
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, Dot, E, Family, Items, Largest
-from verify.spec import Line, Plot, Softmax, Within, Wrong, a, algebra, at_most, cite, cited, d, earlier, fact
-from verify.spec import integral, j, k, l, m, n, normal, over_keys, q, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, Dot, E, Family, Items
+from verify.spec import Largest, Line, Plot, Softmax, Within, Wrong, a, algebra, at_most, cite, cited, d
+from verify.spec import earlier, fact, integral, j, k, l, m, n, normal, over_keys, q, score
 
 beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
@@ -22,7 +20,7 @@ UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 """Uniform between 0 and 1: the distribution function of a normal number, at that number."""
 
 
-def derive() -> Iterator[Chain]:
+def derive() -> Chains:
     """Derive the bound in three dimensions, where the cosine of a key is uniform between -1 and 1."""
     below = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v
     other = Chain(
