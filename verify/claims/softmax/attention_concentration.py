@@ -30,16 +30,13 @@ def derive() -> tuple[Chain, ...]:
     by_largest = first.end, "the bound by the largest score", earlier(first)
     z, t = Symbol("z", real=True), Symbol("t", positive=True)
     density = exp(-(z**2) / 2) / sqrt(2 * pi) * ((1 + erf(z / sqrt(2))) / 2) ** (n - 1)
-    mean, of_largest = (
-        Integral(n * z * density, (z, -oo, oo)),
-        cited("density of a maximum", laws=NORMAL_ROWS),
-    )
+    mean = Integral(n * z * density, (z, -oo, oo))
+    most, of_most = (cited(name, laws=NORMAL_ROWS) for name in ("normal maximum", "density of a maximum"))
     exact = (
         Chain(first.start, name="by-the-largest", title="The same as an integral")
         .then(*by_largest, "≤")
-        .then(mean / sigma, "the density of the largest", of_largest)
+        .then(mean / sigma, "the density of the largest", of_most)
     )
-    most = cited("normal maximum", laws=NORMAL_ROWS)
     bound = (
         Chain(first.start)
         .then(*by_largest, "≤")
@@ -104,13 +101,11 @@ def figures(findings: Findings) -> Figure:
         def exact(size: float, keys: int = keys) -> float:
             return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
 
-        places, levels = (
-            (first, 2 * math.log(keys), 2 * math.log(keys) + 1e-6, last),
-            (1 / keys, 1 / keys, 1, 1),
-        )
+        sudden, levels = 2 * math.log(keys), (1 / keys, 1 / keys, 1, 1)
+        places, label = (first, sudden, sudden + 1e-6, last), rf"wrong: at once at $2\ln {keys}$"
         layers.append(draw.curve("exact", exact, (first, last), many=17))
         layers.append(draw.measured(findings.matching(f"raw-n{keys}-d*"), d, f"$n = {keys}$"))
-        layers.append(draw.joined(rf"wrong: at once at $2\ln {keys}$", places, levels, "control"))
+        layers.append(draw.joined(label, places, levels, "control"))
     return draw.figure(
         "freezing",
         "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",

@@ -20,14 +20,11 @@ def derive() -> tuple[Chain, ...]:
         1 / (1 + exp(-GAP)), "above and below over the first exponential", substitute({n: 2})
     )
     density, over = PEAK * exp(-(x**2) / (4 * sigma**2)), (x, -oo, oo)
-    normal, is_normal = (
-        cited("normal combination", laws=NORMAL_ROWS),
-        r"the gap is normal with variance $2\sigma^2$",
-    )
+    normal = cited("normal combination", laws=NORMAL_ROWS)
     mean = (
         Chain(E(p * (1 - p)), name="mean", title="The mean as an integral over the gap")
         .then(E(SLOPE.subs(x, GAP)), "of two keys it depends on the gap alone", substitute({n: 2, j: 1}))
-        .then(Integral(SLOPE * density, over), is_normal, normal)
+        .then(Integral(SLOPE * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
     )
     missing = at_most(Integral(SLOPE * (PEAK - density), over))
     bound = (
