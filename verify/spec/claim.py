@@ -39,7 +39,7 @@ class Findings:
             ClaimError: there is none.
         """
         matching = tuple(
-            check for name, check in self.checks.items() if any(fnmatchcase(name, one) for one in patterns)
+            check for name, check in self.checks.items() if any(fnmatchcase(name, each) for each in patterns)
         )
         if not matching:
             known = ", ".join(self.checks)

@@ -35,7 +35,7 @@ LAW_POINTS = 4
 """At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
-def predicted(given: Compared, *, is_set: bool = False) -> Prediction:
+def predicted(given: Compared) -> Prediction:
     """Return what a comparison's quantity is compared with, as a number with its exact form.
 
     Raises:
@@ -46,14 +46,17 @@ def predicted(given: Compared, *, is_set: bool = False) -> Prediction:
     if isinstance(value, Prediction):
         return value
     if isinstance(value, Threshold):
-        plain = replace(given, **_only(given.relation, value.value))
-        return replace(predicted(plain, is_set=True), origin="set")
+        return replace(_prediction(value.value, given), origin="set")
+    if isinstance(value, float) and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
+        raise ClaimError(
+            f"check {given.id}: its bound {value} is a round number, which nothing derives; say that it is "
+            f"set: Threshold({value})"
+        )
+    return _prediction(value, given)
+
+
+def _prediction(value: Any, given: Compared) -> Prediction:
     if isinstance(value, float):
-        if not is_set and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
-            raise ClaimError(
-                f"check {given.id}: its bound {value} is a round number, which nothing derives; say that "
-                f"it is set: Threshold({value})"
-            )
         return Prediction(value, f"{value:.6g}")
     number = _put_in(value, given)
     refuse_symbols(f"check {given.id}", number)
@@ -75,11 +78,6 @@ def value_of(number: Expr) -> float:
         with mpmath.workdps(20):
             return float(number_of(number))
     return float(number)
-
-
-def _only(relation: str, value: Any) -> dict[str, Any]:
-    names = {"=": "equals", "≤": "at_most", "≥": "at_least"}
-    return {name: value if sign == relation else None for sign, name in names.items()}
 
 
 def _exact(number: Any) -> Any:
@@ -123,20 +121,18 @@ def _written_out(x: Expr, numbers: Mapping[str, Any], known: dict[Expr, Expr]) -
 
 def _moments(given: Compared) -> dict[Symbol, Any]:
     """Return mean, deviation, skewness and kurtosis of queries' and keys' components, by their symbols."""
-    values: dict[Symbol, Any] = {}
+    values: dict[str, Any] = {}
     for name in ("q", "k"):
         law = given.laws.get(getattr(vocabulary, name), NORMAL)
         known = min(len(law.base_moments) - 1, 4)
-        central = law.central_moments(known) if known >= 2 else ()
-        spread = Rational(central[2]) ** S.Half if central else S.NaN
         if known >= 1:
-            values[getattr(vocabulary, f"mu_{name}")] = Rational(law.mean)
-        for order, symbol in ((3, "gamma"), (4, "kappa")):
-            if len(central) > order:
-                values[getattr(vocabulary, f"{symbol}_{name}")] = Rational(central[order]) / spread**order
-        if central:
-            values[getattr(vocabulary, f"sigma_{name}")] = spread
-    return values
+            values[f"mu_{name}"] = Rational(law.mean)
+        if known >= 2:
+            central = list(map(Rational, law.central_moments(known)))
+            spread = values[f"sigma_{name}"] = central[2] ** S.Half
+            orders = zip((3, 4), ("gamma", "kappa"), strict=True)
+            values |= {f"{symbol}_{name}": central[n] / spread**n for n, symbol in orders if n <= known}
+    return {getattr(vocabulary, name): value for name, value in values.items()}
 
 
 def origin(check: Check, derivation: Derivation, value: float) -> Literal["derived", "computed"]:

@@ -11,9 +11,6 @@ from verify.spec import s
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax, stream
 
 ROWS, KEYS = 64, 50
-SIZES = (0.1, 1.0, 30.0, 1000.0)
-"""Standard deviations of the scores drawn for the comparisons of arrays."""
-
 LABELS = {
     "sum": "largest distance of a row's sum from 1",
     "ratio": "largest distance of a weight from the row's largest times the exponential of their difference",
@@ -65,7 +62,7 @@ WRONG: dict[str, Callable[[Array], Array]] = {
 
 def experiment() -> Items:
     """Hold the array code against the identities, for small and for huge scores."""
-    for size in SIZES:
+    for size in (0.1, 1.0, 30.0, 1000.0):
         at, settings = f"at-{size:g}".replace(".", "-"), {"rows": ROWS, "keys": KEYS, "sigma": size}
         for what, label in LABELS.items():
             name, given = f"{what}-{at}", (what, size)
