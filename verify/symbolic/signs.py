@@ -12,8 +12,8 @@ from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta, Le, Limit
 from sympy import Function, Lt, Max, Min, Mul
-from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, cos, erf, exp, expand, factor
-from sympy import fraction, log, oo, real_roots, sin, sympify, tanh, together
+from sympy import Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan, erf, exp, expand, factor
+from sympy import fraction, log, oo, real_roots, sympify, tanh, together
 from sympy.core.assumptions import StdFactKB
 
 from verify.symbolic.vocabulary import StepError
@@ -194,11 +194,6 @@ def _weight(signs: Signs, x: Any, strict: bool) -> bool:  # noqa: ARG001 - as al
     return not strict
 
 
-def _bounded(signs: Signs, x: Any, strict: bool) -> bool:
-    """Sine, cosine, hyperbolic tangent and the error function of a real number."""
-    return not strict and signs.real(x.args[0])
-
-
 def _falling(signs: Signs, x: Any, strict: bool) -> bool:
     """The exponential of what is not positive."""
     return signs.nonnegative(-x.args[0], strict=strict)
@@ -213,12 +208,6 @@ def _power_below(signs: Signs, x: Any, strict: bool) -> bool:
     if signs.nonnegative(x.exp):
         return not strict and signs.nonnegative(x.base) and signs.at_most_one(x.base)
     return signs.nonnegative(-x.exp, strict=strict) and signs.nonnegative(x.base - 1, strict=strict)
-
-
-def _product_below(signs: Signs, x: Any, strict: bool) -> bool:
-    """A product of what is between 0 and 1."""
-    between = all(signs.nonnegative(part) and signs.at_most_one(part) for part in x.args)
-    return between and (not strict or any(signs.at_most_one(part, strict=True) for part in x.args))
 
 
 def _several_weights(signs: Signs, x: Any, strict: bool) -> bool:
@@ -245,11 +234,9 @@ _KEY = Index("key_")
 _Reason = Callable[[Signs, Any, bool], bool]
 _BELOW_ONE: dict[Any, _Reason] = {
     **dict.fromkeys((Softmax, Indicator, KroneckerDelta), _weight),
-    **dict.fromkeys((sin, cos, tanh, erf), _bounded),
     exp: _falling,
     E: _mean,
     Pow: _power_below,
-    Mul: _product_below,
     Add: _several_weights,
     Sum: _all_weights,
 }
@@ -275,11 +262,6 @@ def _power(signs: Signs, x: Any, strict: bool) -> bool:
     if x.exp.is_even and signs.real(x.base):
         return not strict or signs.positive(x.base) or signs.positive(-x.base)
     return signs.real(x.exp) and signs.nonnegative(x.base, strict=strict or not x.exp.is_nonnegative)
-
-
-def _largest(signs: Signs, x: Any, strict: bool) -> bool:
-    """The larger of several, of which one has the sign."""
-    return isinstance(x, Max) and any(signs.nonnegative(part, strict=strict) for part in x.args)
 
 
 def _end(signs: Signs, x: Any, strict: bool) -> bool:
@@ -341,9 +323,6 @@ def _exceeds(signs: Signs, more: Any, less: Any, strict: bool) -> bool:
         return signs.nonnegative(log(more) - less.args[0] if more == 1 else more.args[0], strict=strict)
     if more.func == less.func and isinstance(more, RISING):
         return signs.nonnegative(more.args[0] - less.args[0], strict=strict)
-    if isinstance(more, Pow) and isinstance(less, Pow) and more.exp == less.exp:
-        high, low = (more.base, less.base) if signs.nonnegative(more.exp) else (less.base, more.base)
-        return signs.real(more.exp) and signs.positive(low) and signs.nonnegative(high - low, strict=strict)
     return signs.at_most_one(less / more, strict=strict) and (not strict or signs.positive(more))
 
 
@@ -365,16 +344,6 @@ def _is_largest(signs: Signs, x: Any, score: Any, key: Any) -> bool:
     if not isinstance(largest, Largest) or not signs.nonnegative(factor_of):
         return False
     return bool(factor_of * largest.args[0].xreplace({largest.args[1]: key}) == score) and signs.real(score)
-
-
-def _tangent(signs: Signs, x: Any, strict: bool) -> bool:
-    """exp(y) - 1 - y and y - 1 - log(y): exponential and logarithm on either side of a tangent."""
-    exponents = [term.args[0] for term in Add.make_args(x) if isinstance(term, exp)]
-    logarithms = [(-term).args[0] for term in Add.make_args(x) if isinstance(-term, log)]
-    return not strict and (
-        any(x == exp(y) - 1 - y and signs.real(y) for y in exponents)
-        or any(x == y - 1 - log(y) and signs.positive(y) for y in logarithms)
-    )
 
 
 def _factors(signs: Signs, x: Any, strict: bool) -> bool:
@@ -425,7 +394,7 @@ def _between(low: Any, high: Any) -> Any:
 
 
 REASONS: tuple[_Reason, ...] = (
-    *(_roots, _product, _power, _largest, _end, _sum, _any_score, _tangent),
+    *(_roots, _product, _power, _end, _sum, _any_score),
     *(_coefficients, _given, _more, _factors),
 )
 """The closed list; each says in its docstring what it sees."""

@@ -21,7 +21,6 @@ from verify.symbolic.signs import Signs
 from verify.symbolic.vocabulary import E, Family, Largest, Law, Laws, families_of, normal
 
 _BILLINGSLEY = "P. Billingsley, Probability and Measure, 3rd ed., Wiley, 1995"
-_DLMF = "NIST Digital Library of Mathematical Functions"
 
 THEOREMS: Mapping[str, Theorem] = {
     "normal combination": Theorem(
@@ -128,12 +127,6 @@ THEOREMS: Mapping[str, Theorem] = {
         "f_n(X) is not negative and does not fall as n grows.",
         f"{_BILLINGSLEY}, Theorem 16.2",
     ),
-    "derivative of a mean": Theorem(
-        "a derivative under the mean",
-        "The derivative of E f(t, X) by t is the mean of the derivative.",
-        "The derivative exists and is dominated by an integrable function for all t near the point.",
-        f"{_BILLINGSLEY}, Theorem 16.8",
-    ),
     "independence": Theorem(
         "means of independent factors multiply",
         "E Π f_i(X_i) = Π E f_i(X_i).",
@@ -159,35 +152,6 @@ THEOREMS: Mapping[str, Theorem] = {
         "E |X_1|³ is finite, and f has a bounded third derivative.",
         "P. J. Bickel and K. A. Doksum, Mathematical Statistics, vol. I, 2nd ed., Prentice Hall, 2001, "
         "section 5.3.1",
-    ),
-    "fourier": Theorem(
-        "uniqueness of Fourier transforms",
-        "Two laws with one characteristic function are one law.",
-        "Both characteristic functions agree everywhere.",
-        f"{_BILLINGSLEY}, Theorem 26.2",
-    ),
-    "moments of a transform": Theorem(
-        "moments from the characteristic function",
-        "E X^r is the derivative of order r of E exp(itX) at t = 0, over i^r.",
-        "E |X|^r is finite.",
-        f"{_BILLINGSLEY}, section 26",
-    ),
-    "bessel": Theorem(
-        "integrals with modified Bessel functions",
-        "K_ν(z) = ½(z/2)^ν ∫_0^∞ exp(-t - z²/(4t)) t^(-ν-1) dt, and ∫_0^∞ t^(μ-1) K_ν(t) dt = "
-        "2^(μ-2) Γ((μ-ν)/2) Γ((μ+ν)/2).",
-        "z > 0; μ > |ν| in the second.",
-        f"{_DLMF}, 10.32.10 and 10.43.19",
-        "https://dlmf.nist.gov/10.43#E19",
-    ),
-    "hoeffding": Theorem(
-        "the variance of a U-statistic",
-        "The mean of h over all pairs has the mean E h, and a variance made of the variances of h and of its "
-        "conditional mean.",
-        "The pairs are of independent draws of one law, h is symmetric, and E h² is finite.",
-        "W. Hoeffding, A class of statistics with asymptotically normal distribution, Annals of Mathematical "
-        "Statistics 19 (1948), 293-325",
-        "https://doi.org/10.1214/aoms/1177730196",
     ),
 }
 """By a short name, what a line may cite. A line by another theorem is given that as a ``Theorem``."""

@@ -398,16 +398,6 @@ class Law:
     density: Callable[[Any], Expr] | None = None
     quantile: Callable[[Any], Any] | None = None
 
-    def moment(self, order: int) -> Expr:
-        """Return E x^order.
-
-        Raises:
-            ClaimError: it is not assumed.
-        """
-        if order < len(self.raw):
-            return self.raw[order]
-        raise ClaimError(f"moment {order} of components with {self.words} is not given; assume it")
-
 
 HIGHEST = 16
 """The order up to which moments of a law are written down."""
