@@ -14,7 +14,7 @@ query can be read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from sympy import Abs, Expr, ImmutableMatrix, Integer, Max, Rational, S, Sum, exp, gamma, log, pi, sqrt
@@ -292,14 +292,14 @@ class _Reader:
     def _bracketed(self, token: _Token) -> Any:
         """Return what stands in a bracket that no name precedes: a list, a length, a size, an expression."""
         if token.text == "[" and self.lists:
-            return self._list(token)
+            return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
         if token.text == "|" and (length := self._length()) is not None:
             return length
-        (inside,) = self._until_closed(token, 1)
+        (inside,) = self._inside(token)
         return Abs(self._number_of(inside, token)) if token.text == "|" else inside
 
-    def _until_closed(self, opening: _Token, number: int, name: str = "a bracket") -> list[Any]:
-        """Return what stands in brackets, as many expressions as are asked for."""
+    def _inside(self, opening: _Token, numbers: Sequence[int] = (1,), name: str = "a bracket") -> list[Any]:
+        """Return what stands in a bracket that was opened, one of so many expressions."""
         before, self._bars = self._bars, opening.text == "|"
         self._deep += 1
         if self._deep > _DEEPEST:
@@ -307,15 +307,18 @@ class _Reader:
         parts = [self._sum()]
         while self._take(","):
             parts.append(self._sum())
+        self._close(opening)
+        self._deep, self._bars = self._deep - 1, before
+        if len(parts) not in numbers:
+            things = "one expression" if numbers[0] == 1 else "two expressions"
+            self.fail(f"{name} holds {things}, not {len(parts)}", opening)
+        return parts
+
+    def _close(self, opening: _Token) -> None:
         if not self._take(_CLOSING[opening.text]):
             is_end = self._next.kind == "end"
             problem = "this bracket is not closed" if is_end else f"{self._next.text} means nothing here"
             self.fail(problem, opening if is_end else self._next)
-        self._deep, self._bars = self._deep - 1, before
-        if len(parts) != number:
-            things = "one expression" if number == 1 else "two expressions"
-            self.fail(f"{name} holds {things}, not {len(parts)}", opening)
-        return parts
 
     def _number_of(self, value: Any, token: _Token) -> Any:
         """Return a value that is no list."""
@@ -323,41 +326,14 @@ class _Reader:
             self.fail(f"{token.text} is of one number, not of a list", token)
         return value
 
-    def _list(self, opening: _Token) -> Any:
-        """Return the numbers in square brackets."""
-        numbers = [self._sum()]
-        while self._take(","):
-            numbers.append(self._sum())
-        if not self._take("]"):
-            self.fail("this bracket is not closed", opening)
-        return ImmutableMatrix(numbers)
-
-    def _of_list(self, token: _Token) -> Any:
+    def _of_list(self, token: _Token, name: str, numbers: Any, place: Any = None) -> Any:
         """Return a function of a list, such as its softmax or, with a second argument, one weight of it."""
-        self._place += 1
-        numbers = self._sum()
-        if not isinstance(numbers, ImmutableMatrix):
-            self.fail(f"{token.text} is of a list here: {token.text}([2, 1])", token)
-        result = _LISTS[token.text](numbers)
-        if token.text == "softmax" and self._take(","):
-            key = self._sum()
-            if not (key.is_Integer and 1 <= key <= len(numbers)):
-                self.fail(
-                    f"there are {len(numbers)} numbers; the second argument is one of their places", token
-                )
-            result = result[int(key) - 1]
-        if not self._take(")"):
-            self.fail("this bracket is not closed", token)
-        return result
-
-    def _has_list(self) -> bool:
-        """Return whether the bracket that opens here holds a list."""
-        deep = 0
-        for token in self._tokens[self._place :]:
-            deep += (token.text == "(") - (token.text == ")")
-            if token.text == "[" or deep == 0:
-                return token.text == "["
-        return False
+        result = _LISTS[name](numbers)
+        if place is None:
+            return result
+        if not (place.is_Integer and 1 <= place <= len(numbers)):
+            self.fail(f"there are {len(numbers)} numbers; the second argument is one of their places", token)
+        return result[int(place) - 1]
 
     def _length(self) -> Any:
         """Return the length of a vector that stands alone behind an opened bar; None if none does."""
@@ -375,12 +351,10 @@ class _Reader:
         if name not in self.known:
             self._refuse(token)
         is_called = self._next.text in ("(", "[")
-        if self.lists and name in _LISTS and self._has_list():
-            return self._of_list(token)
         if name in _CONSTANTS:
             return _CONSTANTS[name]
         if name in _PLAIN:
-            inside = self._argument(token) if is_called else self._atom()
+            inside = self._arguments(token)[0] if is_called else self._atom()
             return _PLAIN[name](self._number_of(inside, token))
         if name in _MEANS or name == "P":
             return self._mean(token)
@@ -399,12 +373,11 @@ class _Reader:
         names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
         self.fail(unknown(what, token.text, near, names), token)
 
-    def _argument(self, token: _Token, number: int = 1) -> Any:
+    def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
         opening = self._take("(", "[")
         if opening is None:
             self.fail(f"{token.text} needs a bracket: {token.text}(…)", token)
-        parts = self._until_closed(opening, number, token.text)
-        return parts[0] if number == 1 else parts
+        return self._inside(opening, numbers, token.text)
 
     def _mean(self, token: _Token) -> Any:
         if self._averaged:
@@ -416,8 +389,7 @@ class _Reader:
             value = E(Indicator(self._event(token)))
         else:
             number, function = _MEANS[token.text]
-            parts = self._argument(token, number)
-            value = function(*(parts if number > 1 else [parts]))
+            value = function(*self._arguments(token, (number,)))
         self._averaged -= 1
         if isinstance(value, Quantile) and not (value.args[1].is_Rational and 0 < value.args[1] < 1):
             self.fail("a quantile's level is a number between 0 and 1, as in quantile(q·k, 0.95)", token)
@@ -431,24 +403,27 @@ class _Reader:
         if opening is None or sign is None:
             self.fail("P is of an event: write P(x > y) or P(x < y)", token)
         right = self._sum()
-        if not self._take(_CLOSING[opening.text]):
-            self.fail("this bracket is not closed", opening)
+        self._close(opening)
         return left - right if sign.text == ">" else right - left
 
     def _over_keys(self, token: _Token, name: str) -> Any:
         """Return a sum, a maximum or an entropy over keys; without a bracket, of the product that follows."""
         if name == "softmax":
-            key, inside = self._keys[-1], self._argument(token)
+            key, parts = self._keys[-1], self._arguments(token, (1, 2))
             # The terminal prints softmax(…)_j.
             self._place += self._next.text == "_j"
         else:
             key = self._begin_keys(token)
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
-            inside = self._argument(token) if is_called else self._product()
+            parts = self._arguments(token) if is_called else [self._product()]
             self._keys.pop()
-        if key not in of.free_indices(inside):
+        if isinstance(parts[0], ImmutableMatrix):
+            return self._of_list(token, name, *parts)
+        if len(parts) > 1:
+            self.fail("softmax holds one expression, not 2", token)
+        if key not in of.free_indices(parts[0]):
             self.fail(f"nothing in {token.text} depends on the key", token)
-        return Softmax(inside, key) if name == "softmax" else _BINDERS[name](inside, key)
+        return (Softmax if name == "softmax" else _BINDERS[name])(parts[0], key)
 
     def _begin_keys(self, token: _Token) -> Index:
         # A sum within another runs over an index of its own.
