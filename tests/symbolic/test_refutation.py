@@ -367,6 +367,7 @@ def test_how_it_was_tried_is_said(tried: Said, words: str) -> None:
         line(Limit(E(Indicator(r - score / sqrt(d))), d, oo), "=", (1 + erf(r / sqrt(2))) / 2, STANDARD),
         line(r, "=", r + 1, None, r > 1, r < 0),
         line(log(-t), "≤", 1),
+        line(Integral(cos(t * w) / (1 + w**2), (w, 0, oo)), "=", pi * exp(-t) / 2),
     ],
 )
 def test_what_has_a_value_nowhere_is_not_tried(nowhere: Said) -> None:

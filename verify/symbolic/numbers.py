@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 import mpmath
@@ -53,7 +53,7 @@ class Point:
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
-    may still be evaluated.
+    may still be evaluated; ``touched`` are the components of means, as far as points of a line know them.
     """
 
     values: dict[Any, Any]
@@ -71,6 +71,7 @@ class Point:
     memo: dict[Any, Any] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
     magnitude: float = 0.0
+    touched: dict[Any, Any] = field(default_factory=dict)
 
     def value(self, expression: Any) -> Any:
         """Return the value of an expression.
@@ -78,9 +79,6 @@ class Point:
         Raises:
             NotEvaluated: it has none, or too many outcomes, or the ``work`` is used up.
         """
-        if expression in self.values:
-            self.used.add(expression)
-            return self.number(self.values[expression])
         self.work -= 2 + self.length / 500
         handler = _handler(expression.__class__)
         if handler is None or self.work < 0:
@@ -89,7 +87,7 @@ class Point:
 
     def number(self, value: Any) -> Any:
         """Return a number as one of the point's arithmetic; arrays stay."""
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray | np.float64) and not self.exact:
             return value
         if self.exact:
             return mp.mpf(value.p) / value.q if isinstance(value, sympy.Rational) else mp.mpmathify(value)
@@ -97,6 +95,10 @@ class Point:
 
     def whole(self, expression: Any) -> int:
         """Return the value of a size or an index."""
+        value = self.values.get(expression, expression)
+        if isinstance(value, int):
+            self.used.add(expression)
+            return value
         value = self.value(sympy.sympify(expression))
         if np.ndim(value) or value != round(float(value)):
             raise NotEvaluated(f"{expression} is no whole number")
@@ -133,7 +135,7 @@ class Point:
     def _given(self, key: Any) -> float:
         """Return any number; at some points all are close to each other, the same, or far from each other."""
         apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
-        return float(1 - apart // 1 % 2 + apart * _rng(self.seed, key).integers(-300, 300) / 128)
+        return float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0])
 
     def row(self, x: Any, key: Index) -> tuple[list[Any], Any]:
         """Return x for every key, and the logarithm of the sum of exponentials."""
@@ -193,11 +195,19 @@ class Point:
 
     def _touched(self, x: Any) -> list[Any]:
         """Return the components that x is made of, by evaluating it once at any numbers."""
-        plain = {key: 1.5 if isinstance(value, np.ndarray) else value for key, value in self.values.items()}
-        trial = Point(plain, self.laws, self.fixed, exact=False, work=self.work)
-        trial.value(x)
-        self.work, self.used = trial.work, self.used | trial.used
-        return [key for key in trial.components if key[0] not in self.fixed]
+        whole = tuple((key, value) for key, value in self.values.items() if isinstance(value, int))
+        state = x, whole, self.fixed
+        if state not in self.touched:
+            plain = {
+                key: 1.5 if isinstance(value, np.ndarray) else value for key, value in self.values.items()
+            }
+            trial = Point(plain, self.laws, self.fixed, exact=False, work=self.work, touched=self.touched)
+            trial.value(x)
+            self.work, self.used = trial.work, self.used | trial.used
+            self.touched[state] = [key for key in trial.components if key[0] not in self.fixed], trial.used
+        components, used = self.touched[state]
+        self.used |= used
+        return components
 
     def _outcomes(self, keys: list[Any]) -> tuple[dict[Any, Any], Any]:
         """Return arrays of what components are in every outcome, and the chances of the outcomes.
@@ -220,7 +230,7 @@ class Point:
         return outcomes, reduce(operator.mul, chances, np.ones(1))
 
     def _joint(self, key: Any) -> Any:
-        return _rng(self.seed + 1, key).integers(-300, 300, len(JOINT)) / 128
+        return _anything(self.seed + 1, key)
 
     def _draws(self, key: Any) -> Any:
         self.work -= 40
@@ -269,6 +279,8 @@ class Point:
         beside = np.abs(terms[(slice(max(top - 1, 0), top + 2), *rest)])
         if np.sum(beside) < 1.001 * np.max(beside):
             raise NotEvaluated("an integral of a peak between the nodes")
+        if _alternates(terms):
+            raise NotEvaluated("an integral of an oscillation that the nodes do not follow")
         return self._added(terms)
 
 
@@ -286,8 +298,20 @@ def _without_overflow(terms: Any) -> Any:
     raise NotEvaluated("an integral that overflows")
 
 
+def _alternates(terms: Any) -> bool:
+    """Return whether three terms in a row, none of them negligible, change their signs twice."""
+    counts = np.where(np.abs(terms) > 1e-7 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
+    turns = counts[1:] * counts[:-1] < 0
+    return bool(np.any(turns[1:] & turns[:-1]))
+
+
 def _rng(seed: int, key: Any) -> np.random.Generator:
     return np.random.default_rng([seed, *" ".join(map(str, key)).encode()])
+
+
+@lru_cache(maxsize=2**16)
+def _anything(seed: int, key: Any) -> Any:
+    return _rng(seed, key).integers(-300, 300, len(JOINT)) / 128
 
 
 @cache
@@ -297,26 +321,46 @@ def _indices(expression: Any) -> tuple[Index, ...]:
 
 def _constant(point: Point, number: Any) -> Any:
     if number.is_Rational:
-        return point.number(number)
+        return point.number(number) if point.exact else _as_float(number)
     if not number.is_finite:
         raise NotEvaluated("no number")
     return point.number(sympy.N(number, mp.dps + 5)._to_mpmath(mp.prec + 16))
 
 
+@lru_cache(maxsize=2**14)
+def _as_float(number: Any) -> Any:
+    return np.float64(float(number))
+
+
+def _symbol(point: Point, symbol: Any) -> Any:
+    if symbol not in point.values:
+        raise NotEvaluated(f"{symbol} has no value")
+    point.used.add(symbol)
+    return point.number(point.values[symbol])
+
+
+@lru_cache(maxsize=2**14)
+def _exponents(product: Any) -> tuple[list[Any], list[Any]]:
+    """Return what exponentials in a product are of, and its other factors."""
+    exponentials = [part for part in product.args if isinstance(part, sympy.exp)]
+    return [part.args[0] for part in exponentials], [x for x in product.args if x not in exponentials]
+
+
 def _product(point: Point, expression: Any) -> Any:
     """Return a product; in floats exponentials first add up what they are of, as each may overflow."""
-    exponents = [part.args[0] for part in expression.args if isinstance(part, sympy.exp)]
+    exponents, others = _exponents(expression)
     if point.exact or len(exponents) < 2:
         return reduce(operator.mul, map(point.value, expression.args))
-    others = [point.value(part) for part in expression.args if not isinstance(part, sympy.exp)]
-    return reduce(operator.mul, others, np.exp(reduce(operator.add, map(point.value, exponents))))
+    return reduce(
+        operator.mul, map(point.value, others), np.exp(reduce(operator.add, map(point.value, exponents)))
+    )
 
 
 def _power(point: Point, expression: Any) -> Any:
     base, exponent = point.value(expression.base), expression.exp
-    if exponent.is_Integer:
+    if isinstance(exponent, sympy.Integer):
         return base ** int(exponent)
-    if exponent == sympy.S.Half:
+    if exponent is sympy.S.Half:
         return point.call("sqrt", base)
     return base ** point.value(exponent)
 
@@ -442,6 +486,7 @@ def _function(point: Point, expression: Any) -> Any:
 
 
 _HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
+    sympy.Symbol: _symbol,
     sympy.Number: _constant,
     sympy.NumberSymbol: _constant,
     sympy.core.numbers.ImaginaryUnit: lambda point, _: mp.j if point.exact else 1j,

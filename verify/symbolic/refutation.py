@@ -13,7 +13,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,8 @@ DIGITS = (30, 60, 1000)
 BUDGET = 60_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
-POINTS, FEWER, MEANS, FEW = 60, 24, 12, 4
-"""The most points of a line, of one with an integral, of one with a mean, and of one in long rows."""
+POINTS, FEWER, MEANS, FEW = 60, 12, 12, 4
+"""The most points of a line, of one with components or an integral, of one with a mean, and in long rows."""
 
 MANY = 40
 """Sizes of rows that are drawn besides."""
@@ -103,7 +103,8 @@ def refute(
         return trial.means()
     if any(side.has(Integral) for side in trial.sides):
         return _tried(trial.held(trial.points(FEWER), trial.by_quadrature), "point", ", by quadrature")
-    return _tried(trial.held(trial.points(POINTS, moderate=relation in "<>"), trial.in_digits))
+    points = 2 * FEWER if trial.families else POINTS
+    return _tried(trial.held(trial.points(points, moderate=relation in "<>"), trial.in_digits))
 
 
 def _tried(count: int, of: str = "point", how: str = "") -> str:
@@ -122,6 +123,7 @@ class _Trial:
     budget: float
     put: dict[Any, Any] = field(default_factory=dict)
     of_components: tuple[Any, ...] = ()
+    touched: dict[Any, Any] = field(default_factory=dict)
     random: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  # no secrets
 
     def __post_init__(self) -> None:
@@ -208,7 +210,7 @@ class _Trial:
 
     def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
         """Return the point of these values; those of components are put in at their places."""
-        point = Point(values, seed=seed, **more)
+        point = Point(values, seed=seed, touched=self.touched, **more)
         for name in self.put:
             if isinstance(name, Indexed):
                 point.components[name.base, *map(point.whole, name.indices)] = values.pop(name)
@@ -508,11 +510,11 @@ class _Trial:
             if free < len(raw) and any(raw[free] in self.laws[other].raw for other in laws):
                 free = len(raw)
             try:
-                moments = [float(evaluated(moment, Point(values))) for moment in raw[:free]]
+                moments = tuple(float(evaluated(moment, Point(values))) for moment in raw[:free])
                 laws[family] = (
                     NumericLaw((), (), whole=True, quantile=law.quantile)
                     if law.quantile
-                    else law_with(moments, law.whole, choice[place % 2])
+                    else _law_with(moments, law.whole, choice[place % 2])
                 )
             except NoLaw:
                 if any(moment.free_symbols for moment in raw):
@@ -646,6 +648,9 @@ class _Trial:
                     return []
                 ratios.append(sides[0] / sides[1])
         return ratios
+
+
+_law_with = cache(law_with)
 
 
 def _range_of(expression: Any, index: Index) -> Any:
