@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 
 from tests.strategies import examples
 from verify.montecarlo.attention import softmax
-from verify.symbolic.gauss import integrals, of_lengths
+from verify.symbolic.gauss import of_lengths
 from verify.symbolic.row_integrals import (
     Approximation,
     mean_beside_sink,
@@ -107,18 +107,3 @@ def test_moments_of_a_length_up_to_twice_the_nodes(dimension: int, count: int) -
         log = half * math.log(2) + special.gammaln(dimension / 2 + half) - special.gammaln(dimension / 2)
         relative = weights @ np.exp(power * np.log(nodes) - log)
         assert relative == pytest.approx(1.0, rel=1e-9 if power < count else 1e-6)
-
-
-def test_integrals_from_edge_to_edge() -> None:
-    """Of a smooth function, of one that is infinite at an end, and of one with a kink inside a part."""
-    edges = np.array([0.0, 0.5, 3.0, 30.0])
-    found = integrals(np.exp, -edges[::-1], 1e-14)
-    np.testing.assert_allclose(found, np.diff(np.exp(-edges[::-1])), rtol=1e-13)
-    assert integrals(np.log, (0.0, 1.0), 1e-14)[0] == pytest.approx(-1, abs=1e-12)
-    assert integrals(lambda x: np.abs(x - 0.3), (0.0, 1.0), 1e-14)[0] == pytest.approx(0.29, abs=1e-12)
-
-
-def test_what_does_not_converge_is_an_error() -> None:
-    """The integral of 1/x from 0 is infinite."""
-    with pytest.raises(ArithmeticError, match="no integral within 1e-14 near 0"):
-        integrals(lambda x: 1 / x, (0.0, 1.0), 1e-14)

@@ -331,18 +331,16 @@ def _lines_of(*chains: Chain) -> tuple[Line, ...]:
 class _Equivalent(LineCheck):
     """That two equations say the same."""
 
-    by: Any
+    solved_for: Any
 
     def compare(self, before: Any, after: Any, _: Relation) -> None:
         if not isinstance(before, Eq) or not isinstance(after, Eq):
             raise StepError("this check is for two equations, related by ⇔")
         signs = Signs(self.given)
-        if self.by is None:
+        if self.solved_for is None:
             self._multiple(before, after, signs)
-        elif isinstance(self.by, Symbol):
-            self._solved(self.by, before, after, signs)
         else:
-            self._applied(before, after, signs)
+            self._solved(self.solved_for, before, after, signs)
 
     def _multiple(self, before: Any, after: Any, signs: Signs) -> None:
         """The gaps between the sides are multiples of each other by what is visibly not 0."""
@@ -371,28 +369,16 @@ class _Equivalent(LineCheck):
         if slope(gap, symbol, signs, strict=True) == 0:
             raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
 
-    def _applied(self, before: Any, after: Any, signs: Signs) -> None:
-        """One equation is the other with a strictly monotone function of both sides."""
-        for inner, outer in ((before, after), (after, before)):
-            if all(equal(self.by(x), y) for x, y in zip(inner.args, outer.args, strict=True)):
-                hole = Dummy("X", real=True, positive=all(map(signs.positive, inner.args)) or None)
-                if slope(self.by(hole), hole, signs, strict=True) != 0:
-                    return
-                raise StepError(
-                    f"{self.by(hole)} does not visibly go one way, so it may make different sides alike"
-                )
-        raise StepError("neither equation is the other with this function of both its sides")
 
-
-def equivalent(by: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that two equations have the same solutions, related by ⇔.
 
     Args:
-        by: A symbol that the second is solved for; or a function of both sides, as ``log``; by default one
-            gap between the sides is a visibly positive or negative multiple of the other.
+        solved_for: A symbol that the second is solved for; by default one gap between the sides is a
+            visibly positive or negative multiple of the other.
         given: Inequalities that it needs, such as ``(n > 1,)``.
     """
-    return _Equivalent(by, words="equivalent equations", relations="⇔", given=given)
+    return _Equivalent(solved_for, words="equivalent equations", relations="⇔", given=given)
 
 
 # ---- what they share -------------------------------------------------------------------------------------
@@ -528,7 +514,8 @@ def _require(condition: Any, integral: Any, given: tuple[Any, ...]) -> None:
     """Raise where a condition of SymPy's does not hold at all points at which what is given does."""
     symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
     for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
-        if simplify(condition.subs(point)) != True:  # noqa: E712 - SymPy's true
+        holds = condition.subs(point)
+        if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's true
             raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -21,12 +20,6 @@ _FINE = 400
 _MOST = 40
 """Nodes that are wanted at most."""
 
-_SIZES = (20, 14)
-"""Nodes of the rule that counts and of the one that checks it."""
-
-_HALVINGS = 60
-"""How often a part is halved at most."""
-
 _LEFT_OUT = 1e-30
 """The probability left out at either end of the distribution of a length."""
 
@@ -41,37 +34,6 @@ def legendre(low: float, high: float, count: int) -> tuple[Array, Array]:
 def _unit_legendre(count: int) -> tuple[Array, Array]:
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return nodes, weights
-
-
-def integrals(function: Callable[[Array], Any], edges: Iterable[float], error: float) -> Array:
-    """Return the integrals of ``function`` from each of the ``edges`` to the next.
-
-    It gets arrays. Rules of two sizes must agree on every part, or the part is halved: within ``error``, or
-    relative to the part's integral where that is above 1.
-
-    Raises:
-        ArithmeticError: they do not agree on ever smaller parts.
-    """
-    ends = np.fromiter(edges, np.float64)
-    low, high, place = ends[:-1], ends[1:], np.arange(len(ends) - 1)
-    found = np.zeros(len(place))
-    for _ in range(_HALVINGS):
-        fine, coarse = (_on_parts(function, low, high, count) for count in _SIZES)
-        open_ = ~(np.abs(fine - coarse) <= error * np.maximum(1.0, np.abs(fine)))
-        np.add.at(found, place[~open_], fine[~open_])
-        if not open_.any():
-            return found
-        low, high, place = low[open_], high[open_], np.tile(place[open_], 2)
-        middle = (low + high) / 2
-        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-    raise ArithmeticError(f"no integral within {error} near {low[0]}")
-
-
-def _on_parts(function: Callable[[Array], Any], low: Array, high: Array, count: int) -> Array:
-    nodes, weights = _unit_legendre(count)
-    half = (high - low) / 2
-    result: Array = (function(low[:, None] + half[:, None] * (nodes + 1)) @ weights) * half
-    return result
 
 
 def of_lengths(dimension: float, count: int) -> tuple[Array, Array]:
@@ -98,15 +60,15 @@ def _recurrence(dimension: float) -> tuple[Array, Array]:
     low, high = scipy.special.gammaincinv(half, _LEFT_OUT), scipy.special.gammainccinv(half, _LEFT_OUT)
     lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), _FINE)
     density = np.exp(scipy.special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - _log_size(half))
-    found = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
+    vectors = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
     diagonal, beside = np.empty(_MOST), np.empty(_MOST)
     for place in range(_MOST):
-        following = lengths * found[-1]
-        diagonal[place] = following @ found[-1]
+        following = lengths * vectors[-1]
+        diagonal[place] = following @ vectors[-1]
         for _ in range(2):
-            following -= (found @ following) @ found
+            following -= (vectors @ following) @ vectors
         beside[place] = np.linalg.norm(following)
-        found = np.vstack([found, following / beside[place]])
+        vectors = np.vstack([vectors, following / beside[place]])
     return diagonal, beside
 
 

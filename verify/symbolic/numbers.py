@@ -71,7 +71,7 @@ class Point:
     memo: dict[Any, Any] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
     magnitude: float = 0.0
-    touched: dict[Any, Any] = field(default_factory=dict)
+    touched: dict[Any, tuple[list[Any], set[Any]]] = field(default_factory=dict)
 
     def value(self, expression: Any) -> Any:
         """Return the value of an expression.

@@ -54,6 +54,8 @@ OUTCOMES = 4
 MOST_OUTCOMES = 300
 """How many outcomes of drawn laws are gone through for a mean; of two points each, four times as many."""
 LONGEST_SUM, MOST_TERMS = 40, 500_000
+FEW = 40
+"""Of so few numbers powers are taken by Python faster than by NumPy."""
 
 
 class Undecided(StepError):  # noqa: N818 - an outcome
@@ -196,16 +198,14 @@ def _mixed(numbers: Numbers) -> Numbers:
     return numbers ^ (numbers >> 31)
 
 
-def power(base: Numbers, exponent: Any, modulus: int) -> Numbers:
-    """Return powers by repeated squaring; exponents are a whole number or an array of them."""
-    base = np.asarray(base, np.uint64)
+def power(base: Numbers, exponent: Numbers, modulus: int) -> Numbers:
+    """Return powers; of many numbers by repeated squaring, all at once."""
+    base, exponent = np.broadcast_arrays(np.asarray(base, np.uint64), np.asarray(exponent, np.uint64))
+    if base.size <= FEW:
+        pairs = zip(base.ravel().tolist(), exponent.ravel().tolist(), strict=True)
+        return np.array([pow(x, e, modulus) for x, e in pairs], np.uint64).reshape(base.shape)
     result = np.ones_like(base)
-    if isinstance(exponent, int):
-        for bit in f"{exponent:b}":
-            result = result * result % modulus
-            result = result * base % modulus if bit == "1" else result
-        return result
-    for shift in reversed(range(modulus.bit_length())):
+    for shift in reversed(range(int(exponent.max()).bit_length())):
         result = result * result % modulus
         result = np.where(exponent >> shift & 1, result * base % modulus, result)
     return result
@@ -280,7 +280,7 @@ def _exp(points: Points, x: Any, modulus: int) -> Numbers:
     exponents = points.value(x.args[0] if isinstance(x, exp) else S.One, Q)
     if modulus == Q:
         return points.draw_square(Q, "exp", exponents)
-    return power(points.draw_square(P, "e"), np.asarray(exponents, np.uint64), P)
+    return power(points.draw_square(P, "e"), exponents, P)
 
 
 def _log(points: Points, x: Any, modulus: int) -> Numbers:

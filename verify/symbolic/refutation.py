@@ -123,7 +123,7 @@ class _Trial:
     budget: float
     put: dict[Any, Any] = field(default_factory=dict)
     of_components: tuple[Any, ...] = ()
-    touched: dict[Any, Any] = field(default_factory=dict)
+    touched: dict[Any, tuple[list[Any], set[Any]]] = field(default_factory=dict)
     random: random.Random = field(default_factory=lambda: random.Random(1))  # noqa: S311  # no secrets
 
     def __post_init__(self) -> None:

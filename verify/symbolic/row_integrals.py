@@ -71,6 +71,7 @@ class Approximation:
         return Approximation(factor * self.value, abs(factor) * self.error)
 
 
+@cache
 def mean_product(
     exponents: Exponents, keys: int, deviation: float, *, log_total: bool = False
 ) -> Approximation:
@@ -78,11 +79,6 @@ def mean_product(
 
     With ``log_total`` each term has a factor ln Z. All ``exponents`` of weights must be positive.
     """
-    return _mean_product(exponents, keys, float(deviation), log_total)
-
-
-@cache
-def _mean_product(exponents: Exponents, keys: int, deviation: float, log_total: bool) -> Approximation:
     order, different = sum(weight for weight, _ in exponents), len(exponents)
     choices = math.perm(keys, different)
     if not choices:
@@ -101,7 +97,7 @@ def _mean_product(exponents: Exponents, keys: int, deviation: float, log_total: 
 @cache
 def mean_log_total(keys: int, deviation: float) -> Approximation:
     """Return E ln Z = ∫ (exp(-t) - ψ(t)^n)/t dt (Frullani)."""
-    return _integrated(lambda rule: np.exp(-np.exp(rule.u)) - np.exp(keys * rule.log_psi), float(deviation))
+    return _integrated(lambda rule: np.exp(-np.exp(rule.u)) - np.exp(keys * rule.log_psi), deviation)
 
 
 @cache
@@ -122,18 +118,18 @@ def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
         product: Array = np.exp(at - np.exp(at) + keys * rule.log_psi)
         return product
 
-    return Approximation(1.0, 0.0) + _integrated(terms, float(deviation)).times(-1)
+    return Approximation(1.0, 0.0) + _integrated(terms, deviation).times(-1)
 
 
 @cache
 def mean_largest(keys: int) -> Approximation:
     """Return M_n, the mean of the largest of n standard normal variables, from its density."""
-    found = []
+    terms = []
     for step, reach in _RULES:
         z = step / 4 * np.arange(-math.ceil(4 * reach / step), math.ceil(4 * reach / step) + 1)
         density = keys * np.exp(-(z**2) / 2 + (keys - 1) * scipy.special.log_ndtr(z)) / math.sqrt(2 * math.pi)
-        found.append((z * density, step / 4))
-    return _compared(*found)
+        terms.append((z * density, step / 4))
+    return _compared(*terms)
 
 
 @cache
@@ -143,7 +139,7 @@ def mean_largest_weight(keys: int, deviation: float) -> Approximation:
     Given it the others are independent and smaller by y, so that E max p is n times the integral over t and m
     of e^(-t)·φ(m)·[∫_0^∞ φ(m - y)·exp(-t·e^(-y)) dy]^(n-1). For up to some dozens of keys.
     """
-    values = [_largest_weight(keys, float(deviation), fineness) for fineness in (1.3, 1.0)]
+    values = [_largest_weight(keys, deviation, fineness) for fineness in (1.3, 1.0)]
     return Approximation(values[0], abs(values[0] - values[1]) + _ROUNDING)
 
 
@@ -161,6 +157,7 @@ def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
     return float(keys * step * np.exp(u - np.exp(u)) @ others @ of_top)
 
 
+@cache
 def over_lengths(
     mean: Callable[[int, float], Approximation],
     keys: int,
@@ -173,20 +170,13 @@ def over_lengths(
     Given the query, its scores with standard normal keys are independent and normal with that deviation. The
     error counts how far the last two rules lie apart, which is ``within`` of the value if they converge.
     """
-    return _over_lengths(mean, keys, float(dimension), float(scale), within)
-
-
-@cache
-def _over_lengths(
-    mean: Callable[[int, float], Approximation], keys: int, dimension: float, scale: float, within: float
-) -> Approximation:
-    one = _by_nodes(mean, keys, dimension, scale, _NODES[0])
+    fine = _by_nodes(mean, keys, dimension, scale, _NODES[0])
     for count in _NODES[1:]:
-        other, one = one, _by_nodes(mean, keys, dimension, scale, count)
-        apart = abs(one.value - other.value)
-        if apart <= within * abs(one.value):
+        coarse, fine = fine, _by_nodes(mean, keys, dimension, scale, count)
+        apart = abs(fine.value - coarse.value)
+        if apart <= within * abs(fine.value):
             break
-    return Approximation(one.value, one.error + apart)
+    return Approximation(fine.value, fine.error + apart)
 
 
 def _by_nodes(
@@ -255,18 +245,18 @@ class _TrapezoidRule:
         apart[self._zero :] -= after
         varying = np.abs(apart) > _NOTHING
         first, stop, reach = int(varying.argmax()), len(varying) - int(varying[::-1].argmax()), len(weights)
-        found = np.zeros(len(self.u))
+        smoothed = np.zeros(len(self.u))
         correlated = np.correlate(kernel[first:stop], weights, "full")
         offset = first - reach + 1
-        low, high = max(0, offset), min(len(found), offset + len(correlated))
-        found[low:high] = correlated[low - offset : high - offset]
+        low, high = max(0, offset), min(len(smoothed), offset + len(correlated))
+        smoothed[low:high] = correlated[low - offset : high - offset]
         if before:
             sums = np.concatenate([[0.0], np.cumsum(weights)])
-            found += before * sums[(first - self._places).clip(0, reach)]
+            smoothed += before * sums[(first - self._places).clip(0, reach)]
         if after:
             sums = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
-            found += after * sums[(stop - self._places).clip(0, reach)]
-        return found
+            smoothed += after * sums[(stop - self._places).clip(0, reach)]
+        return smoothed
 
 
 @lru_cache(maxsize=512)  # a query's lengths are those of other means over it, and of other numbers of keys
@@ -278,11 +268,11 @@ def _integrated(terms: Callable[[_TrapezoidRule], Array], deviation: float) -> A
     """Return ∫ terms du by the rule that counts, with the error that the other rule shows."""
     with np.errstate(over="ignore", under="ignore"):
         rules = [_rule(deviation, step, reach) for step, reach in _RULES]
-        found = [(terms(rule), rule.step) for rule in rules]
-    return _compared(*found)
+        both = [(terms(rule), rule.step) for rule in rules]
+    return _compared(*both)
 
 
-def _compared(one: tuple[Array, float], other: tuple[Array, float]) -> Approximation:
-    value, again = (step * float(np.sum(terms)) for terms, step in (one, other))
-    terms, step = one
+def _compared(fine: tuple[Array, float], coarse: tuple[Array, float]) -> Approximation:
+    value, again = (step * float(np.sum(terms)) for terms, step in (fine, coarse))
+    terms, step = fine
     return Approximation(value, abs(value - again) + _ROUNDING * step * float(np.sum(np.abs(terms))))
