@@ -4,12 +4,11 @@ import numpy as np
 from sympy import Rational, S, Symbol, exp, sqrt, tanh
 
 from verify.spec import ROUNDING, STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Law
-from verify.spec import Line, Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
+from verify.spec import Plot, Wrong, a, algebra, cite, d, j, moments, n, over_keys, s, score, sigma
 
 SLOPES = {"m05": S.Half, "m0125": Rational(1, 8)}
 """The slopes of the first and the third of eight heads."""
-m = Symbol("m", positive=True)
-DISTANCE = j - 1
+m, DISTANCE = Symbol("m", positive=True), j - 1
 
 
 def derive() -> Chains:
@@ -28,13 +27,11 @@ def derive() -> Chains:
             .then(variance * (1 - 1 / n) + m**2 * (n**2 - 1) / 12, "distances are 0 to n - 1", algebra)
         )
     first, second = ((1 - exp(-power * m * n)) / (1 - exp(-power * m)) for power in (1, 2))
-    yield Chain(
-        over_keys(exp(-m * DISTANCE) ** 2) / over_keys(exp(-m * DISTANCE)) ** 2,
-        Line(second / first**2, "geometric sums", algebra),
-        Line(tanh(m / 2) / tanh(m * n / 2), "exponentials", algebra),
-        name="alone",
-        title="The bias alone",
-        defines=r"$\sum p^2$ of equal scores",
+    alone = over_keys(exp(-m * DISTANCE) ** 2) / over_keys(exp(-m * DISTANCE)) ** 2
+    yield (
+        Chain(alone, name="alone", title="The bias alone", defines=r"$\sum p^2$ of equal scores")
+        .then(second / first**2, "geometric sums", algebra)
+        .then(tanh(m / 2) / tanh(m * n / 2), "exponentials", algebra)
     )
 
 

@@ -4,15 +4,13 @@ import numpy as np
 from sympy import Rational, S, Sum, Symbol
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Figure, Items, Line, Wrong, algebra
-from verify.spec import cite, fact, figures as draw, j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Line, Plot, Wrong, algebra, cite
+from verify.spec import fact, j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
-KEYS, LARGE = (16, 128, 512), 10**8
 FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": Rational(3, 10)}
 """A factor that is critical at a cosine of one sixth, and cosines."""
-NEAR = Allowance(1e-9, "what products of hundreds of numbers lose")
 
 
 def derive() -> tuple[Chain, ...]:
@@ -37,12 +35,13 @@ def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
 def experiment(derived: Derivation) -> Items:
     """Compute the weights of tokens on themselves below, at and above the critical cosine."""
     weight, what = derived.end.subs(gamma, FACTOR), derived.start
-    for keys in KEYS:
+    near = Allowance(1e-9, "what products of hundreds of numbers lose")
+    for keys in (16, 128, 512):
         for name, cosine in COSINES.items():
             at = {"n": keys, "rho": float(cosine), "gamma": float(FACTOR)}
             given, value = (keys, float(cosine), float(FACTOR)), weight.subs({n: keys, rho: cosine})
             check = f"own-n{keys}-{name}"
-            yield Computed(check, what, weight_on_itself, given, equals=value, settings=at, allowance=NEAR)
+            yield Computed(check, what, weight_on_itself, given, equals=value, settings=at, allowance=near)
     sharper = derived.end.subs({gamma: FACTOR * Rational(101, 100), rho: Rational(1, 6)})
     alike = "similar tokens need a smaller factor, one over one plus the cosine"
     for name, of, wrong, says in (
@@ -53,25 +52,20 @@ def experiment(derived: Derivation) -> Items:
     ):
         yield Wrong(name, of=f"own-n512-{of}", equals=wrong.subs(n, 512), says=says)
     for name, cosine in COSINES.items():
-        what = f"weight on itself of one of {LARGE} tokens of cosine {float(cosine):.3g}"
-        yield fact(f"large-{name}", what, weight.subs({n: LARGE, rho: cosine}))
+        what = f"weight on itself of one of {10**8} tokens of cosine {float(cosine):.3g}"
+        yield fact(f"large-{name}", what, weight.subs({n: 10**8, rho: cosine}))
     yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
-
-
-def figures(derived: Derivation) -> Figure:
-    """Draw the weight over the number of tokens, for three cosines and one factor."""
-    layers = []
-    for name, cosine in COSINES.items():
-        law = derived.end.subs({gamma: FACTOR, rho: cosine})
-        weights = [weight_on_itself(keys, float(cosine), float(FACTOR)) for keys in KEYS]
-        layers.append(draw.curve(f"{{own-n16-{name}:rho=}}", law, (16, 1e6)))
-        layers.append(draw.dots("computed", KEYS, weights))
-    return draw.figure(
+    labels = {f"{{own-n16-{name}:rho=}}": name for name in COSINES}
+    yield Plot(
         "cosines",
-        "One factor keeps dissimilar tokens apart and lets similar ones merge",
-        "Weight of a token on itself over the number of tokens, for one factor and three cosines: at right "
-        "angles it rises to one, at a cosine of a sixth it stays near a half, at a larger one it falls.",
-        *layers,
+        {label: f"own-n*-{name}" for label, name in labels.items()},
+        over=n,
+        title="One factor keeps dissimilar tokens apart and lets similar ones merge",
+        alt="Weight of a token on itself over the number of tokens, for one factor and three cosines: at "
+        "right angles it rises to one, at a cosine of a sixth it stays near a half, at a larger one it "
+        "falls.",
+        curves={label: weight.subs(rho, COSINES[name]) for label, name in labels.items()},
+        span=(16, 1e6),
         x="number of tokens {n}",
         y="weight on itself",
         y_scale="linear",

@@ -4,18 +4,15 @@ import math
 from functools import partial
 
 import numpy as np
-from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt
+from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt, symbols
 
 from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Line
 from verify.spec import Named, Plot, Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j
 from verify.spec import m, moments, n, normal, s
 
-factor, r = Symbol("lambda", nonnegative=True), Symbol("r", real=True)
-rho = Symbol("rho", real=True)
-t = Family("t", m, n)
+factor, (r, rho), t = Symbol("lambda", nonnegative=True), symbols("r rho", real=True), Family("t", m, n)
 LAWS = {**NORMAL_ROWS, t: normal()}
-POSSIBLE = (r >= -1, r <= 1)
-MANY = n > 1
+POSSIBLE, MANY = (r >= -1, r <= 1), n > 1
 OTHER = r * s[a, j] + sqrt(1 - r**2) * t[a, j]
 """Scores of the second map, whose correlation with those of the first is r."""
 FIRST, SECOND = Softmax(s[a, j], j), Softmax(OTHER, j)
@@ -59,7 +56,6 @@ def derive() -> Chains:
         name="never",
         title="The noise over the squared mean is not reduced",
         defines="the variance over the squared mean",
-        given=(rho <= 1, less),
     )
     # Where maps are independent, no weight of one goes together with one of the other.
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):

@@ -8,8 +8,8 @@ import numpy as np
 from sympy import Le, Min, Rational, S, Sum, Symbol, exp, log, symbols
 
 from verify.spec import NORMAL, ROUNDING, UNIT_INTERVAL, Allowance, Chain, Chains, Check, Claim, Column
-from verify.spec import Computed, Derivation, E, Family, Figure, Items, Line, Softmax, Threshold, Wrong, a
-from verify.spec import algebra, at_most, cite, d_v, fact, figures as draw, j, m, n, over_keys, s, v
+from verify.spec import Computed, Derivation, E, Family, Items, Line, Plot, Softmax, Threshold, Wrong, a
+from verify.spec import algebra, at_most, cite, d_v, fact, j, m, n, over_keys, s, v
 from verify.spec.arrays import Array, in_single_precision, largest_difference, loops, softmax
 from verify.spec.rounding import rounded
 
@@ -119,17 +119,15 @@ def experiment(derived: Derivation) -> Items:
     says = "at the larger spread the error grows by two fifths at most"
     yield Wrong("little-cost", of="cost-s3", at_most=Threshold(Rational(7, 5)), says=says)
     yield fact("published-lag", "largest exponential over the reference, 8 in powers of two", exp(LAG))
-
-
-def figures(derived: Derivation) -> Figure:
-    """Draw the largest partial sum over the lag, and its bound."""
-    return draw.figure(
+    yield Plot(
         "sums",
-        "A partial sum is at most one and the exponential of the lag for each other key",
-        "Largest partial sum over the allowed lag, for rows whose scores all lie that far above the "
+        "sum-t*",
+        over=t,
+        title="A partial sum is at most one and the exponential of the lag for each other key",
+        alt="Largest partial sum over the allowed lag, for rows whose scores all lie that far above the "
         "first: points on a rising line, the bound.",
-        draw.curve("bound: {main:end}", derived.end.subs(n, KEYS), (0.5, 6)),
-        draw.dots("computed", THRESHOLDS, [largest_sum(float(lag)) for lag in THRESHOLDS]),
+        curves={"bound: {main:end}": derived.end.subs(n, KEYS)},
+        span=(0.5, 6),
         x="lag {t}",
         y="largest partial sum",
         x_scale="linear",

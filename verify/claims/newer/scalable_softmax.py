@@ -96,7 +96,6 @@ def experiment(derived: Derivation) -> Items:
         wrong={"without the factor": plain},
         span=(10, 10_000),
         many=25,
-        x="number of keys {n}",
         y="mean weight of the leading key",
     )
 

@@ -136,7 +136,6 @@ def experiment(derived: Derivation) -> Items:
         "levels off at about one and two thirds, between two bounds that meet there.",
         curves={"integrated": mean_of_sigmoids},
         bounds={"from above": most.end.subs(sigma, 1), "from below": least.end.subs(sigma, 1)},
-        x="number of keys {n}",
         y="mean sum of a row’s weights",
         y_scale="linear",
     )

@@ -81,7 +81,6 @@ def experiment(derived: Derivation) -> Items:
         alt="Mean second singular value of square matrices of weights over the number of keys, on log axes: "
         "for independent scores it falls along a line, for queries and keys it hardly falls.",
         curves={"edge": edge.subs(v, Float(SPREAD**2))},
-        x="number of keys",
         y="mean second singular value",
     )
 

@@ -80,7 +80,6 @@ def experiment(derived: Derivation) -> Items:
         bounds={"{main:end}": derived.end.subs(R, 2)},
         wrong={"{least:end}": least.end.subs(R, 2)},
         many=16,
-        x="number of keys {n}",
         y="mean of the largest weight",
     )
 

@@ -91,7 +91,6 @@ def experiment(derived: Derivation) -> Items:
         alt="Mean of the largest weight over the number of keys on the sphere, on log axes: measured points "
         "just above a falling line, the bound.",
         curves={"bound": derived.end.subs(beta, FACTOR)},
-        x="number of keys {n}",
         y="mean of the largest weight",
     )
 
