@@ -51,7 +51,7 @@ class Findings:
 class Claim:
     """One statement about attention, with everything it takes to settle it.
 
-    ``derive`` returns the chain of the derivation, or several, of which the first is the main one.
+    ``derive`` gives the chain of the derivation, or several, of which that without a name is the main one.
     ``experiment`` takes what was derived and yields checks, fits, wrong versions, computed values, facts and
     plots; it may also take ``tolerance``, the run's. ``figures`` takes ``derived`` and ``findings`` where a
     plot is not enough. In a claim file these functions are found by their names.
