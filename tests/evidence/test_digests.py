@@ -1,9 +1,6 @@
 """Digests see every change that is more than rounding, and no rounding."""
 
-import hashlib
-import json
 from collections.abc import Iterator
-from decimal import Context, Decimal
 from typing import Any
 
 import pytest
@@ -14,7 +11,7 @@ from pydantic import ValidationError
 from tests.report.builders import check, exact_check
 from tests.report.records import SCORE_VARIANCE
 from tests.strategies import CLAIM_RECORDS, examples, floats
-from verify.evidence import ClaimRecord, Fact, Proof, RunRecord, digest_of
+from verify.evidence import ClaimRecord, Fact, Proof, digest_of
 
 Path = tuple[str | int, ...]
 
@@ -134,60 +131,3 @@ def test_the_ends_of_doubles_have_a_digest(value: float) -> None:
     """The largest cannot be rounded up."""
     fact = Fact(id="f", what="", latex="", value=value)
     assert len(digest_of(SCORE_VARIANCE.model_copy(update={"facts": (fact,)}))) == 64
-
-
-def test_another_program_can_compute_it(quick: RunRecord) -> None:
-    """As the documentation says, of a claim with facts and checks: here with decimals in place of floats."""
-    claim = next(one for one in quick.claims if one.id == "score-variance")
-    assert claim.digest == hashlib.sha256(canonical(claim).encode()).hexdigest()
-
-
-def canonical(claim: ClaimRecord) -> str:
-    """Return the text of which a digest is made, by the rule of docs/quoting.md."""
-    content = json.loads(claim.model_dump_json(exclude={"digest", "verdict", "reason"}))
-    for finding in (*content["checks"], *content["controls"]):
-        for computed in ("verdict", "reason", "tightness"):
-            finding.pop(computed, None)
-    for kind, names in {
-        "checks": ["prediction", "estimate", "standard_error", "interval", "band"],
-        "controls": ["prediction", "estimate", "interval", "band"],
-        "fits": ["slope", "intercept"],
-    }.items():
-        for one in content[kind]:
-            exact = one.get("method") == "exact" and one["prediction"] == 0
-            one.update(together({name: one[name] for name in names}, one["tolerance"] if exact else 0))
-    for layer in (layer for figure in content["series"] for layer in figure["layers"]):
-        layer.update(
-            together({"x": layer["x"]}), **together({name: layer[name] for name in ("y", "lo", "hi")})
-        )
-    return json.dumps(alone(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def together(values: dict[str, Any], least: float = 0) -> dict[str, Any]:
-    """Return values rounded to the tenth digit of the largest."""
-    numbers = [abs(one) for value in values.values() for one in several(value) if one is not None]
-    power = max(magnitude(max(numbers, default=0)) - 9, magnitude(least) if least else -400)
-    return json.loads(json.dumps(values), parse_float=lambda text: nearest(float(text), power))  # type: ignore[no-any-return]
-
-
-def several(value: Any) -> list[Any]:
-    """Return a list, or the one value as a list."""
-    return value if isinstance(value, list) else [value]
-
-
-def alone(value: Any) -> Any:
-    """Return JSON with its other fractions rounded to ten digits of their own."""
-    return json.loads(
-        json.dumps(value), parse_float=lambda text: nearest(float(text), magnitude(float(text)) - 9)
-    )
-
-
-def magnitude(value: float) -> int:
-    """Return the power of ten of a number of ten digits."""
-    return Decimal(f"{value:.9e}").adjusted()
-
-
-def nearest(value: float, power: int) -> float:
-    """Return a multiple of ten to this power, by way of one of a thousandth of that."""
-    between = Decimal(value).quantize(Decimal(1).scaleb(power - 3), context=Context(prec=400))
-    return float(Decimal(float(between)).quantize(Decimal(1).scaleb(power), context=Context(prec=400))) + 0.0

@@ -91,31 +91,32 @@ def is_same(old: ClaimRecord, new: ClaimRecord) -> bool:
 def differences(before: Sequence[ClaimRecord], now: Sequence[ClaimRecord]) -> Iterator[Difference]:
     """Yield what differs between records of the same claims, in their order."""
     for old, new in zip(before, now, strict=True):
-        if is_same(old, new):
-            continue
-        found = [*_of_verdicts(old, new), *_of_checks(old, new), *_of_facts(old, new)]
-        # What else a digest covers: texts, controls, figures, lines of the derivation.
-        yield from found or [Difference(old.id, old.digest[:12], new.digest[:12], apart=False)]
+        if not is_same(old, new):
+            # What else a digest covers: texts, controls, figures, lines of the derivation.
+            rest = Difference(old.id, old.digest[:12], new.digest[:12], apart=False)
+            yield from list(_of_claim(old, new)) or [rest]
 
 
-def _of_verdicts(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
-    before, now = (f"{claim.derivation.status.value}, {claim.verdict.value}" for claim in (old, new))
-    if before != now:
-        yield Difference(old.id, before, now, apart=True)
-
-
-def _of_checks(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
-    known = {check.id: check for check in new.checks}
-    for check in old.checks:
-        again, key = known.pop(check.id, None), f"{old.id}.{check.id}"
-        if again is None:
+def _of_claim(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
+    """Yield what differs of a claim: its outcome, its checks, and its exact values."""
+    outcome, again = (f"{claim.derivation.status}, {claim.verdict}" for claim in (old, new))
+    if outcome != again:
+        yield Difference(old.id, outcome, again, apart=True)
+    checks = {check.id: check for check in new.checks}
+    for before in old.checks:
+        now, key = checks.pop(before.id, None), f"{old.id}.{before.id}"
+        if now is None:
             yield Difference(key, "a check", "none", apart=True)
-        elif _numbers(check) != _numbers(again):
-            low, high = max(check.interval[0], again.interval[0]), min(check.interval[1], again.interval[1])
-            is_other = check.verdict is not again.verdict or check.prediction != again.prediction
-            yield Difference(key, _shown(check), _shown(again), apart=is_other or low > high)
-    for name in known:
+        elif _numbers(before) != _numbers(now):
+            low, high = max(before.interval[0], now.interval[0]), min(before.interval[1], now.interval[1])
+            is_other = before.verdict is not now.verdict or before.prediction != now.prediction
+            yield Difference(key, _shown(before), _shown(now), apart=is_other or low > high)
+    for name in checks:
         yield Difference(f"{old.id}.{name}", "none", "a check", apart=True)
+    values = {fact.id: repr(fact.value) for fact in new.facts}
+    for fact in old.facts:
+        if (value := values.get(fact.id, "none")) != repr(fact.value):
+            yield Difference(f"{old.id}.{fact.id}", f"{fact.value!r} ({plain(fact.what)})", value, apart=True)
 
 
 def _numbers(check: Check) -> tuple[object, ...]:
@@ -124,12 +125,4 @@ def _numbers(check: Check) -> tuple[object, ...]:
 
 
 def _shown(check: Check) -> str:
-    return f"{check.estimate!r} in [{check.interval[0]:.7g}, {check.interval[1]:.7g}], {check.verdict.value}"
-
-
-def _of_facts(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
-    values = {fact.id: fact.value for fact in new.facts}
-    for fact in old.facts:
-        if values.get(fact.id) != fact.value:
-            now = repr(values[fact.id]) if fact.id in values else "none"
-            yield Difference(f"{old.id}.{fact.id}", f"{fact.value!r} ({plain(fact.what)})", now, apart=True)
+    return f"{check.estimate!r} in [{check.interval[0]:.7g}, {check.interval[1]:.7g}], {check.verdict}"
