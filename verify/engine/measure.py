@@ -103,7 +103,6 @@ class Samples:
         A check is to be decided by the look ``PLANNED_LOOK`` with the wanted power, a bound and a control at
         the first.
         """
-        yield from self.extend(self._pilots(experiment))
         self._plan_by_pilots(experiment)
         while self.larger_pilots:
             yield from self.extend(self.larger_pilots.values())
@@ -116,24 +115,6 @@ class Samples:
                     f"{chosen.false_alarm:g} and power {chosen.power:g} would take {draws:.1e} random "
                     f"numbers (at most {MAX_DRAWS:.0e}); raise --tolerance"
                 )
-
-    def _pilots(self, experiment: Experiment) -> list[Request]:
-        """Return the smallest pilot samples that planning takes, which are best drawn together."""
-        # Where the truth of a quantity is given, its own prediction may tell how many blocks it takes.
-        given = [(quantity, quantity.relation == "=") for quantity in quantities_of(experiment.checks)]
-        planned = {quantity.cell.id for quantity, _ in given}
-        for control in experiment.controls:
-            given += [
-                (quantity, control.truth is not None or quantity.relation == "=")
-                for quantity in quantities_of([control.comparison])
-                if quantity is control.comparison or quantity.cell.id not in planned
-            ]
-        cells = {
-            quantity.cell.id: quantity.cell
-            for quantity, is_given in given
-            if not is_given or quantity.estimand.blocks_needed(self.goal(quantity), None) is None
-        }
-        return [Request(cell, MIN_BLOCKS) for cell in cells.values()]
 
     @_QUIET
     def _plan_by_pilots(self, experiment: Experiment) -> None:
@@ -197,17 +178,20 @@ class Samples:
         self.planned[quantity.cell.id] = max(self.planned.get(quantity.cell.id, 0), blocks)
 
     def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
-        """Return the blocks that reach the ``goal``, by a pilot; request a larger one if that helps.
+        """Return the blocks that reach the ``goal``, by a pilot; request one, or a larger one if that helps.
 
         ``why`` tells apart the goals of one quantity.
         """
-        pilot, key = self.sample(quantity.cell), (id(quantity), why)
+        cell, key = quantity.cell, (id(quantity), why)
+        if cell.id not in self.sums:
+            self.larger_pilots[cell.id] = Request(cell, MIN_BLOCKS)
+            return MIN_BLOCKS
+        pilot = self.sample(cell)
         if self._needed.get(key, (0,))[0] != pilot.blocks:
             self._needed[key] = pilot.blocks, quantity.estimand.blocks_needed(goal(pilot), pilot)
         _, wanted = self._needed[key]
         if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
-            larger = min(2 * pilot.blocks, PILOT_BLOCKS)
-            self.larger_pilots[quantity.cell.id] = Request(quantity.cell, larger)
+            self.larger_pilots[cell.id] = Request(cell, min(2 * pilot.blocks, PILOT_BLOCKS))
         return wanted or MIN_BLOCKS
 
     @staticmethod

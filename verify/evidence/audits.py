@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -158,6 +158,8 @@ class AuditRecord(Sealed):
     for a result.
     """
 
+    in_short: ClassVar[tuple[str, ...]] = ("source", "verdict")
+
     schema_version: Literal[2] = Field(default=2, alias="audit_schema")
     tool: Tool
     settings: AuditSettings
@@ -185,22 +187,23 @@ class AuditRecord(Sealed):
         return tuple(one for layer in self.layers for one in layer.findings)
 
     @property
+    def _deciding(self) -> set[Judgement]:
+        return {finding.judgement for finding in self.findings if finding.decides}
+
+    @property
     def exit_status(self) -> int:
         """1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
-        deciding = {one.judgement for one in self.findings if one.decides}
-        if Judgement.REFUTED in deciding:
+        if Judgement.REFUTED in self._deciding:
             return 1
-        return 3 if Judgement.UNDECIDED in deciding or self.unseen else 0
+        return 3 if Judgement.UNDECIDED in self._deciding or self.unseen else 0
 
     @property
     def verdict(self) -> str:
         """The outcome in a word or two; in part where something was not seen that could differ."""
-        deciding = {one.judgement for one in self.findings if one.decides}
-        part = " in part" if self.unseen else ""
         for judgement in (Judgement.REFUTED, Judgement.UNDECIDED):
-            if judgement in deciding:
+            if judgement in self._deciding:
                 return str(judgement)
-        return f"confirmed{part}" if deciding else "nothing decides"
+        return f"confirmed{' in part' if self.unseen else ''}" if self._deciding else "nothing decides"
 
     @property
     def looked_at(self) -> str:
@@ -222,11 +225,6 @@ class AuditRecord(Sealed):
                 declared.setdefault(what, {})[value] = None
         said = ", ".join(f"{what} {' or '.join(values)}" for what, values in declared.items())
         return ", ".join(parts) + (f"; declared: {said}" if said else "")
-
-    def __repr_args__(self) -> Iterator[tuple[str, int]]:
-        yield "layers", len(self.layers)
-        counts = Counter(str(one.judgement) for one in self.findings)
-        yield from ((str(one), counts[one]) for one in Judgement if counts[one])
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
