@@ -29,7 +29,7 @@ from verify.report.cache import DrawingCache
 from verify.report.comparison import Comparison, comparison_report
 from verify.report.formulas import MATHJAX, Formulas, typeset
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
-from verify.report.typeset import NUMBERED_WIDTH, RELATIONS, step_formula
+from verify.report.typeset import NUMBERED_WIDTH, RELATIONS
 from verify.text.escapes import pieces
 from verify.text.latex import Prose, Tex
 
@@ -101,7 +101,7 @@ def draw_formulas(report: Report | Audit | Comparison, workers: Workers | int | 
     requests = []
     for text in (*_formulas_of(report), *_in_templates()):
         if isinstance(text, Tex):
-            requests.append(f"step\n{text}")
+            requests.append(f"display\n{text}")
         else:
             requests += [f"inline\n{piece.text}" for piece in pieces(text) if piece.is_formula]
     drawer = Formulas()
@@ -186,13 +186,12 @@ def _figures(requests: Sequence[str]) -> list[str]:
 
 
 def _formulas(requests: Sequence[str]) -> list[str]:
-    wanted = [(latex, kind == "step") for kind, latex in (request.split("\n", 1) for request in requests)]
+    wanted = [(latex, kind == "display") for kind, latex in (request.split("\n", 1) for request in requests)]
     made = typeset(wanted)
     drawings = []
-    for latex, is_step in wanted:
+    for latex, is_displayed in wanted:
         drawer = Formulas(made)
-        if is_step:
-            step_formula(drawer, Tex(latex))
+        if is_displayed:
             drawer.display(latex, NUMBERED_WIDTH)
         else:
             drawer.inline(latex)

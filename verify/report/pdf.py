@@ -19,7 +19,6 @@ from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import environment, temporary_folder
 from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
-from verify.report.full import FullEdition, full_edition
 from verify.report.outlines import add_unseen_face, outlined, stroked
 from verify.report.parts import Parts
 from verify.report.run import Report
@@ -60,7 +59,7 @@ def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDI
     called = names(record)
     medium = PdfMedium(parts.figures)
     sheet = called.sheet_of(edition)
-    page = render(f"{sheet}.j2", parts.report, parts.formulas, medium, **_more(parts, edition))
+    page = render(f"{sheet}.j2", parts.report, parts.formulas, medium, edition=edition)
     evidence = record.to_json()
     created = creation(record)
     attachment = weasyprint.Attachment(
@@ -150,13 +149,6 @@ def get_ready() -> None:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
         page = weasyprint.HTML(string='<html lang="en"><p>Some <b>text</b>')
         page.write_pdf(stylesheets=sheets, font_config=fonts, pdf_variant=_VARIANT, pdf_tags=True)
-
-
-def _more(parts: Parts, edition: str) -> dict[str, FullEdition | str]:
-    """Return what an edition shows beyond its record."""
-    if edition == "full" and isinstance(parts.report, Report):
-        return {"full": full_edition(parts.report), "edition": edition}
-    return {"edition": edition}
 
 
 def _findings(parts: Parts) -> dict[str, str]:

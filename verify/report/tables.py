@@ -121,21 +121,17 @@ class _Table(NamedTuple):
     claim: str
     places: Mapping[str, int]
     usual: str
-    wide: bool
 
 
-def check_table(claim: str, checks: Sequence[Check], *, wide: bool = False) -> CheckTable:
-    """Return a claim's checks in groups, in their order; ``claim`` is its id.
-
-    In a ``wide`` table the first column takes every title of a single check, and no group is one of one.
-    """
+def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
+    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
     common = _common(checks)
     stated = {
         method: {key for one in common if method in one.methods for key in one.settings} for method in _KINDS
     }
     groups: list[Group] = []
     usual, stating = _usual_allowance(checks)
-    table = _Table(claim, _places(checks), usual, wide)
+    table = _Table(claim, _places(checks), usual)
     for members in _gathered(checks, stated):
         group = _group(table, members, stated[members[0].method])
         if group.title is None and groups and groups[-1].title is None:
@@ -264,18 +260,14 @@ def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) ->
     common = tuple(shared_settings(checks))
     own = cell_text({key: first.cell[key] for key in common if key not in stated})
     alone = len(checks) == 1
-    if first.method == "fit" and not (table.wide and alone):
+    if first.method == "fit":
         titles = [Title(Prose(check.quantity), Prose(""), tolerance_text(check)) for check in checks]
         return _with_titles(table, checks, "Weighted fit", own, titles)
-    if alone and own and not table.wide and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
+    if alone and own and (_is_tall(first.prediction_latex) or _is_wordy(first.quantity)):
         # The first column is too narrow for that: it gets a line of its own.
         return Group(_title(checks, Prose(""), table.usual), _rows(table, checks, tuple(stated), [None]))
     if alone:
-        title = _title(checks, own, table.usual, bare=table.wide and not table.usual)
-        if table.wide and _is_tall(first.prediction_latex):
-            # Too high for a line of text; its value stands beside it.
-            title = title._replace(formula=Prose(""))
-        return Group(None, _rows(table, checks, common, [title]))
+        return Group(None, _rows(table, checks, common, [_title(checks, own, table.usual)]))
     if len({_group_key(check) for check in checks}) > 1:
         titles = [_title((check,), Prose(""), table.usual) for check in checks]
         return _with_titles(table, checks, "Same settings", own, titles)
@@ -285,20 +277,17 @@ def _group(table: _Table, checks: tuple[Check, ...], stated: Collection[str]) ->
 def _with_titles(
     table: _Table, checks: tuple[Check, ...], heading: str, settings: Prose, titles: Sequence[Title]
 ) -> Group:
-    """Return checks with titles of their own; a note that several have alike stands once, in the heading.
-
-    A ``wide`` table does without a heading that would say nothing.
-    """
+    """Return checks with titles of their own; a note that several have alike stands once, in the heading."""
     notes = {title.note for title in titles}
     if len(notes) == 1 < len(titles):
         settings = Prose("; ".join(filter(None, [settings, *notes])))
         titles = [title._replace(note=Prose("")) for title in titles]
-    shown = None if table.wide and not settings else Title(Prose(heading), Prose(""), settings)
+    shown = Title(Prose(heading), Prose(""), settings)
     return Group(shown, _rows(table, checks, tuple(shared_settings(checks)), titles))
 
 
-def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool = False) -> Title:
-    """Return what checks are about; ``bare`` without the word that no estimate may be off."""
+def _title(checks: tuple[Check, ...], settings: Prose, usual: str) -> Title:
+    """Return what checks are about."""
     tolerance = tolerance_text(checks[0], usual)
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
@@ -308,7 +297,7 @@ def _title(checks: tuple[Check, ...], settings: Prose, usual: str, *, bare: bool
         quantity=Prose(checks[0].quantity),
         # A bare number stands in the column of predictions already.
         formula=Prose(f"{word} ${shown}$" if _has_symbol(formula) else ""),
-        note=Prose("; ".join(filter(None, [settings, "" if bare and tolerance == "exact" else tolerance]))),
+        note=Prose("; ".join(filter(None, [settings, tolerance]))),
     )
 
 

@@ -1,5 +1,6 @@
 """Sets text, formulas, marks and figures into a template, for the screen or for print."""
 
+import math
 import re
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -22,16 +23,7 @@ from verify.text.latex import Prose, plain, spoken, with_apostrophes
 from verify.text.speech import prose_in_words
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
-_STEP_WIDTH = 21.0  # em of a formula between its rule and its check
-_WIDE_WIDTH = 32.5  # em of a formula that takes the place of its check as well
-_FULL_WIDTH = 44.0  # em of a formula on a line of its own
 NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
-_RELATION = 1.8  # em of a relation before a formula
-_RULE_LETTER, _RULE_ROOM = 0.26, 24.0  # em of a letter of a rule in two lines above a formula; of all of it
-_LETTERS = 6  # of a formula in a rule, about
-_TALL = 12.0  # em of a formula of many lines, which gets fewer and longer ones
-_CELL = 3.4  # em of a formula in a table
-_STRETCH = 1.1  # a formula may shrink by this much before it gets more room
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
@@ -136,10 +128,8 @@ def render(
     environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
     environment.globals.update(
         relations=RELATIONS,
-        step=setter.step,
-        room_of=setter.room_of,
         display=setter.display,
-        narrow=setter.narrow,
+        fits=setter.fits,
         mark=medium.mark,
         figure=medium.figure,
         folds=medium.folds,
@@ -150,21 +140,6 @@ def render(
         alarm=badge(Proof.FAILED),
     )
     return environment.get_template(template).render(report=report, **more)
-
-
-def step_formula(formulas: Formulas, latex: str) -> tuple[Formula, str]:
-    """Return a derivation step's formula, broken to its room, and that room: none, wide or full.
-
-    A wide formula takes its check's room, too, and a full one has lines to itself.
-
-    Raises:
-        RenderError: the LaTeX cannot be typeset.
-    """
-    for room, width in (("", _STEP_WIDTH), ("wide", _WIDE_WIDTH)):
-        drawn = formulas.display(latex, width if room else None)
-        if drawn.width <= width * _STRETCH and drawn.height <= _TALL:
-            return drawn, room
-    return formulas.display(latex, _FULL_WIDTH), "full"
 
 
 class _Setter:
@@ -180,27 +155,16 @@ class _Setter:
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def step(self, latex: str) -> dict[str, object]:
-        """Return a step's formula and the room it takes."""
-        drawn, room = step_formula(self._formulas, latex)
-        return {"formula": self._displayed(drawn, latex), "room": room}
-
-    def room_of(self, latex: str, rule: Markup) -> float:
-        """Return the width (em) of a step in a line of steps: its formula's, and room for its rule above."""
-        drawn = self._formulas.display(latex, NUMBERED_WIDTH)
-        letters = len(rule.striptags()) + _LETTERS * rule.count("<img")
-        return max((drawn.width + _RELATION) * SCALE, min(1.5 + _RULE_LETTER * letters, _RULE_ROOM))
-
     def display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
         return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
 
-    def narrow(self, latex: str, width: float) -> bool:
-        """Return whether there is a formula that has room in a table's cell of ``width`` em."""
+    def fits(self, latex: str, width: float, height: float = math.inf) -> bool:
+        """Return whether there is a formula, and it has room in a place of this size in em."""
         if not latex:
             return False
         drawn = self._formulas.display(latex, NUMBERED_WIDTH)
-        return drawn.width * SCALE <= width and drawn.height <= _CELL
+        return drawn.width * SCALE <= width and drawn.height <= height
 
     def _displayed(self, drawn: Formula, latex: str) -> Markup:
         if drawn.is_text:
