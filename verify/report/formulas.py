@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import os
 import re
 import subprocess
 import sys
@@ -132,6 +133,10 @@ def _mathjax() -> subprocess.Popen[str]:
     )
     atexit.register(process.communicate)
     return process
+
+
+# A copy of this process would read the answers to the other's questions.
+os.register_at_fork(after_in_child=_mathjax.cache_clear)
 
 
 def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Typeset]:
