@@ -155,6 +155,8 @@ SHORT = [
     ({d: 3, m: 8, n: 9}, (score, score**2)),
     ({d: 8, m: 3, n: 4}, (score / d, score**2 + score)),
     ({d: 1, m: 4, n: 4}, (score**2,)),
+    ({d: 3, m: 5, n: 7}, tuple(Indicator(point - score) for point in (-1, 0, sp.Rational(1, 3), 2))),
+    ({d: 2, m: 3, n: 4}, tuple(Indicator(point / 7 - Softmax(RAW, j)) for point in range(6))),
 ]
 
 
@@ -168,6 +170,17 @@ def test_shortcuts_agree_with_the_operations_that_they_replace(
     assert len(short.steps) != len(own.steps) or short.columns
     draws = drawn(sizes)
     np.testing.assert_allclose(short.run(draws, generator()), own.run(draws, generator()), rtol=1e-9)
+
+
+def test_factors_are_multiplied_where_that_makes_no_axis() -> None:
+    """A gradient is a product of weights and what is sent, then one of matrices: keys stay as they are."""
+    gradient = sp.Sum(sp.Sum(Softmax(score, j) * RAW * k[j, i], (j, 1, n)) ** 2, (i, 1, d))
+    sizes = {d: 5, m: 3, n: 4}
+    assert max(step.size for _, step, _ in simulation(gradient, sizes=sizes).compiled.steps) == 3 * 5
+    (row,) = simulation(gradient, sizes=sizes).compiled_with(()).run(drawn(sizes, 1), generator())
+    x, y, z = (drawn(sizes, 1)[name][0] for name in ("q", "k", "s"))
+    sent = special.softmax(x @ y.T, axis=1) * z @ y
+    assert row == pytest.approx((sent**2).sum(axis=1).mean(), rel=1e-5)
 
 
 def test_other_means_of_scores_take_no_shortcut() -> None:

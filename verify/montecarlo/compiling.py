@@ -386,9 +386,13 @@ class Compiler:
             inside = [node for node in pending if index in node.axes]
             pending = [node for node in pending if index not in node.axes]
             while len(inside) > 2:
-                small, *others = sorted(inside, key=lambda node: (len(node.axes), node.place))
-                host = next((node for node in others if set(small.axes) <= set(node.axes)), others[0])
-                inside = [node for node in others if node is not host] + [self.product([small, host])]
+                # First two factors of which one has all axes of the other: their product is as small.
+                ordered = sorted(inside, key=lambda node: (len(node.axes), node.place))
+                pairs = ((x, y) for x in ordered for y in ordered if x is not y)
+                within = (pair for pair in pairs if set(pair[0].axes) <= set(pair[1].axes))
+                small, host = next(within, (ordered[0], ordered[1]))
+                rest = [node for node in ordered if node is not small and node is not host]
+                inside = [*rest, self.product([small, host])]
             if len(inside) == 2:
                 pending.append(self._contracted(inside[0], inside[1], index))
             elif inside:
@@ -407,7 +411,7 @@ class Compiler:
     def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
         """Return an expression as a sum of numbers times what is random, having learnt its indices."""
         self.learn(expression)
-        if any(len(indices) > 1 for indices in self._groups(expression).values()):
+        if any(len(indices) > 1 for indices in self.groups(expression).values()):
             expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
         split = (part.as_independent(*RANDOM, as_Add=False) for part in sp.Add.make_args(expression))
         return [(self.value(factor), rest) for factor, rest in split]
@@ -426,7 +430,8 @@ class Compiler:
             self._rows |= {(dot.args[0], dot.args[2]) for dot in part.atoms(Dot) if dot.args[3] == key}
             self.by_key |= {str(x.base.label) for x in part.atoms(sp.Indexed) if x.indices[-1] == key}
 
-    def _groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
+    def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
+        """Return the free indices of an expression by their ranges."""
         groups: dict[Any, list[Index]] = {}
         for index in sorted(free_indices(expression), key=str):
             groups.setdefault(self._ranges.get(index, index), []).append(index)
@@ -437,7 +442,7 @@ class Compiler:
 
         Those of one range are at different places.
         """
-        for extent, indices in self._groups(expression).items():
+        for extent, indices in self.groups(expression).items():
             if len(indices) > 1:
                 return self._apart(expression, extent, indices)
         nodes = [self.node(factor) for factor in _factors(expression)]

@@ -14,9 +14,9 @@ import numpy as np
 from sympy import Expr, Indexed
 
 from verify.montecarlo.blocks import double
-from verify.montecarlo.compiling import BLOCK, COMPONENT, Column, Compiler, Node
+from verify.montecarlo.compiling import BLOCK, COMPONENT, RANDOM, Column, Compiler, Node
 from verify.montecarlo.distributions import NORMAL, Array, Distribution
-from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, free_indices, m, n, s
+from verify.symbolic.vocabulary import BINDERS, Dot, Family, Index, Indicator, free_indices, m, n, s
 
 Shortcut = Callable[[Compiler, Sequence[Expr]], Mapping[Expr, Node]]
 
@@ -56,7 +56,44 @@ def moments_of_scores(queries: Array, keys: Array) -> Array:
     return np.stack([total, squares], axis=1) / (m * n)
 
 
-SHORTCUTS: tuple[Shortcut, ...] = (score_moments,)
+_MANY_POINTS = 4
+"""Points from which on numbers are dealt to the gaps between them, not compared with each."""
+
+
+def shares(compiler: Compiler, terms: Sequence[Expr]) -> dict[Expr, Node]:
+    """Take the shares of numbers that lie above many points, from the gap between points that each is in."""
+    points: dict[Expr, dict[Expr, float]] = {}
+    for term in terms:
+        if isinstance(term, Indicator) and all(len(same) == 1 for same in compiler.groups(term).values()):
+            point, x = term.args[0].as_independent(*RANDOM, as_Add=True)
+            points.setdefault(x, {})[term] = -compiler.value(point)
+    taken: dict[Expr, Node] = {}
+    for x, events in points.items():
+        numbers = compiler.node(x)
+        # Of a sum, a point is taken from its first term, which rounds otherwise.
+        if len(events) < _MANY_POINTS or numbers.axes[0] != BLOCK or x.is_Add:
+            continue
+        ordered = sorted(events, key=lambda event: events[event])
+        above = partial(shares_above, points=[events[event] for event in ordered])
+        key = "shares above", *(events[event] for event in ordered)
+        all_shares = compiler.emit(key, above, [numbers], (BLOCK, COMPONENT), (0, len(ordered)))
+        for place, event in enumerate(ordered):
+            column = partial(np.take, indices=place, axis=1)
+            taken[event] = compiler.emit(("column", place), column, [all_shares])
+    return taken
+
+
+def shares_above(numbers: Array, points: Sequence[float]) -> Array:
+    """Return the share of each block's numbers above each of ascending points, shape (blocks, points)."""
+    blocks, gaps = len(numbers), len(points) + 1
+    rows = numbers.reshape(blocks, -1)
+    below = np.searchsorted(np.array(points, numbers.dtype), rows, side="left")
+    below += gaps * np.arange(blocks)[:, None]
+    counts = np.bincount(below.ravel(), minlength=blocks * gaps).reshape(blocks, gaps)
+    return np.asarray((rows.shape[1] - counts.cumsum(axis=1)[:, :-1]) / rows.shape[1])
+
+
+SHORTCUTS: tuple[Shortcut, ...] = (score_moments, shares)
 
 MIRRORED = 16
 """Keys from which on a row and the one of the other sign are nearly uncorrelated: within 0.1, measured."""
