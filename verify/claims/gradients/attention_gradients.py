@@ -7,13 +7,13 @@ import numpy as np
 from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, Dot
-from verify.spec import E, Family, Figure, Findings, Items, Line, Named, Softmax, Threshold, Within, Wrong, a
-from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, figures as draw, i, j, k, l
-from verify.spec import m, moments, n, over_components, over_keys, q, s, score, squares, u, v
+from verify.spec import E, Family, Items, Line, Named, Plot, Softmax, Threshold, Within, Wrong, a, algebra
+from verify.spec import assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
+from verify.spec import over_components, over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
-SCALE, FACTOR, SPAN = 0.6, 100, (8, 64)
+SCALE, FACTOR = 0.6, 100
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
 """What the loss is differentiated by, as the array code and as the claim call it."""
 
@@ -169,6 +169,18 @@ def experiment(derived: Derivation) -> Items:
     yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
     yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
     yield from wrong_versions(given, formulas)
+    yield Plot(
+        "values",
+        "values-d*",
+        over=d,
+        title="From one query, values receive at most the gradient of its output",
+        alt="Mean squared gradient of the values over that of the output, unscaled, against the dimension: "
+        "it rises as the scores grow, but stays below its bound of one, while the variance of the scores "
+        "grows to {values-d64:d_k}.",
+        curves={"bound: {values-tightest:prediction}": derived["share"].end},
+        wrong={"variance of the scores": d},
+        y="squared gradient of the values over that of the output",
+    )
 
 
 def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items:
@@ -201,22 +213,6 @@ def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
     says = "what reaches the values stays five per cent below what comes from above"
     yield Wrong("five-per-cent-less", of="values-tightest", at_most=Rational(95, 100), says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw what reaches the values, against the dimension, below its bound."""
-    return draw.figure(
-        "values",
-        "From one query, values receive at most the gradient of its output",
-        "Mean squared gradient of the values over that of the output, unscaled, against the dimension: it "
-        "rises as the scores grow, but stays below its bound of one, while the variance of the scores grows "
-        "to {values-d64:d_k}.",
-        draw.curve("bound: {values-tightest:prediction}", derived["share"].end, SPAN, many=2),
-        draw.curve("variance of the scores", d, SPAN, "control"),
-        draw.measured(findings.matching("values-d*"), d),
-        x=d,
-        y="squared gradient of the values over that of the output",
-    )
 
 
 CLAIM = Claim(

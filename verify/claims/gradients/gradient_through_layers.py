@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
-from verify.spec import NORMAL, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings, Given
-from verify.spec import STANDARD, Index, Items, Line, Program, Threshold, Within, Wrong, algebra, assume, d
+from verify.spec import NORMAL, STANDARD, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings
+from verify.spec import Given, Index, Items, Line, Program, Threshold, Within, Wrong, algebra, assume, d
 from verify.spec import figures as draw, j, l, limit, moments, n, q
 from verify.spec.arrays import Array, gradients, probabilities
 
@@ -24,9 +23,6 @@ TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 EVEN = 1 + (2**L - 1) / n
 HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))
 """The growth of the norm per layer of even attention here, and in ever deeper stacks."""
-FINE, FINER = 0.02, 0.005
-"""Tolerances below which more is measured."""
-Normalised = Literal["after", "before", "never"]
 
 
 def derive() -> Iterator[Chain]:
@@ -79,12 +75,12 @@ def through_unit(upstream: Array, tokens: Array) -> Array:
 
 
 def passed_back(
-    draws: Mapping[str, Array], scale: float, normalised: Normalised, size: float = 1.0
+    draws: Mapping[str, Array], scale: float, size: float = 1.0, *, normalised: bool = True
 ) -> tuple[Array, Array]:
     """Return the sums of squares of the gradient at the input of a stack and at its output, (blocks,) each.
 
-    A layer is x + attention(x), normalised after it or before, with weights of variance one over the width,
-    those of queries and keys times ``size``.
+    A layer is x + attention(x), normalised after it where that is wanted, with weights of variance one over
+    the width, those of queries and keys times ``size``.
     """
     tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
     sized = (size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"])
@@ -93,30 +89,25 @@ def passed_back(
     )
     passes = []
     for layer in layers:
-        seen = unit(tokens) if normalised == "before" else tokens
-        queries, keys, values = (seen @ weights for weights in layer)
+        queries, keys, values = (tokens @ weights for weights in layer)
         weights = probabilities(queries, keys, scale)
         output = tokens + weights @ values
-        passes.append((tokens, (queries, keys, values), weights, output))
-        tokens = unit(output) if normalised == "after" else output
+        passes.append(((queries, keys, values), weights, output))
+        tokens = unit(output) if normalised else output
     at_output = (upstream.astype(float) ** 2).sum(axis=(1, 2))
-    for layer, (tokens, passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
-        if normalised == "after":
-            upstream = through_unit(upstream, output)
+    for layer, (passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
+        upstream = through_unit(upstream, output) if normalised else upstream
         back, of = gradients(*passed, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
-        branch = back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
-        upstream = upstream + (through_unit(branch, tokens) if normalised == "before" else branch)
+        upstream = upstream + back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
     return (upstream.astype(float) ** 2).sum(axis=(1, 2)), at_output
 
 
-def log_growth(
-    draws: Mapping[str, Array], *scales: str, normalised: Normalised = "after", size: float = 1.0
-) -> dict[str, Array]:
+def log_growth(draws: Mapping[str, Array], *scales: str, size: float = 1.0) -> dict[str, Array]:
     """Return the logarithm of the norm's growth through a stack at scales by their names."""
     powers, growths = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}, {}
     for name in scales:
         scale = draws["w_q"].shape[-1] ** powers[name]
-        at_input, at_output = passed_back(draws, scale, normalised, size)
+        at_input, at_output = passed_back(draws, scale, size)
         growths[name] = np.log(at_input / at_output) / 2
     return growths
 
@@ -131,12 +122,6 @@ def deeper(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Arra
     return {"deeper": log_growth(draws, "unscaled")["unscaled"]}
 
 
-def before(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
-    """Layers whose scores are not even, normalised before each: even attention's growth is a yardstick."""
-    grown = log_growth(draws, "unscaled", "scaled", normalised="before")
-    return {f"{name}-before": values for name, values in grown.items()}
-
-
 def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
     return {"large": log_growth(draws, "scaled", size=8**0.5)["scaled"]}
@@ -144,7 +129,8 @@ def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array
 
 def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers as derived, whose scores are all but 0: the gradient's sums of squares at input and output."""
-    return dict(zip(("input-square", "output-square"), passed_back(draws, 1e-4, "never"), strict=True))
+    at_input, at_output = passed_back(draws, 1e-4, normalised=False)
+    return {"input-square": at_input, "output-square": at_output}
 
 
 def growth(program: Program, name: str, over: str = "") -> Expr:
@@ -168,10 +154,10 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield rate("scaled-growth", scaled, stack(WIDE), at_most=HERE)
     yield rate("scaled-growth-at-least", scaled, stack(WIDE), at_least=one)
     yield rate("over-scaled-growth", over, stack(WIDE), at_most=one)
-    for size in (16, 8) if tolerance < FINE else (16,):
+    for size in (16, 8) if tolerance < 0.02 else (16,):
         yield rate(f"unscaled-growth-d{size}-at-least", unscaled, stack(size), at_least=HERE)
         yield rate(f"unscaled-growth-d{size}", unscaled, stack(size), at_most=DEEP)
-    if tolerance < FINE:
+    if tolerance < 0.02:
         yield rate("unscaled-growth-d4", unscaled, stack(4), at_most=HERE)
         yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=DEEP)
     for size in (WIDTH, WIDE):
@@ -179,24 +165,14 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=one)
     many, tenfold = growth(deeper, "deeper"), Threshold(S(10) ** Rational(1, MANY))
     yield rate("tenfold-over-many-layers", many, stack(WIDE, MANY), at_least=tenfold)
-    if tolerance < FINER:
-        unscaled, scaled = (growth(before, f"{name}-before") for name in ("unscaled", "scaled"))
-        yield rate("unscaled-growth-normalised-before", unscaled, stack(WIDE), at_least=DEEP)
-        yield rate("scaled-growth-normalised-before", scaled, stack(WIDE), at_most=HERE)
-    yield from small_scores(derived.end, tolerance)
+    grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
+    for width, layers in ((8, 1), (16, 2)) if tolerance < 0.02 else ((8, 1),):
+        at, name = stack(1, layers, 2, width), f"small-scores-n2-l{layers}"
+        for power, ending, control in ((1, "", "prediction"), (1 / (2 * L), "-per-layer", "per-layer")):
+            biased, value = f"biased-{control}" * (layers == 1), derived.end**power
+            yield Check(name + ending, grown**power, at, equals=value, laws=ALL, control=biased)
     yield from same_as_loops(0.6)
     yield from wrong_versions()
-
-
-def small_scores(even: Expr, tolerance: float) -> Items:
-    """Yield the growth of the mean square and of the norm per layer where scores hardly vary."""
-    grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
-    shapes = ((2, 8, 1), (2, 16, 2), (4, 16, 3))
-    for tokens, width, layers in shapes[: 1 if tolerance > FINE else 2 if tolerance > FINER else 3]:
-        at, name = stack(1, layers, tokens, width), f"small-scores-n{tokens}-l{layers}"
-        for power, ending, control in ((1, "", "prediction"), (1 / (2 * L), "-per-layer", "per-layer")):
-            biased, value = f"biased-{control}" * (layers == 1), even**power
-            yield Check(name + ending, grown**power, at, equals=value, laws=ALL, control=biased)
 
 
 def wrong_versions() -> Items:
@@ -223,8 +199,7 @@ def wrong_versions() -> Items:
 
 def figures(findings: Findings) -> Figure:
     """Draw the growth per layer over the dimension of queries and keys."""
-    span, checks = (WIDTH // 4, WIDE), findings.matching("unscaled-growth*")
-    points = {str(check.cell["d_k"]): check for check in checks}.values()
+    span, checks = (WIDTH // 4, WIDE), findings.matching("unscaled-growth", "unscaled-growth-d*[0-9]")
     return draw.figure(
         "growth-by-dimension",
         "Without scaling the gradient grows from layer to layer, faster in wider heads",
@@ -233,7 +208,7 @@ def figures(findings: Findings) -> Figure:
         "half the width, and past the root of two, which it meets beyond the width.",
         draw.curve("uniform attention, not normalised", HERE.value, span, many=2),
         draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other", many=2),
-        draw.measured(points, d, "unscaled"),
+        draw.measured(checks, d, "unscaled"),
         x=d,
         y="growth of the norm per layer",
     )

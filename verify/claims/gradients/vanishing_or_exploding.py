@@ -2,24 +2,20 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings, Items
-from verify.spec import STANDARD, Line, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
-from verify.spec import fact, figures as draw, i, j, k, l, limit, moments, n, over_components
-from verify.spec import over_keys, q, score, squares, substitute, u, v
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings
+from verify.spec import Items, Line, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
+from verify.spec import fact, figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q
+from verify.spec import score, squares, substitute, u, v
 from verify.spec.integrals import ON_PAPER, PRECISE, integrated
 
-FEW = ((16, 4), (16, 16), (16, 64), (16, 128), (16, 256))
-MANY = ((128, 64), (128, 256), (128, 768), (1024, 64))
-DEAR = ((128, 512), (128, 1024), (1024, 256), (1024, 2048))
-"""Numbers of keys with dimensions; the last only for the deep profile."""
-SMALLER_FROM = {16: 128, 128: 512, 1024: 2048}
-"""From which dimension on the typical gradient is held to be the smaller one unscaled, by number of keys."""
+LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
+LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)
+"""Where the typical gradient is the larger one unscaled, or the smaller: numbers of keys with dimensions."""
 
 c, t = Symbol("c", positive=True), Symbol("t", positive=True)
 LETTERS = {"queries": "Q", "keys": "K", "values": "V"}
@@ -124,11 +120,11 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         )
         where = at(16, dimension)
         yield Check(name, derived[path].start, where, equals=value, tolerance=band, control=control)
-    for keys, dimension in FEW[1:] if tolerance > 0.02 else (*FEW, *MANY, *DEAR * (tolerance < 0.005)):
-        smaller, where = dimension >= SMALLER_FROM[keys], at(keys, dimension)
-        bound = dict[str, Any]({"at_most" if smaller else "at_least": Threshold(S.One)})
-        side = "below" if smaller else "above"
-        yield Check(f"median-{side}-1-n{keys}-d{dimension}", MEDIANS, where, **bound)
+    one, fine = Threshold(S.One), tolerance < 0.02
+    for place in (*LARGER, *LARGER_STILL * fine):
+        yield Check("median-above-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_least=one)
+    for place in (*SMALLER, *SMALLER_STILL * fine):
+        yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=one)
     of_small = of_query(t)
     little = sqrt(E(unscaled(of_small)) / E(of_small))
     for dimension in (16, 64):

@@ -8,20 +8,8 @@ import scipy
 from scipy import special
 from sympy import Rational, S, log, sqrt
 
-from verify.spec import (
-    ROUNDING,
-    Chain,
-    Check,
-    Claim,
-    Computed,
-    Derivation,
-    E,
-    Entropy,
-    Indicator,
-    Items,
-    Plot,
-)
-from verify.spec import Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
+from verify.spec import ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Entropy, Indicator, Items
+from verify.spec import Plot, Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
 from verify.spec.arrays import softmax, stream
 from verify.spec.integrals import Approximation, integrated, over_lengths
 from verify.spec.lemmas import entropy_lost

@@ -7,8 +7,7 @@ from sympy import Expr, Matrix, S, Symbol, eye
 
 from verify.claims.limits.shared.mixtures import A, B, c, covariance, four_blocks, over_pairs, r, written_out
 from verify.spec import Chain, Check, Claim, Cov, Derivation, E, Family, Given, Index, Items, Named, Sum, Var
-from verify.spec import Wrong, a, algebra, assume, cite, d, i, l, m, moments, normal, numbers
-from verify.spec import of_deviation
+from verify.spec import Wrong, a, algebra, assume, cite, d, i, l, m, moments, normal, numbers, of_deviation
 
 z, MU_Q, MU_K = Family("z", m, r), Given("mu_q", d), Given("mu_k", d)
 LAWS = {z: normal()}

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from sympy import Expr, Rational, Symbol, sqrt
 
 from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Family, Given
-from verify.spec import Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact
-from verify.spec import i, l, m, moments, over_components, q, substitute
+from verify.spec import Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact, i, l
+from verify.spec import m, moments, over_components, q, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""

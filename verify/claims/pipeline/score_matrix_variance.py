@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Var, Within
-from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Var, Within, Wrong
+from verify.spec import a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
 
 D, SIDE = 16, 32
 WHOLE, FIRST, LAST = {m: SIDE, n: SIDE}, {a: 1, j: 1}, {a: 2, j: 2}
