@@ -149,10 +149,8 @@ def experiment(derived: Derivation) -> Items:
         yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula, 0)
         yield exactly(f"code-{name}", what.format("the array code"), distance, by_code, 0)
     times_t, where = derived["unbounded"].end, {"scale": SCALE}
-    rounding, factors = (
-        Allowance(FACTOR * ROUNDING.size),
-        rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$",
-    )
+    rounding = Allowance(FACTOR * ROUNDING.size)
+    factors = rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$"
     for name, times in (("queries", times_t.subs(t, FACTOR) / times_t.subs(t, 1)), ("values", S.One)):
         what, by = rf"$\|d{NAMES[name]}\|$ with {factors}, over what it was", (name, 1 / FACTOR, FACTOR)
         yield Computed(f"{name}-times-t", what, growth, by, times, settings=where, allowance=rounding)
@@ -195,10 +193,8 @@ def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items
     says = "the softmax may run over the queries instead of the keys"
     off = distance("keys", coded("keys", loops.over_queries(given["s"])))
     yield Wrong("over-queries", of="code-keys", computed=off, says=says)
-    says, off = (
-        "weights of single precision give the same gradients",
-        distance("queries", coded("queries", single)),
-    )
+    says = "weights of single precision give the same gradients"
+    off = distance("queries", coded("queries", single))
     yield Wrong("single-precision", of="code-queries", computed=off, says=says)
     says = "one query's values get the sum of squares of any weights"
     yield Wrong("any-weights", of="values-of-one-query", computed=share_of_one(single), says=says)

@@ -82,16 +82,12 @@ def root_mean_squares() -> Iterator[Chain]:
         .then(ratio(c**2 * E(split)), why, rotation)
     )
     of_keys, norm = c**2 * LENGTH * over_keys(sent(WEIGHT) ** 2), c**2 * LENGTH * squared_norm(c * score)
-    line, title = (
-        Line(ratio(E(norm)), one_variance, UPSTREAM),
-        "Root mean squares of what a query sends to the keys",
-    )
+    line = Line(ratio(E(norm)), one_variance, UPSTREAM)
+    title = "Root mean squares of what a query sends to the keys"
     yield Chain(ratio(E(of_keys)), line, name="keys", title=title)
     squared, apart = squares(c * score), "the upstream gradient is apart"
-    line, title = (
-        Line(ratio(E(squared)), apart, UPSTREAM),
-        "Root mean squares of what a query sends to the values",
-    )
+    line = Line(ratio(E(squared)), apart, UPSTREAM)
+    title = "Root mean squares of what a query sends to the values"
     yield Chain(ratio(E(squared * Dot(u, a, u, a))), line, name="values", title=title)
 
 
@@ -114,10 +110,8 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         name, band = f"rms-{path}-d{dimension}", Within()
         if dimension == 256:
             name, band = "rms-grows" if path == "queries" else f"rms-grows-{path}", rare
-        control, value = (
-            "biased-prediction" * (name == "rms-values-d16"),
-            ratio_of_roots(derived, path, dimension),
-        )
+        control = "biased-prediction" * (name == "rms-values-d16")
+        value = ratio_of_roots(derived, path, dimension)
         where = at(16, dimension)
         yield Check(name, derived[path].start, where, equals=value, tolerance=band, control=control)
     one, fine = Threshold(S.One), tolerance < 0.02
@@ -148,17 +142,13 @@ def wrong(typical: float) -> Items:
     yield Wrong("keys-keep-to-the-limit", of="rms-grows-keys", equals=1 / c, says=f"{says}, for keys")
     says = "the typical gradient is smaller without scaling in every dimension, such as {cell:d_k}"
     yield Wrong("vanishes-in-every-dimension", of=few, at_most=one, says=says)
-    says, root = (
-        "the typical gradient grows as the root mean square does",
-        Rational(typical).limit_denominator(1000),
-    )
+    says = "the typical gradient grows as the root mean square does"
+    root = Rational(typical).limit_denominator(1000)
     yield Wrong("typical-as-rms", of=few, at_least=Threshold(root), says=says)
     says = "the typical gradient explodes: without scaling it is larger in high dimension, too"
     yield Wrong("typical-explodes", of=high, at_least=one, says=says)
-    says, tenth = (
-        "in {cell:d_k} dimensions less than {value} of the typical gradient is left",
-        Rational(1, 10),
-    )
+    says = "in {cell:d_k} dimensions less than {value} of the typical gradient is left"
+    tenth = Rational(1, 10)
     yield Wrong("less-than-a-tenth", of=high, at_most=Threshold(tenth), says=says)
     least = Threshold(Rational(1, 10_000))
     yield Wrong("less-than-a-ten-thousandth", of="median-vanishes", at_most=least, says=says)

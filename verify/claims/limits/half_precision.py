@@ -82,11 +82,8 @@ def experiment(derived: Derivation) -> Items:
         at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
         yield Check(f"raw-d{size}", derived, at, tolerance=factor)
         yield Check(f"scaled-d{size}", scaled, at, at_most=RARE)
-        name, given, settings = (
-            f"scaled-law-d{size}",
-            (total, size, -0.5),
-            {"d_k": size, "power of d_k": -0.5},
-        )
+        name, given = f"scaled-law-d{size}", (total, size, -0.5)
+        settings = {"d_k": size, "power of d_k": -0.5}
         yield Computed(name, what, by_law, given, at_most=NEVER, settings=settings)
     says = "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}"
     yield Wrong("raw-as-rarely", of="raw-d256", equals=derived.end.subs(d, 16), says=says)
@@ -120,10 +117,8 @@ def experiment(derived: Derivation) -> Items:
 
 def arithmetic() -> Items:
     """Yield where exponentials and numbers overflow in half precision, and what subtracting helps."""
-    computed, what = (
-        partial(Computed, settings={"arithmetic": "IEEE 754 binary16"}),
-        "largest score with a finite exponential",
-    )
+    computed = partial(Computed, settings={"arithmetic": "IEEE 754 binary16"})
+    what = "largest score with a finite exponential"
     half, near = (np.float16, np.exp), Allowance(2.0**-7, "the spacing of half-precision numbers there")
     yield computed("overflow-point", what, last_finite, half, OVERFLOW, allowance=near)
     says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)

@@ -66,10 +66,8 @@ def derive() -> Iterator[Chain]:
     bound = Chain(squares, name="bound", title="$x^2$ times the density of either sign, at $x = e^v$").then(
         4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"
     )
-    title, put_in = (
-        "The second moment of a product, over sizes from $e$ to $e^L$",
-        earlier(bound, given=(L >= 1,)),
-    )
+    title = "The second moment of a product, over sizes from $e$ to $e^L$"
+    put_in = earlier(bound, given=(L >= 1,))
     yield bound
     yield (
         Chain(Integral(squares, (v, 1, L)), name="moment", title=title)

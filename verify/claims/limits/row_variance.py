@@ -55,10 +55,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("rows-as-the-whole", of="uniform-row-d64", equals=total, laws=laws, says=says)
     says = "rows vary by {without_means}, whatever the means"
     yield Wrong("without-means", of="uniform-row-d64", equals=WITHOUT_MEANS, laws=laws, says=says)
-    what, of_uniform = (
-        "variance over all scores of uniform components in 64 dimensions",
-        total.subs(OF_UNIFORM),
-    )
+    what = "variance over all scores of uniform components in 64 dimensions"
+    of_uniform = total.subs(OF_UNIFORM)
     yield fact("total-variance", what, of_uniform.subs(d, 64))
     yield Plot(
         "rows-and-total",

@@ -87,11 +87,8 @@ def experiment(derived: Derivation) -> Items:
     for array, side in product(SHAPED_LIKE, SIDES):
         name, what, value = f"{array}-{side}", f"{side} of the {array}", number(side, array)
         yield Computed(name, what, extent, (computed[array], side), equals=value, settings=at)
-    given, whole, one_head = (
-        (arrays(WIDTH)["keys"], "columns"),
-        number("columns", "keys", WIDTH),
-        at | {"d_k": WIDTH},
-    )
+    given, whole = (arrays(WIDTH)["keys"], "columns"), number("columns", "keys", WIDTH)
+    one_head = at | {"d_k": WIDTH}
     name, what = "one-head-key-columns", "columns of the keys"
     yield Computed(name, what, extent, given, equals=whole, settings=one_head)
     says = "{d_k} is the dimension of the embedding"
