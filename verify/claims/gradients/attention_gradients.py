@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, Dot
-from verify.spec import E, Family, Items, Line, Named, Plot, Softmax, Threshold, Within, Wrong, a, algebra
-from verify.spec import assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
-from verify.spec import over_components, over_keys, q, s, score, squares, u, v
+from verify.spec import E, Family, Items, Named, Plot, Softmax, Threshold, Within, Wrong, a, algebra, assume
+from verify.spec import at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n, over_components
+from verify.spec import over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
@@ -59,8 +59,8 @@ def derive() -> Iterator[Chain]:
         ("keys", everything, k[j, i], to_keys, of_key),
         ("values", everything, v[j, e], to_values, f"{linear}values"),
     ):
-        line = Line(end, why, derivative())
-        yield Chain(Derivative(of, by), line, name=name, title=name.capitalize())
+        chain = Chain(Derivative(of, by), name=name, title=name.capitalize())
+        yield chain.then(end, why, derivative())
     yield from bounds()
 
 

@@ -8,7 +8,7 @@ from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.spec import NORMAL, STANDARD, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings
-from verify.spec import Given, Index, Items, Line, Program, Threshold, Within, Wrong, algebra, assume, d
+from verify.spec import Given, Index, Items, Program, Threshold, Within, Wrong, algebra, assume, d
 from verify.spec import figures as draw, j, l, limit, moments, n, q
 from verify.spec.arrays import Array, gradients, probabilities
 
@@ -50,17 +50,17 @@ def derive() -> Iterator[Chain]:
         2 * shared(came), "the value path adds as much as the residual path brings", over_weights
     )
     one_of_all = "the shared part of a fresh gradient is one in as many as there are tokens"
-    fresh = Line(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
     title = "The mean square of a fresh gradient, one layer back"
-    yield Chain(E(total(back(g))) / (n * D), fresh, name="first", title=title)
+    fresh = Chain(E(total(back(g))) / (n * D), name="first", title=title)
+    yield fresh.then(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
     title = "Each layer has weights of its own: it adds the shared part, and doubles that"
     defines = "the mean square at the input of $L$ layers, over that at their output"
     yield Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines).then(
         EVEN, "a geometric series", algebra
     )
     ratio, title = EVEN.subs(L, L + 1) / EVEN, "The growth per layer in ever deeper stacks"
-    two = Line(2, "the power of two alone is left", limit())
-    yield Chain(Limit(ratio, L, oo), two, name="deep", title=title)
+    deep = Chain(Limit(ratio, L, oo), name="deep", title=title)
+    yield deep.then(2, "the power of two alone is left", limit())
 
 
 def unit(tokens: Array) -> Array:

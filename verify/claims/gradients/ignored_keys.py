@@ -8,9 +8,8 @@ import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Index, Indicator, Items, Law, Line, Softmax, Within, Wrong, a, algebra
-from verify.spec import assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of
-from verify.spec import unsigned
+from verify.spec import Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume
+from verify.spec import at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of, unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
@@ -45,9 +44,9 @@ def derive() -> Iterator[Chain]:
         .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
     )
     alone = FACTOR * (M - over_keys(p_l * M * (2 * KroneckerDelta(l, j) - 1), l)) ** 2
-    equal = Line(BOUND, "both inequalities are equations", algebra)
     title = "No smaller bound holds: $x_j = M$, and $-M$ for all others"
-    yield Chain(alone, equal, name="attained", title=title)
+    attained = Chain(alone, name="attained", title=title)
+    yield attained.then(BOUND, "both inequalities are equations", algebra)
     weight, of_other = Softmax(c * score, j), Softmax(c * score_of(a, l), l)
     within = Indicator((weight - low) * (high - weight)) * weight
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))

@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Derivative, Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, exp, factor, lambdify
 from sympy import symbols
 
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Family, Figure, Items, Line, Named
-from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most, cite, derivative, earlier
-from verify.spec import fact, figures as draw, j, l, n, over_keys, s
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Family, Figure, Items, Named, Softmax
+from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, derivative, earlier, fact
+from verify.spec import figures as draw, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
@@ -41,27 +41,24 @@ FORM, LENGTH = Named(Symbol(r"x^{\mathsf T}Jx"), form(p, x[j])), Named(Symbol("|
 def derive() -> Iterator[Chain]:
     """Bound xᵀJx from above for every x, and from below by choosing x."""
     mean, mean_square, largest = over_keys(p * x[j]), over_keys(p * x[j] ** 2), (Le(p, p_1),)
-    variance = Line(mean_square - mean**2, "the variance of x under p", algebra)
+    variance = mean_square - mean**2, "the variance of x under p", algebra
     cross = at_most(Sum(p * p_l * (x[j] + x[l]) ** 2, (l, 1, j - 1), (j, 1, n)))
     less = at_most(2 * Sum((p_1 - p) * (1 - p_1 - p) * x[j] ** 2, (j, 2, n)), given=largest)
     two = r"row j holds $p_j(1-p_j)$ twice in absolute value: more by $\sum_{l<j}p_jp_l(x_j+x_l)^2$"
     most = r"$p_1(1-p_1)$ is the largest of its kind: other keys have $p_j \le p_1$ and $p_1 + p_j \le 1$"
-    by_rows = Chain(
-        FORM,
-        variance,
-        Line(2 * over_keys(p * (1 - p) * x[j] ** 2), two, cross, "≤"),
-        Line(BOUND * LENGTH, most, less, "≤"),
-        title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows",
+    by_rows = (
+        Chain(FORM, title=r"The largest of all $x^{\mathsf T}Jx$: by the sums of rows")
+        .then(*variance)
+        .then(2 * over_keys(p * (1 - p) * x[j] ** 2), two, cross, "≤")
+        .then(BOUND * LENGTH, most, less, "≤")
     )
     yield by_rows
     smaller = at_most(over_keys((p_1 - p) * x[j] ** 2), given=largest)
-    yield Chain(
-        FORM,
-        variance,
-        Line(mean_square, "a square less is more", at_most(mean**2), "≤"),
-        Line(p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤"),
-        name="largest",
-        title="By the largest weight",
+    yield (
+        Chain(FORM, name="largest", title="By the largest weight")
+        .then(*variance)
+        .then(mean_square, "a square less is more", at_most(mean**2), "≤")
+        .then(p_1 * LENGTH, "$p_1$ is the largest", smaller, "≤")
     )
     difference = at_most(2 * (p_1 - S.Half) ** 2)
     title, defines = "The sums of rows never exceed one half", "the norm is its largest value over all $x$"
@@ -100,8 +97,8 @@ def with_one_ahead() -> Iterator[Chain]:
         title=f"That much is reached in the direction of the first key: {DOWN}",
         given=(n >= 2,),
     ).then(LEADING, "the deltas pick single terms", algebra)
-    slope = Line(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative())
-    yield Chain(Derivative(LEADING, t), slope, name="slope", title="How the norm changes with the lead")
+    slope = Chain(Derivative(LEADING, t), name="slope", title="How the norm changes with the lead")
+    yield slope.then(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative())
 
 
 @cache  # so that equal expressions give the same function, and the search finds its own result again

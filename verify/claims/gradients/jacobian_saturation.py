@@ -10,7 +10,7 @@ from sympy import log, oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Entropy, Index
-from verify.spec import Items, Largest, Line, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
+from verify.spec import Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
 from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fact, integral, j, l, latex, n
 from verify.spec import over_keys, s, score, sigma, squares
 from verify.spec.integrals import DEVIATIONS, KEYS, integrated
@@ -46,17 +46,19 @@ def derive() -> Iterator[Chain]:
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
-    half = Line(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
-    trace = Chain(E(NORM), half, name="trace", title="A bound by the trace")
+    trace = Chain(E(NORM), name="trace", title="A bound by the trace").then(
+        E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤"
+    )
     bound = (
         Chain(E(NORM), name="bound", title="A bound for all n and σ")
         .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
         .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
-    share = Line(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
-    of_bound = "The share of the bound by the trace that is reached"
     yield from (rest, trace, bound)
-    yield Chain(2 * E(NORM) / E(REST), share, name="share", title=of_bound, given=(n > 1,))
+    over_trace = earlier(trace, given=(Gt(E(REST), 0),))
+    title = "The share of the bound by the trace that is reached"
+    share = Chain(2 * E(NORM) / E(REST), name="share", title=title, given=(n > 1,))
+    yield share.then(1, "the bound by the trace", over_trace, "≤")
     yield from near_the_limit(rest)
     yield from of_queries(rest, bound)
 
@@ -78,9 +80,9 @@ def near_the_limit(rest: Chain) -> Iterator[Chain]:
         .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
     )
     lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
-    meet = Line(LARGEST / 3, "both bounds tend to it", between(lower, upper))
     yield from (identity, behind, lower, upper)
-    yield Chain(Limit(sigma * E(NORM), sigma, oo), meet, title="The limit, by an identity")
+    main = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity")
+    yield main.then(LARGEST / 3, "both bounds tend to it", between(lower, upper))
 
 
 def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
@@ -125,9 +127,9 @@ def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
     )
     unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
     for name, mean in (("attention", scaled), ("ratio", unscaled / scaled)):
-        line = Line(mean.xreplace({score: LENGTH * s[a, j]}), given_query, normal)
         title = "Unscaled over scaled" if name == "ratio" else "Scores of normal queries and keys"
-        yield Chain(mean, line, name=name, title=title)
+        of_rows = mean.xreplace({score: LENGTH * s[a, j]})
+        yield Chain(mean, name=name, title=title).then(of_rows, given_query, normal)
     squared_length = cited("chi-square", laws=NORMAL_COMPONENTS)
     over_lengths = Integral(CHI_SQUARE / sqrt(w), (w, 0, oo))
     quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))

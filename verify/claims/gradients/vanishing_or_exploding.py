@@ -8,9 +8,9 @@ from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings
-from verify.spec import Items, Line, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
-from verify.spec import fact, figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q
-from verify.spec import score, squares, substitute, u, v
+from verify.spec import Items, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v, fact
+from verify.spec import figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q, score
+from verify.spec import squares, substitute, u, v
 from verify.spec.integrals import ON_PAPER, PRECISE, integrated
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
@@ -55,8 +55,9 @@ def derive() -> Iterator[Chain]:
         .then(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)}))
     )
     vanish = "softmax of vanishing scores is even: every weight is one in so many"
-    line, title = Line(even, vanish, limit()), "What reaches the scores when they hardly vary"
-    yield Chain(Limit(sent(Softmax(t * score, j)), t, 0), line, name="even", title=title)
+    vanishing = Limit(sent(Softmax(t * score, j)), t, 0)
+    title = "What reaches the scores when they hardly vary"
+    yield Chain(vanishing, name="even", title=title).then(even, vanish, limit())
     yield from root_mean_squares()
 
 
@@ -82,13 +83,14 @@ def root_mean_squares() -> Iterator[Chain]:
         .then(ratio(c**2 * E(split)), why, rotation)
     )
     of_keys, norm = c**2 * LENGTH * over_keys(sent(WEIGHT) ** 2), c**2 * LENGTH * squared_norm(c * score)
-    line = Line(ratio(E(norm)), one_variance, UPSTREAM)
-    title = "Root mean squares of what a query sends to the keys"
-    yield Chain(ratio(E(of_keys)), line, name="keys", title=title)
+    to_keys = Chain(
+        ratio(E(of_keys)), name="keys", title="Root mean squares of what a query sends to the keys"
+    )
+    yield to_keys.then(ratio(E(norm)), one_variance, UPSTREAM)
     squared, apart = squares(c * score), "the upstream gradient is apart"
-    line = Line(ratio(E(squared)), apart, UPSTREAM)
+    of_values = ratio(E(squared * Dot(u, a, u, a)))
     title = "Root mean squares of what a query sends to the values"
-    yield Chain(ratio(E(squared * Dot(u, a, u, a))), line, name="values", title=title)
+    yield Chain(of_values, name="values", title=title).then(ratio(E(squared)), apart, UPSTREAM)
 
 
 def at(keys: int, dimension: int) -> dict[Symbol, Expr]:
@@ -103,17 +105,18 @@ def ratio_of_roots(derived: Derivation, path: str, dimension: int, within: float
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
     """Measure medians and root mean squares on both sides of the crossing, and the limit of small scores."""
-    hardly = Threshold(Rational(1, 200))
-    yield Check("median-vanishes", MEDIANS, at(16, 1024), at_most=hardly)
+    yield Check("median-vanishes", MEDIANS, at(16, 1024), at_most=Threshold(Rational(1, 200)))
     rare = Within(10.0, because="in high dimension it hangs on rare rows", fixed=True)
     for path, dimension in product(LETTERS, (16, 64, 256)):
         name, band = f"rms-{path}-d{dimension}", Within()
         if dimension == 256:
             name, band = "rms-grows" if path == "queries" else f"rms-grows-{path}", rare
         control = "biased-prediction" * (name == "rms-values-d16")
-        value = ratio_of_roots(derived, path, dimension)
-        where = at(16, dimension)
-        yield Check(name, derived[path].start, where, equals=value, tolerance=band, control=control)
+        value, where = ratio_of_roots(derived, path, dimension), at(16, dimension)
+        yield Check(name, derived[path], where, equals=value, tolerance=band, control=control)
+        what = rf"root mean square of $\lVert d{LETTERS[path]}\rVert$, unscaled over scaled"
+        what += rf": 16 keys, $d_k = {dimension}$"
+        yield fact(f"ratio-{path}-d{dimension}", what, Float(value, 6))
     one, fine = Threshold(S.One), tolerance < 0.02
     for place in (*LARGER, *LARGER_STILL * fine):
         yield Check("median-above-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_least=one)
@@ -126,10 +129,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield Check(f"small-scores-d{dimension}", little, where, equals=derived.end)
     yield from same_as_loops(0.25)
     yield from wrong(ratio_of_roots(derived, "queries", 16))
-    for path, dimension in product(LETTERS, (16, 64, 256)):
-        what = rf"root mean square of $\lVert d{LETTERS[path]}\rVert$, unscaled over scaled"
-        value = Float(ratio_of_roots(derived, path, dimension), 6)
-        yield fact(f"ratio-{path}-d{dimension}", rf"{what}: 16 keys, $d_k = {dimension}$", value)
 
 
 def wrong(typical: float) -> Items:
