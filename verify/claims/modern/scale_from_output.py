@@ -65,7 +65,7 @@ def fitted_scale(scores: Array, values: Array, output: Array, start: float) -> A
     return scale
 
 
-def fits(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:  # noqa: ARG001
+def fits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Least squares finds the scale of a row whose output has errors, off by what they add to first order."""
     query, keys, values, noise = (draws[name].astype(float) for name in ("q", "k", "v", "errors"))
     scores, values, scale = query @ keys.swapaxes(1, 2), values[:, None], query.shape[2] ** -0.5

@@ -2,10 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import hadamard
@@ -77,11 +76,7 @@ def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
     return step * np.rint(values / step)
 
 
-FORMATS: dict[str, Callable[[Array], Array]] = {
-    "e4m3": in_e4m3,
-    "int8": in_int8,
-    "row": partial(in_int8, axis=-1),
-}
+FORMATS = {"e4m3": in_e4m3, "int8": in_int8, "row": partial(in_int8, axis=-1)}
 
 
 def scores_of(queries: Array, keys: Array) -> Array:
@@ -122,10 +117,10 @@ def gain(column: str, by: str = "rotated") -> Expr:
 def experiment(derived: Derivation) -> Items:
     """Measure the errors of scores and of outputs, as they are and rotated, in two formats."""
     laws, shape = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}, {m: 32, d_v: 1}
-    drawn = dict[str, Any](laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
+    check = partial(Check, laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}
     for at in (few, many):
-        yield Check(f"scores-e4m3-n{at[n]}", gain("e4m3-scores"), at, at_most=Threshold(1), **drawn)
+        yield check(f"scores-e4m3-n{at[n]}", gain("e4m3-scores"), at, at_most=Threshold(1))
     for name, ratio, at, least in (
         ("scores-int8-n32", gain("int8-scores"), few, 2),
         ("random-int8-n32", gain("int8-scores", "random"), few, 2),
@@ -133,9 +128,8 @@ def experiment(derived: Derivation) -> Items:
         ("scores-row-n32", gain("row-scores"), few, Rational(6, 5)),
         ("outputs-e4m3-n256", gain("e4m3-outputs"), many, Rational(11, 10)),
     ):
-        yield Check(name, ratio, at, at_least=Threshold(least), **drawn)
-    variance = derived["variance"]
-    yield Check("turned", variance, {theta: 1, d: 2})
+        yield check(name, ratio, at, at_least=Threshold(least))
+    yield Check("turned", derived["variance"], {theta: 1, d: 2})
     what, at_width = "largest change of scores by a rotation of all components", {"d_k": WIDTH}
     yield Computed("change", what, change_by_rotation, equals=0, settings=at_width, allowance=ROUNDING)
 
