@@ -41,7 +41,7 @@ def test_a_derivation_is_on_record_line_by_line() -> None:
     derived = derivation(NAME)
     record = derivation_record(derived)
     assert (record.status, record.result) == (Proof.DERIVED, notation.plain(derived.end))
-    assert record.latex == notation.proposition_latex(derived.main.statement)
+    assert record.latex == notation.latex(derived.main.proposition)
     assert [shown.name for shown in record.chains] == [chain.name for chain in derived.chains]
     assert {shown.title for shown in record.chains} == {"The variance of a multiple", "Line by line"}
     for shown, chain in zip(record.chains, derived.chains, strict=True):
@@ -52,7 +52,7 @@ def test_a_derivation_is_on_record_line_by_line() -> None:
         assert [one.checked.partition("; tried: ")[::2] for one in shown.lines] == [
             (one.line.check.words, one.tried) for one in chain.checked
         ]
-        assert shown.shows == notation.proposition_latex(chain.statement)
+        assert shown.shows == notation.latex(chain.proposition)
         assert all(one.holds for one in shown.lines)
 
 

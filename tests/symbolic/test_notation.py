@@ -111,7 +111,7 @@ def test_speech_says_means_and_variances_in_words() -> None:
     """Alternative texts name means and variances, and say where one ends if that is not plain."""
     assert notation.spoken(Var(score)) == "the variance of q dot k"
     assert notation.spoken(E(score) ** 2) == "the mean of q dot k, end mean, squared"
-    proposition = chain(Var(score), STANDARD).statement.proposition
+    proposition = chain(Var(score), STANDARD).proposition
     assert notation.spoken(proposition) == "the variance of q dot k equals d sub k"
 
 
@@ -142,9 +142,9 @@ def test_queries_stand_before_keys() -> None:
 def test_statement_has_its_sign_between_its_sides() -> None:
     """A proposition is both sides with the sign of the chain, which may be "~" or "⇔"."""
     line = Line(d, "so", Assuming((), laws=STANDARD), "~")
-    assert notation.proposition_latex(Chain(Var(score), line).statement).endswith(r"\sim d_k")
+    assert notation.latex(Chain(Var(score), line).proposition).endswith(r"\sim d_k")
     line = Line(Le(d, 1), "so", Assuming(()), "⇔")
-    assert notation.proposition_latex(Chain(Le(d**2, 1), line).statement) == r"d_k^2 \le 1 \iff d_k \le 1"
+    assert notation.latex(Chain(Le(d**2, 1), line).proposition) == r"d_k^2 \le 1 \iff d_k \le 1"
 
 
 BOTH = "queries and keys"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verify.evidence import ChainRecord, DerivationRecord, LineRecord, Proof
 from verify.symbolic.chains import Chain, CheckedLine, Derivation
-from verify.symbolic.notation import latex, plain, proposition_latex
+from verify.symbolic.notation import latex, plain
 from verify.text.numbers import counted
 
 
@@ -43,7 +43,7 @@ def _chain_record(chain: Chain) -> ChainRecord:
         definition=chain.defines,
         start=latex(chain.start),
         lines=tuple(map(_line_record, chain.checked)),
-        shows=proposition_latex(chain.statement) if holds else "",
+        shows=latex(chain.proposition) if holds else "",
         assumptions=chain.assumptions if holds else (),
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from sympy import Eq, Function, Ge, Gt, Le, Lt, sympify
+from sympy import Function, Symbol, sympify
 from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
@@ -97,37 +97,10 @@ class Line:
     relation: Relation = "="
 
 
-class Equivalent(Function):  # type: ignore[misc]  # SymPy has no types
-    """That two propositions imply each other."""
+class Related(Function):  # type: ignore[misc]  # SymPy has no types
+    """Two expressions, or propositions, with the sign of how they stand to each other between them."""
 
-    nargs = 2
-
-
-class Leading(Function):  # type: ignore[misc]  # SymPy has no types
-    """That an expression has this leading term."""
-
-    nargs = 2
-
-
-_RELATIONS = {"=": Eq, "≤": Le, "≥": Ge, "<": Lt, ">": Gt, "⇔": Equivalent, "~": Leading}
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What a chain shows: two sides, how they stand, and under which assumptions, in words."""
-
-    lhs: Any
-    relation: Relation
-    rhs: Any
-    assumptions: tuple[str, ...] = ()
-
-    @property
-    def proposition(self) -> Any:
-        """Both sides as one unevaluated equation, inequality or equivalence of SymPy."""
-        kind = _RELATIONS[self.relation]
-        return (
-            kind(self.lhs, self.rhs, evaluate=False) if self.relation in "=≤≥<>" else kind(self.lhs, self.rhs)
-        )
+    nargs = 3
 
 
 @dataclass(frozen=True)
@@ -209,9 +182,9 @@ class Chain:
         )
 
     @property
-    def statement(self) -> Statement:
+    def proposition(self) -> Related:
         """What the chain shows, if all its lines hold."""
-        return Statement(self.start, self.relation, self.end, self.assumptions)
+        return Related(self.start, Symbol(self.relation), self.end)
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -64,11 +64,6 @@ def spoken(expression: Any) -> str:
     return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
-def proposition_latex(statement: Any) -> str:
-    """Return both sides of a statement with the sign between them, in LaTeX for a line of its own."""
-    return latex(statement.proposition)
-
-
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     """Writes one expression; which of its indices tell something is found out first.
 
@@ -197,11 +192,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         sign = _RELATIONS.get(expr.rel_op, expr.rel_op)
         return f"{self._print(expr.lhs)} {sign} {self._print(expr.rhs)}"
 
-    def _print_Equivalent(self, expr: Any, _: str = "") -> str:  # noqa: N802
-        return rf" {SIGNS['⇔']} ".join(map(self._print, expr.args))
-
-    def _print_Leading(self, expr: Any, _: str = "") -> str:  # noqa: N802
-        return rf" {SIGNS['~']} ".join(map(self._print, expr.args))
+    def _print_Related(self, expr: Any, _: str = "") -> str:  # noqa: N802
+        left, sign, right = expr.args
+        return f"{self._print(left)} {SIGNS[sign.name]} {self._print(right)}"
 
     def _print_Sum(self, expr: Any) -> str:  # noqa: N802
         text = ""
