@@ -154,11 +154,6 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return _raised(rf"P\left({self._event(x)}\right)", exp)
         return _raised(rf"\mathbb{{E}}\left[{self._print(x)}\right]", exp)
 
-    def _print_Var(self, expr: Any, exp: str = "") -> str:  # noqa: N802
-        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
-
-    _print_Cov = _print_Var  # noqa: N815
-
     def _print_Quantile(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, level = expr.args
         share = f"{float(level):g}" if level.is_number else self._print(level)
@@ -278,15 +273,6 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             f"{self._print(x)} = {self._print(value)}" for x, value in zip(*expr.args[1:], strict=True)
         )
         return rf"\left[{self._print(expr.expr)}\right]_{{{at}}}"
-
-    def _print_erf(self, expr: Any, exp: str = "") -> str:
-        return self._named(rf"\operatorname{{{expr.func.__name__}}}", expr.args, exp)
-
-    _print_erfinv = _print_erf
-
-    def _print_Symbol(self, expr: Any, style: str = "plain") -> str:  # noqa: N802
-        # A name with a command in it is LaTeX already.
-        return str(expr.name if "\\" in expr.name else super()._print_Symbol(expr, style))
 
     def _print_Function(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         return self._named(self._hprint_Function(expr.func.__name__), expr.args, exp)
