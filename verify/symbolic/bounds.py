@@ -214,12 +214,12 @@ class _Earlier(LineCheck):
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
     ) -> str:
         """Return why ``after`` is not what ``before`` comes to with ``old`` replaced; empty where it is."""
-        filled = replaced(before, old, new)
-        if kind == "=" and filled != before:
-            if equal(filled, after) or equal(filled, replaced(after, old, new)):
-                return self._running(before, old) or _unequal(kind, relation)
-            return f"put in for {old}, it gives {filled}, which is not this line"
-        signs = Signs((*self.given, *self._conditions))
+        signs, written = Signs((*self.given, *self._conditions)), replaced(before, old, new)
+        other_line = f"put in for {old}, it gives {written}, which is not this line"
+        if kind == "=" and written != before:
+            if equal(written, after) or equal(written, replaced(after, old, new)):
+                return self._running(before, old) or _related(before, None, kind, relation, signs)
+            return other_line
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
@@ -231,8 +231,8 @@ class _Earlier(LineCheck):
             filled = opened.xreplace({hole: new})
             if equal(filled, after):
                 return self._running(before, old) or _related(opened, hole, kind, relation, signs)
-            if filled == replaced(before, old, new):
-                problem = f"put in for {old}, it gives {filled}, which is not this line"
+            if filled == written:
+                problem = other_line
         return problem
 
     def _running(self, line: Any, old: Any) -> str:
@@ -319,29 +319,21 @@ def _telling(problem: str) -> int:
 
 def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:
     """Return why a line does not follow with this relation from ``kind`` put in for the hole; else empty."""
+    if kind == "=" or "⇔" in (kind, relation):
+        is_same = kind == relation and (kind == "=" or opened == hole)
+        return "" if is_same else f"it shows {kind}, so the line does not follow with {relation}"
     if "~" in (kind, relation):
         power = opened.as_independent(hole, as_Add=False)[1]
         alone = power == hole or (isinstance(power, Pow) and power.base == hole and not power.exp.has(hole))
         if kind == relation and alone:
             return ""
         return "a leading term is no equal: put it in as a factor, and relate the line by ~"
-    if "⇔" in (kind, relation) or kind == "=":
-        whole = kind == "=" or opened == hole
-        return (
-            ""
-            if kind == relation and whole
-            else f"it shows {kind}, so the line does not follow with {relation}"
-        )
     way = slope(opened, hole, signs, strict=relation in "<>")
     if way == 0:
         return f"a bound is put in where it is not visible that {opened} goes one way in {hole}"
     follows = kind if way > 0 else _TURNED[kind]
     weaker = {"<": "≤", ">": "≥"}.get(follows)
     return "" if relation in {follows, weaker} else f"put in there the bound gives {follows}, not {relation}"
-
-
-def _unequal(kind: Relation, relation: Relation) -> str:
-    return "" if kind == relation else f"it shows {kind}, so the line does not follow with {relation}"
 
 
 def equal(before: Any, after: Any) -> bool:
