@@ -1,6 +1,7 @@
 """A claim: what it refuses, what its functions are given, and what is made of what they return."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,7 +154,7 @@ class TestDerived:
         """Named as such, not as what is then missing of it."""
         with pytest.raises(ClaimError) as caught:
             claim(derive=lambda: returned).derived()
-        says = "its derive returns no chain; end it with return Chain(start, Line(…), …)"
+        says = "its derive returns no chain; end it with return Chain(start).then(…)"
         assert str(caught.value) == f"claim two-keys: {says}"
 
     @pytest.mark.parametrize("names", [("", ""), ("one", "two"), ("", "one", "one")])
@@ -254,6 +255,20 @@ class TestFigures:
         assert line.y == pytest.approx(line.x)
         assert (root.y[0], root.y[-1]) == pytest.approx((2**0.5, 8))
         assert (figure.x.label, figure.y.label) == ("dimension $d_k$", CHECKS["variance-d2"].quantity)
+
+    def test_a_plot_tells_kinds_apart_and_shows_values_otherwise(self) -> None:
+        """A line joins what checks are compared with; curves may have ends of their own, or the plot's."""
+        plain = replace(
+            self.PLOT, patterns={"two keys": "variance-d*"}, curves={}, wrong={"short": (1, (2, 8))}
+        )
+        other = replace(self.PLOT, span=(1, 128), bounds={"above": lambda at: 2 * at}, many=8, x="size")
+        halved = replace(self.PLOT, as_drawn=lambda place, value: value / place, y="share", y_scale="linear")
+        first, second, third = self.drawn(plain, other, halved)
+        points, joined, wrong = first.layers
+        assert (points.label, joined.y, wrong.x) == ("two keys", (2.0, 64.0), (2.0, 8.0))
+        assert second.layers[2].role == "other"
+        assert second.layers[2].y == pytest.approx([2.0 ** (at + 1) for at in range(8)])
+        assert (second.x.label, third.y.label, third.layers[0].y) == ("size", "share", (1.25, 64.5 / 64))
 
     def test_the_first_fit_is_drawn_where_there_is_no_plot(self) -> None:
         """What a claim draws itself is drawn in its place, and beside plots."""

@@ -1,5 +1,6 @@
 """From items to what is drawn and judged: labels, predictions, cells, fits and controls that are added."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -48,6 +49,7 @@ from verify.spec import (
 from verify.spec.checks import Item
 from verify.spec.experiment import bound_to, experiment_of
 from verify.spec.integrals import integrated
+from verify.symbolic.chains import Relation
 
 VARIANCE = Chain(
     Var(score), Line(E(score**2) - E(score) ** 2, "definition", algebra), Line(d, "", moments(STANDARD))
@@ -93,6 +95,28 @@ class TestChecks:
             "set",
         ]
         assert bound_to(experiment) == ("right",)
+
+    @pytest.mark.parametrize(("relation", "kept"), [("=", "="), ("≤", "≤"), (">", "≥")])
+    def test_one_of_a_chain_compares_its_start_with_its_end(self, relation: Relation, kept: str) -> None:
+        """As they are related; what is given besides comes first, and a wrong version is of its start."""
+        chain = Chain(Var(score)).then(d, "so", algebra, relation)
+        plain, other = Check("plain", chain, {d: 3}), Check("other", chain, {d: 3}, equals=2 * d)
+        wrong = Wrong("wrong", chain, {d: 3}, equals=4 * d, says="it is not")
+        experiment = made(plain, other, wrong, derived=Derivation.of(chain))
+        first, second = experiment.checks
+        assert isinstance(first, Quantity)
+        assert (first.relation, first.prediction.value, first.prediction.origin) == (kept, 3, "derived")
+        assert (second.prediction.value, experiment.controls[0].comparison.prediction.value) == (6, 12)
+        with pytest.raises(ClaimError, match="give one of equals="):
+            made(Check("first", Chain(Var(score)).then(d, "so", algebra, "~"), {d: 3}))
+
+    def test_a_number_is_a_band_in_units_of_the_runs(self) -> None:
+        """As ``Within`` of it."""
+        made_of = [Check("x", VARIANCE, {d: 3}, tolerance=band) for band in (2.0, Within(2.0))]
+        first, second = (made(check).checks[0] for check in made_of)
+        assert isinstance(first, Quantity)
+        assert isinstance(second, Quantity)
+        assert first.tolerance == second.tolerance
 
     def test_a_mean_of_rows_at_a_chains_end_is_integrated(self) -> None:
         """It is the number that the check is compared with; one without an integral is none."""
@@ -295,6 +319,28 @@ class TestControls:
         (control,) = made(bound, derived=NOTHING).controls
         assert control.comparison.id == "below-sharper"
         assert control.comparison.prediction.value == pytest.approx(7.65)
+
+    def test_what_is_true_of_a_bound_is_known_by_a_check_or_an_integral(self) -> None:
+        """A check of the same quantity says it; else an integral over rows, where there is one."""
+        rows, at = E(squares(sigma * s[a, j])), {n: 4, sigma: 2}
+        bound, value = Check("bound", rows, at, at_most=1.0, sharper=0.3), integrated(rows, at)
+        alone, beside = (
+            next(
+                control
+                for control in made(*items, derived=NOTHING).controls
+                if "sharper" in control.comparison.id
+            )
+            for items in ((bound,), (bound, Check("value", rows, at, equals=0.5)))
+        )
+        assert (alone.truth, beside.truth) == (value, 0.5)
+
+    def test_the_usual_control_is_of_the_check_that_asks_for_it(self) -> None:
+        """Of the middle one where none does; under another id where that is given."""
+        checks = [replace(check, control=check.id == "variance-d2") for check in variances(2, 4, 8)]
+        (control,) = made(*checks).controls
+        assert (control.comparison.id, control.truth) == ("biased-prediction", 2)
+        (named,) = made(*variances(2, 4), replace(variances(8)[0], control="biased-last")).controls
+        assert (named.comparison.id, named.truth) == ("biased-last", 8)
 
     def test_fits_get_biased_coefficients_and_bent_points(self) -> None:
         """Through the same points, of which each is multiplied by 1 + x²."""

@@ -241,7 +241,7 @@ class Derivation:
             return given
         chains = tuple(given) if isinstance(given, Iterable) else (given,)
         if not chains or not all(isinstance(chain, Chain) for chain in chains):
-            raise ClaimError("its derive returns no chain; end it with return Chain(start, Line(…), …)")
+            raise ClaimError("its derive returns no chain; end it with return Chain(start).then(…)")
         if len(chains) == 1:
             return cls(chains)
         names = [chain.name for chain in chains]
