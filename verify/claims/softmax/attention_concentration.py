@@ -5,9 +5,9 @@ from functools import partial
 
 from sympy import Eq, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Figure, Findings, Items
-from verify.spec import Largest, Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier
-from verify.spec import equivalent, fact, figures as draw, j, l, n, over_keys, s, score, sigma, squares
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Items, Largest, Plot
+from verify.spec import Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier, equivalent
+from verify.spec import fact, j, l, n, over_keys, s, score, sigma, squares
 from verify.spec.integrals import KEYS, ON_PAPER, integrated
 from verify.spec.lemmas import for_raw_scores, inverse_square
 
@@ -42,14 +42,11 @@ def derive() -> tuple[Chain, ...]:
         .then(*by_largest, "≤")
         .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
     )
-    force = Chain(
-        Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False),
-        name="in-force",
-        title="Where the bound is 1",
-        defines="that the bound is 1 for scores of variance $t$",
-        given=(n > 1,),
-    ).then(
-        Eq(t, 2 * log(n), evaluate=False), "it falls as the scores spread", equivalent(t, given=(n > 1,)), "⇔"
+    is_one = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
+    freezing = Eq(t, 2 * log(n), evaluate=False)
+    many, defines = (n > 1,), "that the bound is 1 for scores of variance $t$"
+    force = Chain(is_one, name="in-force", title="Where the bound is 1", defines=defines, given=many).then(
+        freezing, "it falls as the scores spread", equivalent(t, given=many), "⇔"
     )
     inverse = inverse_square()
     return first, exact, bound, force, inverse, for_raw_scores(bound, inverse)
@@ -58,6 +55,11 @@ def derive() -> tuple[Chain, ...]:
 def largest(keys: int) -> float:
     """Return the mean of the largest of ``keys`` standard normal scores, integrated."""
     return integrated(HIGHEST, {n: keys})
+
+
+def raw_squares(keys: int, size: float) -> float:
+    """Return the mean sum of the squared weights of unscaled attention, integrated for a figure."""
+    return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
 
 
 def experiment(derived: Derivation) -> Items:
@@ -91,29 +93,17 @@ def experiment(derived: Derivation) -> Items:
         what = rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$"
         share = largest(keys) / math.sqrt(2 * math.log(keys))
         yield fact(f"largest-reached-n{keys}", what, Float(share, 6))
-
-
-def figures(findings: Findings) -> Figure:
-    """Draw the concentration of raw attention over the dimension, beside a sudden one at 2 ln n."""
-    layers = []
-    for keys, (first, *_, last) in RAW.items():
-
-        def exact(size: float, keys: int = keys) -> float:
-            return integrated(UNSCALED, {n: keys, d: size}, ON_PAPER)
-
-        sudden, levels = 2 * math.log(keys), (1 / keys, 1 / keys, 1, 1)
-        places, label = (first, sudden, sudden + 1e-6, last), rf"wrong: at once at $2\ln {keys}$"
-        layers.append(draw.curve("exact", exact, (first, last), many=17))
-        layers.append(draw.measured(findings.matching(f"raw-n{keys}-d*"), d, f"$n = {keys}$"))
-        layers.append(draw.joined(label, places, levels, "control"))
-    return draw.figure(
+    yield Plot(
         "freezing",
-        "Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
-        "The mean sum of squared weights of unscaled attention over the dimension, for two numbers of "
+        {f"$n = {keys}$": f"raw-n{keys}-d*" for keys in RAW},
+        over=d,
+        title="Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
+        alt="The mean sum of squared weights of unscaled attention over the dimension, for two numbers of "
         "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
         "the number of keys, about a half at two to three times that, and nears one far beyond.",
-        *layers,
-        x=d,
+        curves={f"exact, $n = {keys}$": (partial(raw_squares, keys), sizes) for keys, sizes in RAW.items()},
+        wrong={rf"wrong: at once at $2\ln {keys}$": (1, (2 * math.log(keys), 256)) for keys in RAW},
+        many=17,
         y="mean of {squares}",
         y_scale="linear",
     )
