@@ -51,8 +51,7 @@ Threshold            a number that is set, not derived
 Chains, Items        what ``derive`` and ``experiment`` yield, for type checkers
 Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
-                     EXPONENTIAL, CAUCHY, student_t; STANDARD_DISTRIBUTIONS have mean 0 and variance 1;
-                     numbers are those of a ``Given`` family
+                     EXPONENTIAL, CAUCHY, student_t; numbers are those of a ``Given`` family
 """
 
 from sympy import Sum
@@ -60,8 +59,7 @@ from sympy import Sum
 from verify.evidence import Fact, Figure, Reference
 from verify.montecarlo.compiling import Column, Program
 from verify.montecarlo.distributions import CAUCHY, EXPONENTIAL, LAPLACE, NORMAL, RADEMACHER, UNIFORM
-from verify.montecarlo.distributions import STANDARD_DISTRIBUTIONS, UNIT_INTERVAL, Distribution
-from verify.montecarlo.distributions import numbers, student_t
+from verify.montecarlo.distributions import UNIT_INTERVAL, Distribution, numbers, student_t
 from verify.montecarlo.experiment import Allowance
 from verify.spec import figures
 from verify.spec.checks import ROUNDING, Chains, Check, Computed, Fit, Items, Plot, Threshold, Within, Wrong
