@@ -75,9 +75,9 @@ def experiment(derived: Derivation) -> Items:
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
         at, two = {r: float(rate), d: 8, n: 8, d_v: 8}, {r: float(rate), d: 8, n: 2}
-        of_rate, control = partial(Check, laws={z: DRAWN[name]}), name == "r50"
+        of_rate = partial(Check, laws={z: DRAWN[name]})
         yield of_rate(f"bias-{name}", bias, at, tolerance=of_output)
-        yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=control)
+        yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=name == "r50")
         yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
     says = "the mean shrinks by the share dropped, as without the division"
     yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)

@@ -87,9 +87,9 @@ def experiment(derived: Derivation) -> Items:
     mean, tied, near = derived["mean"], derived["correlated"], of_deviation(36)
     with_means, correlated = partial(Check, laws=APART), partial(Check, laws=ANGLES)
     for distance in (0, 1, 10):
-        here, control = {P: PAIRS, c: 5, t: distance}, distance == 1
-        at, name = {**here, sigma_q: 1, sigma_k: 1}, f"variance-at{distance}"
-        yield with_means(name, derived, at, control=control)
+        here = {P: PAIRS, c: 5, t: distance}
+        at = {**here, sigma_q: 1, sigma_k: 1}
+        yield with_means(f"variance-at{distance}", derived, at, control=distance == 1)
         yield with_means(f"mean-at{distance}", mean, at, tolerance=near)
         yield correlated(f"correlated-at{distance}", tied, {**here, rho: MIXED})
     wrong, at_once = partial(Wrong, laws=APART), mean.end.subs(t, 0)

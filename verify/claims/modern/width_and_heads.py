@@ -40,8 +40,8 @@ def experiment(derived: Derivation) -> Items:
     for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
         lost, at = log(n) - E(Entropy(score / sqrt(root), j)), {n: KEYS, **used}
-        exact, control = integrated(lost, at, 3e-9), name == "model"
-        yield Check(f"variance-{name}", chain, used, control=control)
+        exact = integrated(lost, at, 3e-9)
+        yield Check(f"variance-{name}", chain, used, control=name == "model")
         yield Check(f"entropy-{name}", lost, at, equals=exact)
         if name == "head":
             least = exact

@@ -58,8 +58,7 @@ def experiment(derived: Derivation) -> Items:
     """Measure the variance, and concentration and entropy of rows that grow with s."""
     last, wide = LAST_LENGTH, partial(Check, tolerance=2)
     for length in (*LENGTHS, last):
-        at, control = {d: D, longer: length}, length == last
-        yield Check(f"variance-s{length}", derived, at, control=control)
+        yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)
     for length in LENGTHS:
         at = {n: KEYS * length, d: D, longer: length}
         yield wide(f"squares-s{length}", SQUARES, at, equals=exact(SQUARES)(length))
