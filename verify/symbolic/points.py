@@ -24,7 +24,7 @@ from sympy import Abs, Add, Derivative, Dummy, Indexed, Integer, Mul, Pow, S, Su
 from sympy import sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import E, Given, Indicator, Largest, Laws, Quantile, StepError
+from verify.symbolic.vocabulary import E, Given, Indicator, Largest, Laws, StepError
 from verify.symbolic.vocabulary import definition, families_of, free_indices, range_of
 
 Q = 2091233759
@@ -542,16 +542,6 @@ def _largest(points: Points, x: Any, modulus: int) -> Numbers:
     return points.draw(modulus, "Largest", *np.sort(values, axis=0))
 
 
-def _quantile(points: Points, x: Any, modulus: int) -> Numbers:
-    of, level = x.args
-    if points.laws:
-        raise Undecided("a quantile under laws has no exact arithmetic")
-    world = np.arange(OUTCOMES, dtype=np.uint64).reshape(-1, *(1,) * points.depth)
-    with points.having(world=world, depth=points.depth + 1):
-        values = points.value(of, P) + 0 * world
-    return points.draw(modulus, "Quantile", *values, points.value(level, P))
-
-
 def _delta(points: Points, x: Any, modulus: int) -> Numbers:
     first, second = (points.value(part, modulus) for part in x.args)
     return np.asarray(np.equal(first, second), np.uint64)
@@ -598,7 +588,6 @@ RULES: dict[Any, _Rule] = {
     **dict.fromkeys((sympy.gamma, sympy.factorial, sympy.binomial), _at_whole),
     sympy.KroneckerDelta: _delta,
     Largest: _largest,
-    Quantile: _quantile,
     type(S.Pi): _constant,
     type(S.ImaginaryUnit): _imaginary,
     sympy.Function: _function,

@@ -38,7 +38,7 @@ DIGITS = (30, 60, 1000)
 BUDGET = 60_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
-POINTS, FEWER, MEANS, FEW = 60, 12, 12, 4
+POINTS, FEWER, MEANS, FEW = 60, 12, 12, 2
 """The most points of a line, of one with components or an integral, of one with a mean, and in long rows."""
 
 MANY = 40
@@ -471,7 +471,8 @@ class _Trial:
                 values.update({x: wider * values[x] for x in self.symbols if x.is_positive})
                 if not self._holds(values):
                     continue
-            for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4]):
+            # Two laws at the first points, so that each is tried soon; then one.
+            for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4])[: 2 if number <= 4 else 1]:
                 if (laws := self._laws(values, choice)) is None:
                     break
                 yield self.point(dict(values), number, laws=laws, fixed=self.fixed)
