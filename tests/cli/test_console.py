@@ -234,7 +234,6 @@ def test_a_pipe_gets_each_verdict_once(capsys: pytest.CaptureFixture[str], small
     second = first.model_copy(update={"id": "an-id-that-is-longer-than-others"})
     with following(begun.append) as callbacks:
         callbacks.on_begin((first.id, second.id))
-        callbacks.on_start(first.id)
         callbacks.on_finish(second)
         callbacks.on_finish(first)
     with rendering() as announce:
@@ -250,7 +249,7 @@ def test_a_pipe_gets_each_verdict_once(capsys: pytest.CaptureFixture[str], small
 
 @pytest.mark.slow
 def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
-    """The claim is shown, then cleared, and the cursor is given back."""
+    """How far the run is, is shown, then cleared, and the cursor is given back."""
     controller, terminal = pty.openpty()
     arguments = ("run", "sqrt-scaling-unique", "--profile", "quick", "--out", tmp_path)
     process = begin(*arguments, stderr=terminal, environment={"TERM": "xterm", "COLUMNS": "80"})
@@ -269,7 +268,7 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert out.startswith("✓ sqrt-scaling-unique")
     shown = seen.decode()
-    assert "sqrt-scaling" in shown
+    assert "deriving" in shown
     assert "0/1" in shown
     assert "0:00:0" in shown
     assert "\x1b[?25l" in shown
@@ -347,7 +346,7 @@ def test_progress_and_store_are_said_in_a_line() -> None:
     """Draws, rate and time left; what came from the store, as a share of the draws."""
     line = progress_line(RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0))
     assert line == "3.0e+08 drawn, 1.5e+08/s · 4 s left"
-    assert progress_line(RunProgress()) == "0.0e+00 drawn"
+    assert progress_line(RunProgress()) == "deriving"
     assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
         "3 derivations and 25% of the draws"
     )

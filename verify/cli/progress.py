@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,8 +26,6 @@ from verify.text.latex import plain
 if TYPE_CHECKING:
     from verify.engine.runner import Callbacks
     from verify.engine.schedule import RunProgress
-
-_REFRESH_S = 0.2  # seconds between two looks of the progress bar
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 
@@ -54,22 +51,15 @@ def following(begin: Callable[[tuple[str, ...]], None]) -> Iterator[Callbacks]:
         transient=True,
     ) as bar:
         task = bar.add_task("starting", total=None)
-        shown_at = 0.0
 
         def on_begin(claims: tuple[str, ...]) -> None:
             begin(claims)
             bar.update(task, total=len(claims))
 
-        def on_start(claim: str) -> None:
-            bar.update(task, description=f"deriving {claim}")
-
         def on_progress(progress: RunProgress) -> None:
-            nonlocal shown_at
-            if progress.drawn and time.monotonic() - shown_at > _REFRESH_S:
-                shown_at = time.monotonic()
-                bar.update(task, description=progress_line(progress))
+            bar.update(task, description=progress_line(progress))
 
-        yield Callbacks(on_start, lambda _record: bar.update(task, advance=1), on_begin, on_progress)
+        yield Callbacks(lambda _record: bar.update(task, advance=1), on_begin, on_progress)
 
 
 def _printing(begin: Callable[[tuple[str, ...]], None]) -> Callbacks:
@@ -96,10 +86,9 @@ def _printing(begin: Callable[[tuple[str, ...]], None]) -> Callbacks:
 
 def progress_line(progress: RunProgress) -> str:
     """Return how much is drawn and how fast, and what is left of what is known to be needed."""
-    drawn = f"{progress.drawn:.1e} drawn"
     if progress.left_s is None:
-        return drawn
-    return f"{drawn}, {progress.rate:.1e}/s · {progress.left_s:.0f} s left"
+        return "deriving"
+    return f"{progress.drawn:.1e} drawn, {progress.rate:.1e}/s · {progress.left_s:.0f} s left"
 
 
 def stored_line(stored: StoreUse) -> str:

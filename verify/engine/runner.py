@@ -50,14 +50,12 @@ PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 class Callbacks:
     """Functions that a run calls as it goes on; the default ones do nothing.
 
-    ``on_start(claim)`` is called before each claim's derivation and measurement, and ``on_finish(record)``
-    after it; claims overlap and need not finish in order. ``on_begin(claims)`` is called
-    once before all, with the ids of the claims, when the arguments were found good, and may still refuse
-    the run. ``on_progress(progress)`` is called often, with how much is drawn, and ``on_sums(claim, sums)``,
-    if there is such a function, with what was drawn for each settled claim.
+    ``on_finish(record)`` is called for each settled claim; they need not finish in order.
+    ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments were found
+    good, and may still refuse the run. ``on_progress(progress)`` is called often, with how much is drawn, and
+    ``on_sums(claim, sums)``, if there is such a function, with what was drawn for each settled claim.
     """
 
-    on_start: Callable[[str], None] = field(default=lambda _claim: None)
     on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
     on_begin: Callable[[tuple[str, ...]], None] = field(default=lambda _claims: None)
     on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
@@ -172,8 +170,7 @@ def run(
     with using(workers) as processes, Threads(processes.count) as threads:
         # To start processes for a single claim is not worth while.
         here = threads if len(works) == 1 < processes.count else processes
-        called = callbacks.on_start, callbacks.on_progress
-        schedule = Schedule(works, executor or here, store, threads.map, *called)
+        schedule = Schedule(works, executor or here, store, threads.map, callbacks.on_progress)
         settled = _settled(schedule, callbacks)
     records = tuple(settled[name].record for name in claims)
     elapsed = round(time.perf_counter() - begun, 3)

@@ -38,9 +38,7 @@ from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Chunk, Sums
 
 _TASK_S = 1.0  # seconds that a task should take: to send it takes a hundredth of that
-
 _MOST_SENT = 1000  # tasks that an executor has at a time: enough for hundreds of workers
-
 _LOOK_S = 0.5  # seconds after which progress is reported, whether or not there is any
 
 
@@ -72,7 +70,6 @@ class RunProgress:
 class SettledClaim(NamedTuple):
     """A settled claim, with the seconds of its parts, and what was drawn of its cells if the work asks."""
 
-    work: Work
     record: ClaimRecord
     spent_s: dict[str, float]
     sums: dict[str, CellSums]
@@ -129,15 +126,6 @@ class PendingClaim:
         wanted = [part.evidence for part in self.work.wanted]
         return key("claim", self.work.claim, self.work.settings.model_dump(mode="json"), wanted)
 
-    def pending(self, cell: CellToDraw) -> PendingCell:
-        """Return a cell that is to be drawn."""
-        parts = self.work.settings.seed, cell.id, cell.pickled.hex()
-        return PendingCell(cell, key("cell", self.work.claim, *parts))
-
-
-Then = Callable[[Any], None]
-"""Takes in what a task returns."""
-
 
 class Schedule:
     """Settles claims.
@@ -152,14 +140,13 @@ class Schedule:
         executor: Executor,
         store: Store | None = None,
         mapped: Mapped = map,
-        on_start: Callable[[str], None] = lambda _claim: None,
         on_progress: Callable[[RunProgress], None] = lambda _progress: None,
         task_s: float = _TASK_S,
     ) -> None:
         self._works, self._executor, self._store, self._mapped = works, executor, store, mapped
-        self._on_start, self._on_progress, self._task_s = on_start, on_progress, task_s
-        self._waiting: deque[tuple[Then, Callable[..., Any], tuple[Any, ...]]] = deque()
-        self._sent: dict[Future[Any], Then] = {}
+        self._on_progress, self._task_s = on_progress, task_s
+        self._waiting: deque[tuple[Callable[[Any], None], Callable[..., Any], tuple[Any, ...]]] = deque()
+        self._sent: dict[Future[Any], Callable[[Any], None]] = {}
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._settled: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
@@ -177,7 +164,7 @@ class Schedule:
             while self._waiting or self._sent or self._settled:
                 # Where tasks are done at once, each is taken in before the next one is sent.
                 while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
-                    self._send(*self._waiting.popleft())
+                    self._send()
                 if self._sent:
                     self._receive()
                 while self._settled:
@@ -188,12 +175,11 @@ class Schedule:
 
     def _begin(self, claim: PendingClaim) -> None:
         """Have a claim evaluated, unless its record is in the store."""
-        self._on_start(claim.work.claim.id)
         content = None if claim.work.with_sums else self._stored(claim.record_key)
         if content is not None:
             draws, _, record = content.decode().partition("\n")
             self._report(derivations=1, stored=int(draws), wanted=int(draws))
-            self._finish(claim, ClaimRecord.model_validate_json(record))
+            self._settled.append(SettledClaim(ClaimRecord.model_validate_json(record), claim.spent_s, {}))
             return
         if proof := self._stored(claim.proof_key):
             claim.proof = proof.decode()
@@ -214,24 +200,22 @@ class Schedule:
         if isinstance(result, NeedsDraws):
             self._keep(claim.proof_key, stretch.proof.encode())
             claim.proof, claim.rounds = stretch.proof, result.rounds
-            claim.cells = tuple(map(claim.pending, result.cells))
+            seed = claim.work.settings.seed
+            claim.cells = tuple(
+                PendingCell(cell, key("cell", claim.work.claim, seed, cell.id, cell.pickled.hex()))
+                for cell in result.cells
+            )
             self._draw(claim, result.draw_s)
             return
         record = ClaimRecord.model_validate_json(result.record)
         if record.derivation.status is not Proof.FAILED:  # that is soon found again
             self._keep(claim.proof_key, stretch.proof.encode())
             self._keep(claim.record_key, f"{claim.draws}\n{result.record}".encode())
-        self._finish(claim, record, result.sums)
-
-    def _finish(
-        self, claim: PendingClaim, record: ClaimRecord, sums: dict[str, CellSums] | None = None
-    ) -> None:
-        self._settled.append(SettledClaim(claim.work, record, claim.spent_s, sums or {}))
+        self._settled.append(SettledClaim(record, claim.spent_s, result.sums))
 
     def _draw(self, claim: PendingClaim, draw_s: float) -> None:
         """Have the chunks drawn that a claim needs and the store lacks, about a second's in a task."""
-        together: list[tuple[PendingCell, Chunk]] = []
-        seconds = 0.0
+        missing = []
         for cell in claim.cells:
             for chunk in tuple(cell.asked.missing(claim.work)):
                 self._report(wanted=cell.draws(chunk))
@@ -239,19 +223,17 @@ class Schedule:
                     cell.take(chunk, Sums.from_bytes(content))
                     claim.draws += cell.draws(chunk)
                     self._report(stored=cell.draws(chunk))
-                    continue
-                together.append((cell, chunk))
-                seconds += cell.draws(chunk) * draw_s
-                if seconds >= self._task_s:
-                    self._draw_together(claim, together)
-                    together, seconds = [], 0.0
-        if together:
-            self._draw_together(claim, together)
+                else:
+                    missing.append((cell, chunk))
+        together, seconds = [], 0.0
+        for number, (cell, chunk) in enumerate(missing, 1):
+            together.append((cell, chunk))
+            seconds += cell.draws(chunk) * draw_s
+            if seconds >= self._task_s or number == len(missing):
+                asked = tuple((cell.asked.pickled, chunk) for cell, chunk in together)
+                self._waiting.append((partial(self._drawn, claim, together), draw, (claim.work, asked)))
+                together, seconds = [], 0.0
         self._resume(claim)
-
-    def _draw_together(self, claim: PendingClaim, chunks: Sequence[tuple[PendingCell, Chunk]]) -> None:
-        asked = tuple((cell.asked.pickled, chunk) for cell, chunk in chunks)
-        self._waiting.append((partial(self._drawn, claim, chunks), draw, (claim.work, asked)))
 
     def _drawn(
         self,
@@ -275,11 +257,11 @@ class Schedule:
             claim.cells = ()
             self._evaluate(claim)
 
-    def _send(self, then: Then, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def _send(self) -> None:
         """Send a task to the executor; what belongs to a claim made in this process is done here and now."""
-        work: Work = arguments[0]
-        if isinstance(work.claim, InMemoryClaim):
-            then(evaluate(work, "", (), math.inf, self._mapped))
+        then, function, arguments = self._waiting.popleft()
+        if isinstance(arguments[0].claim, InMemoryClaim):
+            then(evaluate(arguments[0], "", (), math.inf, self._mapped))
             return
         future = self._executor.submit(perform, versions(), pickle.dumps((function, arguments)))
         self._sent[future] = then
