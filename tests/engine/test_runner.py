@@ -44,7 +44,7 @@ def test_progress_is_reported(workers: int) -> None:
 @pytest.mark.slow
 def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
     """What a process of its own finds wrong with a claim file arrives as the same one line."""
-    path = claim_file(("Var(2 * score),", "1 / 0,"))
+    path = claim_file(("Chain(Var(2 * score))", "Chain(1 / 0)"))
     claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
     found = r"doubled-keys: line \d+, in derive: ZeroDivisionError: .*; correct .*doubled_keys\.py"
     with pytest.raises(ClaimError, match=found):
