@@ -136,7 +136,8 @@ def _mathjax() -> subprocess.Popen[str]:
 
 
 # A copy of this process would read the answers to the other's questions.
-os.register_at_fork(after_in_child=_mathjax.cache_clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mathjax.cache_clear)
 
 
 def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Typeset]:
