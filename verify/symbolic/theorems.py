@@ -103,7 +103,7 @@ THEOREMS: Mapping[str, Theorem] = {
         "Given that the largest of n independent X_j is x, the others are independent and have the law of an "
         "X_j that is known to be below x.",
         "The X_j are independent and have one law with a density.",
-        "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, Theorem 2.5",
+        "H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., Wiley, 2003, section 2.5",
         "https://doi.org/10.1002/0471722162",
     ),
     "uniform cosine": Theorem(

@@ -211,8 +211,8 @@ CLAIM = Claim(
     statement="Let {p_1} and {p_2} be the largest weights of a row of {n} keys, two at least, and J "
     "the Jacobian of its softmax. The norm of J, the largest {form} over unit vectors as J is symmetric, is "
     "at least {second:end} and {first:end}; for every {x}, {largest} and {main}, and {half}. It is "
-    "not monotone in the temperature: where one of three scores leads the others by zero, the logarithm "
-    "of two or twice that, it is {norm-t1}, {norm-t2} and {norm-t4}.",
+    "not monotone in the temperature: where one of three scores leads the others by $0$, $\\ln 2$ or "
+    "$2\\ln 2$, it is {norm-t1}, {norm-t2} and {norm-t4}.",
     meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row "
     "that is spread over very many keys blocks it as much as a saturated one. So making scores smaller does "
     "not always let more gradient through; with many keys a uniform row transmits almost nothing, and some "

@@ -109,9 +109,8 @@ def figures() -> Figure:
     return draw.figure(
         "ones",
         "A sum of ones in few bits stops growing, however many follow",
-        "Sequential sum of ones over their number, on log axes: it follows the number up to two "
-        "hundred and fifty-six in bfloat16 and to two thousand and forty-eight in half precision, and is "
-        "level from there on.",
+        "Sequential sum of ones over their number, on log axes: it follows the number up to 256 "
+        "in bfloat16 and to 2048 in half precision, and is level from there on.",
         draw.curve("exact", lambda keys: keys, (32, 4096)),
         draw.dots("bfloat16", many, ones[0]),
         draw.dots("half", many, ones[1], "other"),
