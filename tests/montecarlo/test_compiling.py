@@ -183,6 +183,15 @@ def test_factors_are_multiplied_where_that_makes_no_axis() -> None:
     assert row == pytest.approx((sent**2).sum(axis=1).mean(), rel=1e-5)
 
 
+def test_a_factor_that_stands_twice_counts_twice() -> None:
+    """Squares are two factors, also of several that are summed over together."""
+    squared = sp.Sum(Softmax(score, j) ** 2 * RAW**2 * (RAW - LogSumExp(RAW, j)) ** 2, (j, 1, n))
+    x, y, z = (drawn()[name] for name in ("q", "k", "s"))
+    weights = special.softmax(x @ y.swapaxes(1, 2), axis=2)
+    each = weights * z * (z - special.logsumexp(z, axis=2)[..., None])
+    np.testing.assert_allclose(means(squared)[:, 0], (each**2).sum(axis=2).mean(axis=1), rtol=1e-5)
+
+
 def test_other_means_of_scores_take_no_shortcut() -> None:
     """Where scores are made anyway, their squares are taken of them."""
     assert not simulation(score**2, score**4).compiled.columns

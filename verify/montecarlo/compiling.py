@@ -16,6 +16,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -388,11 +389,11 @@ class Compiler:
             while len(inside) > 2:
                 # First two factors of which one has all axes of the other: their product is as small.
                 ordered = sorted(inside, key=lambda node: (len(node.axes), node.place))
-                pairs = ((x, y) for x in ordered for y in ordered if x is not y)
-                within = (pair for pair in pairs if set(pair[0].axes) <= set(pair[1].axes))
-                small, host = next(within, (ordered[0], ordered[1]))
-                rest = [node for node in ordered if node is not small and node is not host]
-                inside = [*rest, self.product([small, host])]
+                pairs = permutations(range(len(ordered)), 2)
+                within = (pair for pair in pairs if set(ordered[pair[0]].axes) <= set(ordered[pair[1]].axes))
+                both = next(within, (0, 1))  # by their places: a square has the same factor twice
+                rest = [node for place, node in enumerate(ordered) if place not in both]
+                inside = [*rest, self.product([ordered[place] for place in both])]
             if len(inside) == 2:
                 pending.append(self._contracted(inside[0], inside[1], index))
             elif inside:
