@@ -42,9 +42,8 @@ def derive() -> Iterator[Chain]:
     adds = "weights have mean 0, and variance one over the width"
     title = "The sum of squares after one layer back, for any gradient that comes in"
     defines = "its mean over weights"
-    yield Chain(E(total(passed)), name="adds", title=title, defines=defines).then(
-        total(came) + shared(came), adds, over_weights
-    )
+    squares = Chain(E(total(passed)), name="adds", title=title, defines=defines)
+    yield squares.then(total(came) + shared(came), adds, over_weights)
     title, defines = "The part of it that all tokens share", "its mean over weights"
     yield Chain(E(shared(passed)), name="doubles", title=title, defines=defines).then(
         2 * shared(came), "the value path adds as much as the residual path brings", over_weights
@@ -55,9 +54,8 @@ def derive() -> Iterator[Chain]:
     yield fresh.then(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
     title = "Each layer has weights of its own: it adds the shared part, and doubles that"
     defines = "the mean square at the input of $L$ layers, over that at their output"
-    yield Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines).then(
-        EVEN, "a geometric series", algebra
-    )
+    main = Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines)
+    yield main.then(EVEN, "a geometric series", algebra)
     ratio, title = EVEN.subs(L, L + 1) / EVEN, "The growth per layer in ever deeper stacks"
     deep = Chain(Limit(ratio, L, oo), name="deep", title=title)
     yield deep.then(2, "the power of two alone is left", limit())

@@ -130,11 +130,10 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
 
 CLAIM = Claim(
     title="Improbable keys receive little gradient through the scores, but not zero",
-    statement="Let one query give a key the weight {p_j}, and let every gradient {x_l} at a weight "
-    "be at most {M} in size. The gradient that reaches that key is {factor} times that of its score, and "
-    "satisfies {main}; for all weights there are gradients that attain it, and averaged over values of "
-    "random sign a key gets half of what the bound allows, a length of {half}, "
-    "whatever the weights.",
+    statement="Let one query give a key the weight {p_j}, and let every gradient {x_l} at a weight be at "
+    "most {M} in size. The gradient that reaches that key is {factor} times that of its score, and satisfies "
+    "{main}; for all weights there are gradients that attain it, and averaged over values of random sign a "
+    "key gets half of what the bound allows, a length of {half}, whatever the weights.",
     meaning="A key that receives little attention also trains slowly: one with a weight of a "
     "thousandth receives at most about a five-hundredth of the available gradient. But the update is small, "
     "not zero, unless floating-point arithmetic rounds the weight to zero. And it is the gradient of "

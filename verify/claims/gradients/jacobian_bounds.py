@@ -68,9 +68,8 @@ def derive() -> Iterator[Chain]:
         .then(S.Half, r"the difference is $2(p_1-\frac12)^2$", difference, "≤")
     )
     title = f"From below, in the direction of the first key: {DOWN}"
-    yield Chain(form(p, FIRST) / over_keys(FIRST**2), name="first", title=title, given=(n >= 2,)).then(
-        n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra
-    )
+    first = Chain(form(p, FIRST) / over_keys(FIRST**2), name="first", title=title, given=(n >= 2,))
+    yield first.then(n * p_1 * (1 - p_1) / (n - 1), "weights sum to 1", algebra)
     squares = p_1**2 + p_2**2
     more = at_least(p_2**2 * (p_1 - p_2) / squares, given=(Le(p_2, p_1),))
     title = "From below, between the first two keys: $x_1 = p_2$, $x_2 = -p_1$, and 0 for all others"
@@ -88,9 +87,8 @@ def with_one_ahead() -> Iterator[Chain]:
     more = at_most((t * over_keys(x[j]) ** 2 + (t - 1) * apart) / (t + n - 1) ** 2, given=(t >= 1,))
     title = "One key ahead of the others, which are equal: $p_1 = t/(t+n-1)$"
     defines = r"$x^{\mathsf T}Jx$ of such a row"
-    yield Chain(form(ONE_AHEAD, x[j]), name="ahead", title=title, defines=defines).then(
-        LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤"
-    )
+    ahead = Chain(form(ONE_AHEAD, x[j]), name="ahead", title=title, defines=defines)
+    yield ahead.then(LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤")
     yield Chain(
         form(ONE_AHEAD, FIRST) / over_keys(FIRST**2),
         name="reached",

@@ -46,9 +46,8 @@ def derive() -> Iterator[Chain]:
     )
     both, pairs = p * p_l, ((l, 1, j - 1), (j, 1, n))
     missing = at_most(E(Sum(both * (1 - p - p_l), *pairs) + Sum(both * (p - p_l) ** 2, *pairs)))
-    trace = Chain(E(NORM), name="trace", title="A bound by the trace").then(
-        E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤"
-    )
+    trace = Chain(E(NORM), name="trace", title="A bound by the trace")
+    trace = trace.then(E(REST) / 2, "no eigenvalue is above ½, and their sum is the trace", missing, "≤")
     bound = (
         Chain(E(NORM), name="bound", title="A bound for all n and σ")
         .then(E(REST) / 2, "the bound by the trace", earlier(trace), "≤")
@@ -116,9 +115,8 @@ def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
     normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
     below = r"all scores are at most z with probability $\Phi(z)^n$"
-    largest = Chain(LARGEST, name="largest", title="The mean of the largest score").then(
-        BY_DENSITY, below, density
-    )
+    largest = Chain(LARGEST, name="largest", title="The mean of the largest score")
+    largest = largest.then(BY_DENSITY, below, density)
     yield largest
     yield (
         Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")

@@ -61,16 +61,14 @@ def derive() -> Iterator[Chain]:
     )
     title = "The scores, and with them the loss, are the same"
     defines = "what one pair of entries adds to a score"
-    yield Chain(c * Sum(w[e, h] * x[f, h], (h, 1, d)), name="scores", title=title, defines=defines).then(
-        Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra
-    )
+    scores = Chain(c * Sum(w[e, h] * x[f, h], (h, 1, d)), name="scores", title=title, defines=defines)
+    yield scores.then(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra)
     query = y[t, l, e] + nu * noise[t, a, e]
     first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
     squares = "mean products of independent entries, each of mean 0, are 0 unless all are squares"
     title = "Before training: the mean squared score of a key that the query is no copy of"
-    yield Chain(E(first**2), name="start", title=title).then(
-        c**2 * d * (1 + nu**2), squares, moments(dict.fromkeys(DRAWN, STANDARD[q]))
-    )
+    start = Chain(E(first**2), name="start", title=title)
+    yield start.then(c**2 * d * (1 + nu**2), squares, moments(dict.fromkeys(DRAWN, STANDARD[q])))
 
 
 def losses(weights: Sequence[Array], tokens: Array, asked: Array, scales: Array, rates: Array) -> Array:

@@ -37,9 +37,8 @@ def derive() -> Iterator[Chain]:
     )
     power = exp(-b) * b ** (x - y) / factorial(x - y)
     term = power * binomial(h + y - 1, y) / 2 ** (h + y)
-    yield Chain(mixture.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$").then(
-        Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically()
-    )
+    even = Chain(mixture.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$")
+    yield even.then(Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically())
 
 
 def by_law(total: Sum, dimension: int, power: float) -> float:

@@ -63,9 +63,8 @@ def derive() -> Iterator[Chain]:
     )
     squares = (2 * x**2 * DENSITY * x).subs(x, exp(v)).subs(log(exp(v)), v)
     more = 4 * exp(v) * ((v - 1) * exp(2 * v) + 1) / (pi**2 * (exp(2 * v) - 1))
-    bound = Chain(squares, name="bound", title="$x^2$ times the density of either sign, at $x = e^v$").then(
-        4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥"
-    )
+    bound = Chain(squares, name="bound", title="$x^2$ times the density of either sign, at $x = e^v$")
+    bound = bound.then(4 * exp(v) / pi**2, r"$v$ is at least 1", at_least(more, given=(v >= 1,)), "≥")
     title = "The second moment of a product, over sizes from $e$ to $e^L$"
     put_in = earlier(bound, given=(L >= 1,))
     yield bound

@@ -32,9 +32,8 @@ def _normalised(token: Index, place: Index) -> Expr:
 
 def _score(query: Expr, key: Expr) -> Expr:
     """Return the score of two tokens, given by their entries at e and c."""
-    return over_components(
-        Sum(sqrt(v) * W[e, i] * query, (e, 1, D)) * Sum(sqrt(v) * U[c, i] * key, (c, 1, D))
-    )
+    of_query = Sum(sqrt(v) * W[e, i] * query, (e, 1, D))
+    return over_components(of_query * Sum(sqrt(v) * U[c, i] * key, (c, 1, D)))
 
 
 TOKENS = {GIVEN[a, l]: _normalised(a, l)}
@@ -46,12 +45,11 @@ def derive() -> Iterator[Chain]:
     """Derive the scaled score's variance for entries of any variance."""
     lengths = Sum(GIVEN[a, e] ** 2, (e, 1, D)) * Sum(GIVEN[b, c] ** 2, (c, 1, D))
     of_tokens = Sum(_normalised(a, e) ** 2, (e, 1, D)) * Sum(_normalised(b, c) ** 2, (c, 1, D))
-    mean = Chain(E(OF_GIVEN / sqrt(d)), name="mean", title="The mean, given the tokens").then(
-        0, "both projections have entries of mean 0", moments(ENTRIES)
-    )
-    square = Chain(E(OF_GIVEN**2 / d), name="square", title="The mean square, given the tokens").then(
-        v**2 * lengths, "independent entries, weighted by those of a token", moments(ENTRIES)
-    )
+    mean = Chain(E(OF_GIVEN / sqrt(d)), name="mean", title="The mean, given the tokens")
+    mean = mean.then(0, "both projections have entries of mean 0", moments(ENTRIES))
+    weighted = "independent entries, weighted by those of a token"
+    square = Chain(E(OF_GIVEN**2 / d), name="square", title="The mean square, given the tokens")
+    square = square.then(v**2 * lengths, weighted, moments(ENTRIES))
     variance = (
         Chain(Var(PROJECTED / sqrt(d)))
         .then(E(SCORE**2 / d) - E(SCORE / sqrt(d)) ** 2, "definition", algebra)

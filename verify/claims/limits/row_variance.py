@@ -38,9 +38,8 @@ def derive() -> Iterator[Chain]:
     )
     title = "A softmax does not see a shift of its row"
     defines = "a weight of a row whose scores are all shifted"
-    yield Chain(Softmax(s[a, j] + c, j), name="shift", title=title, defines=defines).then(
-        Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra
-    )
+    shift = Chain(Softmax(s[a, j] + c, j), name="shift", title=title, defines=defines)
+    yield shift.then(Softmax(s[a, j], j), "the factor $e^c$ cancels", algebra)
 
 
 def experiment(derived: Derivation) -> Items:
