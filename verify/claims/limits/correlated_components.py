@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sympy import Expr, Matrix, Rational, S, Symbol, sqrt
+from sympy import Matrix, Rational, S, Symbol, sqrt
 
 from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
 from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
@@ -14,22 +14,18 @@ x, y = Family("x", m), Family("y", n)
 LAWS = {**STANDARD, x: STANDARD[q], y: STANDARD[k]}
 """What a component has of its own is q_i, what all of a query share x; alike for keys and y."""
 
-COUNTED_ONCE = d * (1 + (d - 1) * rho)
-"""What the variance is not: the correlation enters it squared."""
-
+COUNTED_ONCE = d * (1 + (d - 1) * rho)  # the correlation enters squared
 z, w = Family("z", m, r), Family("w", n, r)
 MIXED = {z: STANDARD[q], w: STANDARD[k]}
-
 MIXING = Matrix([[1, 0], [S.Half, 2]]), Matrix([[1, -1], [0, 2]])
 """What makes two dimensions of a query and of a key; the others are made alike."""
 
 
-def _component(own: Expr, shared: Expr) -> Expr:
-    """Return a component of variance 1 that has correlation ρ with its neighbours through ``shared``."""
-    return sqrt(1 - rho) * own + sqrt(rho) * shared
+OF_QUERY, OF_KEY = (
+    sqrt(1 - rho) * own + sqrt(rho) * shared for own, shared in ((q[a, i], x[a]), (k[j, i], y[j]))
+)
+"""Components of variance 1 that have correlation ρ with their neighbours through what they share."""
 
-
-OF_QUERY, OF_KEY = _component(q[a, i], x[a]), _component(k[j, i], y[j])
 EQUICORRELATED = over_components(OF_QUERY * OF_KEY)
 MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j, e], (e, 1, r)))
 TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * covariance(B, B))

@@ -11,10 +11,8 @@ from verify.spec import squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import ONCE, at_most_keys
 
-KEYS = (4, 64, 1024)
 GROWING, NAME = 2 * sqrt(2 * log(n)), r"$\sigma = 2\sqrt{2\ln n}$"
-ROW = sigma * s[a, j]
-MEAN = E(squares(ROW))
+ROW, MEAN = sigma * s[a, j], E(squares(sigma * s[a, j]))
 
 
 def derive() -> Iterator[Chain]:
@@ -50,11 +48,11 @@ def exact(keys: float, mean: Expr = MEAN) -> float:
 
 def experiment(derived: Derivation) -> Items:
     """Measure concentration over the number of keys, at one fixed and at a growing spread."""
-    growing, near = derived["growing"], Within(0.5, fixed=True)
-    of_growing = partial(exact, mean=growing.start)
-    for keys in KEYS:
+    growing, of_growing = derived["growing"], partial(exact, mean=derived["growing"].start)
+    for keys in (4, 64, 1024):
         yield Check(f"growing-n{keys}", growing, {n: keys}, equals=of_growing(keys), tolerance=0.75)
-        yield Check(f"kept-n{keys}", growing, {n: keys}, tolerance=near, sharper=1.18 * (keys == 1024))
+        near, sharper = Within(0.5, fixed=True), 1.18 * (keys == 1024)
+        yield Check(f"kept-n{keys}", growing, {n: keys}, tolerance=near, sharper=sharper)
         yield Check(f"fixed-n{keys}", MEAN, {n: keys, sigma: 1}, equals=exact(keys), tolerance=0.75)
     says = "a fixed scale keeps attention as concentrated over {cell:n} keys as over {fixed-n4:n}"
     yield Wrong("fixed-keeps", of="fixed-n1024", equals=exact(4), says=says)
