@@ -33,7 +33,7 @@ algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
 at_most, at_least    by a surplus that is visibly not negative; ``unsigned`` for sizes of sums of signs
 integral, limit      by integration, in the limit; ``leading`` for the first term; ``derivative``
-numerically          closed forms of integrals and limits, to 30 digits; ``between`` two bounds
+numerically          closed forms of integrals, to 30 digits; ``between`` two bounds
 by_density           means of functions of normal components as integrals over their densities
 equivalent           equations with the same solutions
 cited, THEOREMS      by a published theorem of the table; all checks are ``LineCheck``
