@@ -114,7 +114,13 @@ _LISTS = {**_LISTS, "entropy": _LISTS["H"]}
 """What is made of a list of numbers; of a list by softmax, the second argument takes one."""
 
 _SCALED = {"p_scaled": "p", "H_scaled": "H"}
-_RANDOM = ("score", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
+_ELSEWHERE = {
+    **dict.fromkeys(("mean", "average", "expectation"), "E(…)"),
+    **dict.fromkeys(("variance", "v"), "Var(…)"),
+    **dict.fromkeys(("dot", "inner"), "q·k"),
+}
+"""What is called otherwise here."""
+_RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
 _QUESTION = (*_MEANS, *_BINDERS, *_PLAIN, *_CONSTANTS, *_RANDOM, "P", "softmax")
 
 
@@ -369,6 +375,8 @@ class _Reader:
             self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
         what = "function" if self._next.text == "(" else "name"
         # Every letter is near some name.
+        if here := _ELSEWHERE.get(token.text.lower()):
+            self.fail(f"no {what} {token.text!r}; write {here}", token)
         near = self.known if len(token.text) > 1 else ()
         names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
         self.fail(unknown(what, token.text, near, names), token)
@@ -443,6 +451,7 @@ class _Reader:
         scores = score / sqrt(of.d) if name in _SCALED else score
         return {
             "score": score,
+            "s": score,
             "p": Softmax(scores, self._keys[-1]),
             "H": Entropy(scores.xreplace({self._keys[-1]: of.j}), of.j),
             "q_i": of.q[of.a, of.i],
