@@ -31,6 +31,8 @@ def test_an_engineer_gets_formula_number_and_advice() -> None:
 def test_the_second_page_derives_the_variance_twice(opening: Confirmation) -> None:  # noqa: F811
     """With any moments, scaled, for which factors only, and by the characteristic function."""
     assert [one.id for one in opening.further] == ["general", "scaled", "unique", "again"]
+    # Every derivation that is named there is a chain of the catalogue.
+    assert [len(one.chains) for one in opening.further] == [1, 2, 2, 2]
     general, *_, again = opening.further
     assert general.chains[0].lines[-1].right.startswith("d_k (")
     assert again.chains[-1].lines[-1].right == "d_k"

@@ -40,7 +40,7 @@ _FURTHER = {
     ),
     "again": (
         "The variance again, by another way",
-        (("score-variance", "transform"), ("score-variance", "by-transform")),
+        (("score-variance", "characteristic"), ("score-variance", "by-transform")),
     ),
 }
 """The derivations of the second page by their ids: a title, and claims with the names of their chains."""
