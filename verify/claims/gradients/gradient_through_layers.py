@@ -96,7 +96,8 @@ def passed_back(
     for layer, (passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
         upstream = through_unit(upstream, output) if normalised else upstream
         back, of = gradients(*passed, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
-        upstream = upstream + back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
+        branch = back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
+        upstream = upstream + branch
     return (upstream.astype(float) ** 2).sum(axis=(1, 2)), at_output
 
 
