@@ -56,11 +56,13 @@ class Processes(Executor):
         """End all processes, whatever they are at."""
         pool, self._pool = self._pool, None
         if pool is not None:
+            # Threads of the pool would wait for ever at these for the rest of a message; a broken pool closes
+            # the first itself.
+            if not pool._broken:
+                pool._call_queue._reader.close()
+            pool._result_queue._writer.close()
             for process in list(pool._processes.values()):
                 process.kill()
-            # Threads of the pool would wait for ever at these for the rest of a message.
-            pool._result_queue._writer.close()
-            pool._call_queue._reader.close()
             pool.shutdown(cancel_futures=True)
 
 
