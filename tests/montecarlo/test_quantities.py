@@ -325,6 +325,20 @@ def test_a_quantile_is_where_its_share_lies() -> None:
     assert both.interval[0] < 1 / math.sqrt(stats.chi2.ppf(0.5, 1)) < both.interval[1]
 
 
+def test_a_median_of_numbers_over_powers_of_ten_has_its_own_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of which are 0, as gradients of saturated rows are: a rough pilot costs no more than it says."""
+    monkeypatch.setattr("verify.montecarlo.quantities._MOST_DRAWN", 1)
+    spread = Indicator(RAW + 1) * sp.exp(10 * RAW)
+    distances = []
+    for name in "abcdefgh":
+        cell, estimands = measurement(
+            name, {"it": Quantile(spread, HALF)}, {s: NORMAL}, {}, shape={n: 2, m: 2}, tolerance=0.01
+        )
+        median = estimands["it"].measure(draw(cell, name, 1, 4000, None, map).sample(cell), LEVEL)
+        distances.append((median.value - 1) / median.error)
+    assert np.sum(np.square(distances)) < stats.chi2.isf(LEVEL, len(distances))
+
+
 @pytest.mark.slow
 def test_intervals_of_quantiles_miss_no_more_than_they_say() -> None:
     """Over many seeds the interval of a quantile misses at most at its level, within chance."""

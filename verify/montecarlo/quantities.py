@@ -397,7 +397,7 @@ def measurement(
     simulation = Simulation((), *plain, settings=(), double=precise)
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=str)
     in_shares = {
-        part: _interpolated(part, *_points(simulation, name, part.args[0], float(part.args[1])))
+        part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
         for part in quantiles
     }
     outputs: dict[str, sp.Expr] = {}
@@ -593,10 +593,13 @@ _PILOT, _MOST_DRAWN = 1 << 15, 1 << 22
 """Values from which the points of a quantile are chosen, and components, at most, that are drawn for them."""
 
 
-def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tuple[sp.Rational, sp.Rational]:
-    """Return a point near a quantile and a step to either side, from a pilot of the setting's own stream.
+def _scale(
+    simulation: Simulation, name: str, x: sp.Expr, level: float
+) -> tuple[sp.Rational, sp.Rational, bool]:
+    """Return a point near a quantile, a step to either side, and whether that is a factor.
 
-    They are rounded, so that they are the same on all machines.
+    They come from a pilot of the setting's own stream, and are rounded, so that they are the same on all
+    machines. Numbers that are nowhere negative may spread over powers of ten: steps are factors there.
     """
     compiler = Compiler(dict(simulation.sizes), dict(simulation.values), dict(simulation.laws))
     compiler.learn(x)
@@ -606,22 +609,34 @@ def _points(simulation: Simulation, name: str, x: sp.Expr, level: float) -> tupl
     count = max(64, min(_PILOT // max(1, node.size), _MOST_DRAWN // simulation.coordinates))
     drawn = (simulation.draws(rng, min(step, count - first)) for first in range(0, count, step))
     values = np.concatenate([np.ravel(compiled.run(draws, rng)) for draws in drawn])
-    around = level * (1 - level) / 4
+    around = level * (1 - level) / 8
     low, middle, high = np.quantile(values, [level - around, level, level + around])
-    half = (high - low) / 2
+    is_factor = bool(values.min() >= 0 < low)
+    half = math.sqrt(high / low) - 1 if is_factor else (high - low) / 2
     if not 0 < half < math.inf:
         raise ClaimError(f"{x}: has no density at its quantile {level:g}, so that no interval can be given")
-    digit = sp.Rational(10) ** (math.floor(math.log10(half)) - 1)
-    return digit * round(middle / float(digit)), digit * round(half / float(digit))
+    fine = middle * half if is_factor else half
+    point, half = _rounded(middle, fine), _rounded(half, half)
+    return point, 1 + half if is_factor else half, is_factor
 
 
-def _interpolated(quantile: Quantile, point: sp.Rational, half: sp.Rational) -> sp.Expr:
-    """Return a quantile as a smooth function of the shares at a point and at ``half`` to either side.
+def _rounded(value: float, fine: float) -> sp.Rational:
+    """Return a number with two digits of what is ``fine``."""
+    digit = sp.Rational(10) ** (math.floor(math.log10(fine)) - 1)
+    return digit * round(value / float(digit))
 
-    It is where the parabola through the three shares reaches the level.
+
+def _interpolated(quantile: Quantile, point: sp.Rational, step: sp.Rational, is_factor: bool) -> sp.Expr:
+    """Return a quantile as a smooth function of the shares at a point and a step to either side.
+
+    It is where the parabola through the three shares, over the steps, reaches the level.
     """
     x, level = quantile.args
-    below, here, above = (E(Indicator(point + side * half - x)) for side in (-1, 0, 1))
+
+    def place(steps: sp.Expr) -> sp.Expr:
+        return point * step**steps if is_factor else point + step * steps
+
+    below, here, above = (E(Indicator(place(sp.Integer(side)) - x)) for side in (-1, 0, 1))
     slope, bend = (above - below) / 2, (above - 2 * here + below) / 2
     short = level - here
-    return point + half * 2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short))
+    return place(2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short)))
