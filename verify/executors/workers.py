@@ -10,13 +10,13 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from multiprocessing import resource_tracker
 from types import ModuleType
 from typing import Any
 
-from verify.errors import VerifyError
+from verify.errors import VerifyError, WorkerError
 from verify.executors.machine import keep_freed, made_for_good, processors
 
 
@@ -46,6 +46,11 @@ class Processes(Executor):
                     self._pool = ProcessPoolExecutor(self._count, _context(), _begin)
                 future: Future[Any] = self._pool.submit(function, *arguments, **named)
                 return future
+        except BrokenExecutor as error:
+            # As where it breaks a moment later.
+            future = Future()
+            future.set_exception(error)
+            return future
         except OSError as error:
             raise VerifyError(
                 f"{sys.executable or 'python'}: a process cannot be started ({error.strerror}); "
@@ -121,6 +126,15 @@ def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
         SettingsError: it is no possible number of processors.
     """
     return contextlib.nullcontext(workers) if isinstance(workers, Workers) else Workers(processors(workers))
+
+
+@contextlib.contextmanager
+def worker_errors() -> Iterator[None]:
+    """Say in one line that a process has ended before its task was done."""
+    try:
+        yield
+    except BrokenExecutor as error:
+        raise WorkerError("a process has ended, as the system may do when memory runs out") from error
 
 
 def done_now(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:

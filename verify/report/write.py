@@ -21,7 +21,7 @@ from verify.errors import (
 )
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
-from verify.executors.workers import Workers, using
+from verify.executors.workers import Workers, using, worker_errors
 from verify.files.names import EDITIONS
 from verify.files.writing import write_together, write_whole
 from verify.report.cache import usable_caches
@@ -80,7 +80,7 @@ def write_report(
     pages: dict[Path, bytes] = {}
     problem: RenderError | None = None
     try:
-        with unforeseen(), usable_caches(), using(workers) as some:
+        with unforeseen(), usable_caches(), using(workers) as some, worker_errors():
             printer = prepare_for_pdf(some) if isinstance(record, RunRecord) else None
             parts, problem = _drawn(record, some, edition, phase)
             with phase("html"):
