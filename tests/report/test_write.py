@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,8 @@ def test_whatever_happens_to_the_process_of_the_pdf_the_page_is_whole(
     """Page and PDF are made side by side; what becomes of the one costs the other nothing."""
     (tmp_path / "weasyprint.py").write_text(program)
     monkeypatch.syspath_prepend(tmp_path)
+    # The process may be a copy of this one, with what an earlier test has imported.
+    monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
     out = tmp_path / "report"
     made = record(PAIRWISE)
     written = write_report(made, out, lambda _phase: None, 2)
