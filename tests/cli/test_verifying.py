@@ -95,9 +95,9 @@ def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
 ) -> None:
     """Broken by half of the tolerance it does not pass; one that binds does."""
     path = claim_file(
-        ("equals=derived.end)", f"at_most=Threshold({share} * 4 * size))"),
+        ("derived, {d: size})", f"derived.start, {{d: size}}, at_most=Threshold({share} * 4 * size))"),
         ('    yield Fit("variance-d*", over=d, law=derived.end)\n', ""),
-        ("{d: 8}, equals=2 * d, says=", "{d: 8}, at_most=2 * d, says="),
+        ("derived, {d: 8}, equals=2 * d", "derived.start, {d: 8}, at_most=2 * d"),
         ("import STANDARD,", "import STANDARD, Threshold,"),
     )
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
@@ -107,12 +107,12 @@ def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
     assert f" doubled-keys  {verdict}: " in ended.out
 
 
-CHECKS = "equals=derived.end)\n"
+CHECKS = "derived, {d: size})\n"
 FIT = '    yield Fit("variance-d*", over=d, law=derived.end)\n'
 SILENT = [
     pytest.param(
         [
-            (CHECKS, 'equals=derived.end, tolerance=Within(3, because="%s"))\n'),
+            (CHECKS, 'derived, {d: size}, tolerance=Within(3, because="%s"))\n'),
             (FIT, ""),
             ("import ", "import Within, "),
         ],
@@ -123,7 +123,7 @@ SILENT = [
     ),
     pytest.param(
         [
-            (CHECKS, 'at_most=Threshold(5 * size), uncontrolled="%s")\n'),
+            (CHECKS, 'derived.start, {d: size}, at_most=Threshold(5 * size), uncontrolled="%s")\n'),
             (FIT, ""),
             ("import ", "import Threshold, "),
         ],
@@ -167,9 +167,7 @@ def test_what_no_chain_starts_with_is_compared_with_a_threshold(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
     """Of another quantity nothing is derived, however right its numbers are."""
-    path = claim_file(
-        ("derived.start, {d: size}, equals=derived.end", "4 * E(score**2), {d: size}, equals=4 * d")
-    )
+    path = claim_file(("derived, {d: size})", "4 * E(score**2), {d: size}, equals=4 * d)"))
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
     record = load(tmp_path / "out" / "results.json")
@@ -259,13 +257,13 @@ def test_results_can_be_rendered_elsewhere(
     [
         pytest.param([], 0, "✓ doubled-keys  confirmed: ", id="confirmed"),
         pytest.param(
-            [("{d: size}, equals=derived.end", "{d: size}, equals=5 * d")],
+            [("derived, {d: size})", "derived.start, {d: size}, equals=5 * d)")],
             1,
             "✗ doubled-keys  refuted: ",
             id="refuted",
         ),
         pytest.param(
-            [("derived.start, {d: 8}, equals=2 * d", "4 * E(score**2), {d: 8}, equals=4 * d")],
+            [("derived, {d: 8}, equals=2 * d", "4 * E(score**2), {d: 8}, equals=4 * d")],
             3,
             "? doubled-keys  undecided: ",
             id="undecided",
@@ -298,7 +296,7 @@ def test_what_is_derived_of_another_law_ends_with_status_2(
     tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
 ) -> None:
     """Components are drawn of which the chain says nothing: nothing is drawn, and no results are left."""
-    other = ("equals=derived.end)", "equals=derived.end, laws={q: UNIT_INTERVAL})")
+    other = ("derived, {d: size})", "derived, {d: size}, laws={q: UNIT_INTERVAL})")
     path = claim_file(other, ("import ", "import UNIT_INTERVAL, q, "))
     options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
     ended = tool("run", "doubled-keys", "--claims", path, *options)
