@@ -79,9 +79,13 @@ def _context() -> Any:
 
 
 def _is_alone() -> bool:
-    """Whether no other threads are at work here; the command line has one, which waits for signals."""
+    """Whether no other threads are at work here; the command line has one, which waits for signals.
+
+    JAX and PyTorch have some that Python does not know of, and a copy of a process would wait for them.
+    """
     is_main = threading.current_thread() is threading.main_thread()
-    return sys.platform == "linux" and is_main and threading.active_count() <= 2
+    has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
+    return sys.platform == "linux" and is_main and threading.active_count() <= 2 and not has_hidden
 
 
 class Workers(Executor):
