@@ -46,7 +46,6 @@ class FigureView(NamedTuple):
     """A figure: ``key`` finds its SVG; ``values`` is the text to take along, if any.
 
     ``number`` is its claim's, with a letter where the claim has several; an audit's maps have none.
-    ``contrast`` is whether it shows something measured beside a wrong version.
     """
 
     key: str
@@ -54,7 +53,6 @@ class FigureView(NamedTuple):
     alt: str
     values: str = ""
     number: str = ""
-    contrast: bool = False
 
 
 class Contrast(NamedTuple):
@@ -143,12 +141,7 @@ def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:
     letters = ascii_lowercase if len(claim.series) > 1 else ("",)
     for figure, letter in zip(claim.series, letters, strict=False):
         drawn = drawing(f"{claim.id}.{figure.id}", figure)
-        yield drawn._replace(number=f"{number}{letter}", contrast=has_contrast(figure))
-
-
-def has_contrast(figure: Figure) -> bool:
-    """Return whether a figure shows something measured beside a wrong version."""
-    return {"control", "measured"} <= {layer.role for layer in figure.layers}
+        yield drawn._replace(number=f"{number}{letter}")
 
 
 def drawing(key: str, figure: Figure) -> FigureView:
