@@ -1,0 +1,402 @@
+"""The formula of attention in double precision, row by row, and how far an output is from it.
+
+    O = softmax(c·QKᵀ + B) V
+
+`compare` evaluates it for every row of a call and returns `Rows`: the distance of each row of the recorded
+output from the formula, what rounding may do to that row (`Rows.bound`), and three directions in which a row
+may be off together with all others: another scale, another factor of the output, weight on hidden keys.
+`pool` sums a direction over rows and returns the multiple that fits best with its standard error.
+
+    rows = compare(Formula(in_memory(call), scale=0.125))
+    rows.is_off                        which rows are off by more than rounding, [sequence, head, row]
+    pool(rows, SCALE, rows.is_good)    by head: (ĉ − c)/c and its standard error
+
+A `Formula` is a call with what is computed of it. `dataclasses.replace` makes another: other arrays, mask
+(``band``), scale, soft-cap or sink, or where that is not enough another softmax (``weigh``). Scores are
+computed in small pieces, so that a call of any length takes little memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verify.auditing.arrays import grain_of, unit_of
+
+if TYPE_CHECKING:
+    from verify.auditing.recording import Call
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""A function like ``map``, which may use threads."""
+
+HIDING = -9999.0
+"""Programs without a mask add this, or something lower, to the scores of hidden keys."""
+
+SINGLE = 2.0**-24
+SCALE, FACTOR, HIDDEN = range(3)
+"""Directions: the scale, relative; a factor of the output, relative; the weight of hidden keys."""
+
+_PIECE = 1 << 17  # scores of a piece: 1 MB, so that it stays in the processor's cache with all made of it
+_NEVER = -1e30  # the score of a hidden key; its exponential is 0, and 0 times it is no NaN
+_FAR_ABOVE = 30.0  # hidden keys count as at most so far above those that are seen
+_SATURATED = 100.0  # rows whose hidden keys would weigh so much more than the others tell nothing of them
+_STEEP = 0.25  # possible rounding of a row's largest score from which on weights do not follow it linearly
+
+
+class Band(NamedTuple):
+    """The keys that a query sees by its place: query i sees key j where ``first`` ≤ j − i ≤ ``last``."""
+
+    first: float = -math.inf
+    last: float = math.inf
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What is computed of a call, whose arrays are NumPy's.
+
+    ``scale`` is one number, or one a head. ``band`` hides keys beside the call's own mask and bias; None
+    stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes scores,
+    where hidden keys have −1e30, shape [sequence, head, row, key], and returns weights.
+    """
+
+    call: Call
+    scale: Any
+    band: Band | None = None
+    factor: float = 1.0
+    weigh: Callable[[Floats], Floats] | None = None
+
+    @property
+    def shown(self) -> Band:
+        """The band that hides keys."""
+        return self.band or (Band(last=0) if self.call.causal else Band())
+
+
+class Rows(NamedTuple):
+    """What every row of an output is like, arrays of shape [sequence, head, row].
+
+    ``keys`` counts those that the row sees. ``error`` is |O′ − O| of the recorded output O′, and ``bound``
+    what rounding may make it. ``finite`` says whether all that the row is made of is finite, ``written``
+    whether its recorded output is; ``size`` is |O′|, 0 where it is not finite. ``highest`` is the largest
+    score in size, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
+    ``largest`` its largest weight. ``along`` is d·(O′ − O) and ``length`` |d|² for the directions d,
+    shape [sequence, head, row, direction].
+    """
+
+    keys: NDArray[np.intp]
+    error: Floats
+    bound: Floats
+    finite: Flags
+    written: Flags
+    size: Floats
+    highest: Floats
+    variance: Floats
+    entropy: Floats
+    largest: Floats
+    along: Floats
+    length: Floats
+
+    @property
+    def is_compared(self) -> Flags:
+        """Rows that see a key, and are finite."""
+        return (self.keys > 0) & self.finite & self.written
+
+    @property
+    def ratio(self) -> Floats:
+        """Errors over their bound, 0 where nothing is compared."""
+        found = np.where(self.error > 0, math.inf, 0.0)
+        np.divide(self.error, self.bound, out=found, where=self.bound > 0)
+        return np.where(self.is_compared, found, 0.0)
+
+    @property
+    def is_off(self) -> Flags:
+        """Rows that are off by more than rounding leaves, or not finite though all they are made of is."""
+        return (self.ratio > 1) | ((self.keys > 0) & self.finite & ~self.written)
+
+    @property
+    def is_good(self) -> Flags:
+        """Rows that were compared, and are not off."""
+        return self.is_compared & (self.ratio <= 1)
+
+
+def pool(rows: Rows, direction: int, use: Flags, axes: tuple[int, ...] = (0, 2)) -> tuple[Floats, Floats]:
+    """Return for each head the multiple of a direction that errors of rows have, and its standard error.
+
+    The error is the sandwich over rows: it needs no model of rounding. It is infinite for fewer than ten
+    rows of equal weight, and where the output does not depend on the direction.
+    """
+    along = np.where(use, rows.along[..., direction], 0.0)
+    length = np.where(use, rows.length[..., direction], 0.0)
+    whole = length.sum(axis=axes, keepdims=True)
+    known = whole > 0
+    found = np.divide(along.sum(axis=axes, keepdims=True), whole, out=np.zeros_like(whole), where=known)
+    noise = ((along - found * length) ** 2).sum(axis=axes, keepdims=True)
+    fourth = (length**2).sum(axis=axes, keepdims=True)
+    many = np.divide(whole**2, fourth, out=np.zeros_like(whole), where=fourth > 0)
+    error = np.full_like(whole, math.inf)
+    np.divide(np.sqrt(noise * many / np.maximum(many - 1, 0.5)), whole, out=error, where=known & (many >= 10))
+    return found.squeeze(axes), error.squeeze(axes)
+
+
+def compare(
+    formula: Formula, mapper: Mapper = map, rows: slice = slice(None), unit: float | None = None
+) -> Rows:
+    """Hold every row of a call's output, or those in ``rows``, against the formula.
+
+    ``unit`` is the relative error of one rounding, None for that of the coarsest type that the call
+    declares. Without values or an output only scores and weights are known: ``is_compared`` is False.
+    """
+    call = formula.call
+    sequences, heads, queries, _ = map(int, call.query.shape)
+    keys = int(call.key.shape[2])
+    start, stop, _ = rows.indices(queries)
+    unit = unit_of(call) if unit is None else unit
+    strip = min(stop - start, max(1, _PIECE // keys))
+    many_heads = min(heads, max(1, _PIECE // (keys * strip)))
+    many = max(1, _PIECE // (keys * strip * heads)) if many_heads == heads else 1
+    group = heads // int(call.key.shape[1])
+    if 1 < many_heads < heads:  # pieces end where a group of heads ends, or are parts of one
+        many_heads = many_heads // group * group if many_heads >= group else 1
+    pieces = [
+        (
+            slice(s, min(s + many, sequences)),
+            slice(h, min(h + many_heads, heads)),
+            slice(r, min(r + strip, stop)),
+        )
+        for s in range(0, sequences, many)
+        for h in range(0, heads, many_heads)
+        for r in range(start, stop, strip)
+    ]
+    whole: Any = None
+    for (s, h, r), piece in zip(pieces, mapper(lambda at: _piece(formula, at, unit), pieces), strict=True):
+        if whole is None:
+            shape = (sequences, heads, stop - start)
+            whole = Rows(*(np.empty(shape + array.shape[3:], array.dtype) for array in piece))
+        for array, values in zip(whole, piece, strict=True):
+            array[s, h, r.start - start : r.stop - start] = values
+    return Rows(*whole)
+
+
+def hidden_and_bias(
+    formula: Formula, s: slice, h: slice, r: slice, keys: int
+) -> tuple[Flags | None, Floats | None]:
+    """Return which of the first ``keys`` keys are hidden from rows, and what is added to scores.
+
+    Both are broadcast to [sequence, head, row, key], and None where there is nothing.
+    """
+    call, band = formula.call, formula.shown
+    hidden: Any = None
+    bias: Any = None
+
+    def part(array: Any) -> Any:
+        """Return what of an array belongs to the piece; axes of length 1 stay."""
+        whole = np.asarray(array)
+        whole = whole.reshape((1,) * (4 - whole.ndim) + whole.shape)
+        cuts = (s, h, r, slice(0, keys))
+        return whole[
+            tuple(cut if length > 1 else slice(None) for cut, length in zip(cuts, whole.shape, strict=True))
+        ]
+
+    if call.bias is not None:
+        bias = part(call.bias).astype(np.float64)
+        low = bias <= HIDING
+        if low.any():
+            hidden, bias = low, np.where(low, 0.0, bias)
+        bias = bias if bias.any() else None
+    if call.mask is not None:
+        masked = ~part(call.mask).astype(bool)
+        hidden = masked if hidden is None else hidden | masked
+    if band != Band():
+        ahead = np.arange(keys) - np.arange(r.start, r.stop)[:, None]
+        outside = (ahead < band.first) | (ahead > band.last)
+        if outside.any():
+            hidden = outside[None, None] if hidden is None else hidden | outside
+    return (hidden if hidden is not None and hidden.any() else None), bias
+
+
+def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags | None]:
+    """Return an array in float64 with 0 for what is not finite, and which vectors are, None where all are."""
+    wide = np.asarray(array).astype(np.float64)
+    finite: Any = None
+    if not math.isfinite(float(wide.sum())):
+        good = np.isfinite(wide)
+        wide, finite = np.where(good, wide, 0.0), good.all(axis=-1)
+    if group > 1:
+        wide = np.repeat(wide, group, axis=1)
+        finite = None if finite is None else np.repeat(finite, group, axis=1)
+    return wide, finite
+
+
+class _Scores(NamedTuple):
+    """Scores of a piece, [sequence, head, row, key]: ``rise`` is their derivative by the logarithm of c."""
+
+    scores: Floats
+    rise: Floats | None
+    hidden: Any
+    number: NDArray[np.intp]
+
+
+def _scores(
+    formula: Formula, cuts: tuple[slice, slice, slice], query: Floats, key: Floats, scale: Floats
+) -> _Scores:
+    keys, cap = key.shape[2], formula.call.softcap
+    scores, rise = (query * scale) @ key.mT, None
+    if cap is not None:
+        bent = np.tanh(scores / cap)
+        rise, scores = scores * (1 - bent**2), cap * bent
+    hidden, bias = hidden_and_bias(formula, *cuts, keys)
+    if bias is not None:
+        rise, scores = (scores if rise is None else rise), scores + bias
+    count = np.full(query.shape[:3], keys)
+    if hidden is not None:
+        # Of what is broadcast along the keys, one number stands for all.
+        count = np.broadcast_to(keys - hidden.sum(axis=-1) * (keys // hidden.shape[-1]), count.shape)
+    return _Scores(scores, rise, hidden, count)
+
+
+def _piece(  # noqa: C901, PLR0915 - one formula, line by line
+    formula: Formula, cuts: tuple[slice, slice, slice], unit: float
+) -> Rows:
+    """Return what some rows of some heads of some sequences are like; sums over keys are matrix products."""
+    call, (s, h, r) = formula.call, cuts
+    group, keys = int(call.query.shape[1]) // int(call.key.shape[1]), int(call.key.shape[2])
+    if math.isfinite(formula.shown.last) and formula.weigh is None:
+        keys = max(1, min(keys, r.stop + int(formula.shown.last)))
+    shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
+    query, good_q = _finite(call.query[s, h, r])
+    key, good_k = _finite(call.key[s, shared, :keys], repeat)
+    value, good_v = (key, None) if call.value is None else _finite(call.value[s, shared, :keys], repeat)
+    scale = np.asarray(formula.scale, dtype=np.float64)
+    scale = scale[h, None, None] if scale.ndim else scale.reshape(1, 1, 1)
+    sink = None if call.sink is None else np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
+    with np.errstate(all="ignore"):
+        scores, rise, hidden, count = _scores(formula, cuts, query, key, scale)
+        seen = scores if hidden is None else np.where(hidden, 0.0, scores)
+        mean, ones = _summed(seen) / np.maximum(count, 1), np.ones((*key.shape[:3], 1))
+        variance = (np.vecdot(seen, seen) - count * mean**2) / np.maximum(count - 1, 1)
+        masked = scores if hidden is None else np.where(hidden, _NEVER, scores)
+        highest = masked.max(axis=-1)
+        top = highest if sink is None else np.maximum(highest, sink)
+        # Weight on hidden keys is looked for in half precision: in single precision rows show it.
+        is_open = hidden is not None and unit > SINGLE and formula.weigh is None
+        logits = scores - top[..., None] if is_open else masked - top[..., None]
+        everything = np.exp(np.minimum(logits, _FAR_ABOVE, out=logits) if is_open else logits)
+        weights = np.where(hidden, 0.0, everything) if is_open else everything
+        if formula.weigh is not None:
+            weights, logits = formula.weigh(masked), seen
+            top, sink = np.zeros_like(top), None
+        extra = 0.0 if sink is None else np.exp(sink - top)
+        of_values, of_keys = np.vecdot(value, value), np.vecdot(key, key)
+        sums = weights @ np.concatenate((value, of_values[..., None], of_keys[..., None], ones), axis=-1)
+        total = sums[..., -1] + extra if formula.weigh is None else np.ones(count.shape)
+        total = np.where(total > 0, total, 1.0)
+        sums /= total[..., None]
+        output, squared_v, squared_k, whole = sums[..., :-3], sums[..., -3], sums[..., -2], sums[..., -1]
+        moved = weights * logits
+        slopes = moved @ np.concatenate((value, ones), axis=-1) / total[..., None]
+        inner = slopes[..., -1]
+        entropy = np.log(total) - inner - (0.0 if sink is None else (1 - whole) * (sink - top))
+        square = np.vecdot(moved, logits) / total + 2 * top * inner + top**2 * whole
+        size = np.vecdot(output, output)
+        sigma = np.sqrt(np.maximum(squared_v - (2 - whole) * size, 0.0))
+        if formula.weigh is None:
+            long = np.sqrt(np.vecdot(query, query) * squared_k) * np.abs(scale[..., 0])
+            room = 3 * np.sqrt(np.maximum(square, 0.0)) * sigma
+            steep = 3 * unit * np.abs(highest) > _STEEP
+            if steep.any():
+                other = _steep(logits, top, total, value, output, hidden, unit) / unit
+                room = np.where(steep, np.maximum(room, other), room)
+        else:  # whatever weights are, each is off by at most so much of its size
+            squared_v = (np.abs(weights) @ np.sqrt(of_values)[..., None])[..., 0] ** 2
+            long, sigma = np.sqrt(np.vecdot(query, query) * of_keys.max(axis=-1)[..., None]), squared_v**0.5
+            long, room = long * np.abs(scale[..., 0]), 3 * np.abs(seen).max(axis=-1) * sigma
+        bound = unit * (room + 2 * np.sqrt(squared_v) + np.sqrt(size))
+        bound += min(unit, SINGLE) * (math.sqrt(query.shape[-1]) * long * sigma + np.sqrt(keys * squared_v))
+        bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(of_values.sum(axis=-1)))[..., None]
+        bound *= abs(formula.factor)
+        finite = _all_finite(count.shape, hidden, good_q, (good_k, good_v))
+        largest, highest = np.exp(highest - top) / total, np.where(count > 0, np.abs(scores).max(axis=-1), 0)
+        described = count, highest, np.maximum(variance, 0.0), np.maximum(entropy, 0.0), largest
+        if call.value is None or call.output is None:
+            nothing, three = np.zeros(count.shape), np.zeros((*count.shape, 3))
+            return _rows(
+                described, nothing, bound, finite, np.zeros(count.shape, bool), nothing, three, three
+            )
+        slope = slopes[..., :-1] + (top * (1 - whole) - inner)[..., None] * output
+        if rise is not None:
+            moved = weights * rise
+            slope = moved @ value - _summed(moved)[..., None] * output
+            slope /= total[..., None]
+        directions = [slope, output]
+        if is_open:
+            theirs = everything - weights
+            share = _summed(theirs) / total
+            turned = theirs @ value / total[..., None] - share[..., None] * output
+            turned[share > _SATURATED] = 0.0
+            directions.append(turned)
+        recorded, good_o = _finite(call.output[s, h, r])
+        error = recorded - formula.factor * output
+        along, length = np.zeros((*count.shape, 3)), np.zeros((*count.shape, 3))
+        for number, direction in enumerate(directions):
+            along[..., number] = formula.factor * np.vecdot(direction, error)
+            length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
+        return _rows(
+            described,
+            np.sqrt(np.vecdot(error, error)),
+            bound,
+            finite,
+            np.ones(count.shape, dtype=bool) if good_o is None else good_o,
+            np.sqrt(np.vecdot(recorded, recorded)),
+            along,
+            length,
+        )
+
+
+def _rows(described: tuple[Any, ...], *compared: Any) -> Rows:
+    count, highest, variance, entropy, largest = described
+    error, bound, finite, written, size, along, length = compared
+    return Rows(
+        *(count, error, bound, finite, written, size),
+        *(highest, variance, entropy, largest, along, length),
+    )
+
+
+def _summed(array: Floats) -> Floats:
+    """Return sums over the last axis, which a product of matrices takes half the time for."""
+    found: Floats = (array.reshape(-1, array.shape[-1]) @ np.ones(array.shape[-1])).reshape(array.shape[:-1])
+    return found
+
+
+def _steep(
+    logits: Floats, top: Floats, total: Floats, value: Floats, output: Floats, hidden: Any, unit: float
+) -> Floats:
+    """Return what rounding of large scores may do to rows, where weights do not follow it linearly.
+
+    Where ε bounds the error of a score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
+    """
+    error = 6 * unit * np.abs(logits + top[..., None])
+    share = logits - np.log(total)[..., None]
+    off = np.exp(np.minimum(share + error, 0.0)) * -np.expm1(-error)
+    off = off if hidden is None else np.where(hidden, 0.0, off)
+    apart = np.vecdot(value, value)[..., None, :] - 2 * output @ value.mT
+    apart += np.vecdot(output, output)[..., None]
+    found: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
+    return found
+
+
+def _all_finite(
+    shape: tuple[int, ...], hidden: Any, query: Flags | None, sides: tuple[Flags | None, Flags | None]
+) -> Flags:
+    """Return which rows are finite themselves, and in the keys and values that they see."""
+    found = np.ones(shape, dtype=bool) if query is None else query.copy()
+    for side in sides:
+        if side is not None:
+            wrong = np.broadcast_to(~side[:, :, None], (*shape, side.shape[-1]))
+            found &= ~(wrong if hidden is None else wrong & ~hidden).any(axis=-1)
+    return found
