@@ -62,15 +62,19 @@ class Formula:
     """What is computed of a call, whose arrays are NumPy's.
 
     ``scale`` is one number, or one a head. ``band`` hides keys beside the call's own mask and bias; None
-    stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes scores,
-    where hidden keys have −1e30, shape [sequence, head, row, key], and returns weights.
+    stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes scores
+    with bias, [sequence, head, row, key], and which keys are hidden, and returns weights; where it
+    ``needs_all`` it is given those of the whole call at once. ``unit`` is the relative error of one rounding,
+    None for that of the coarsest type that the call declares.
     """
 
     call: Call
     scale: Any
     band: Band | None = None
     factor: float = 1.0
-    weigh: Callable[[Floats], Floats] | None = None
+    weigh: Callable[[Floats, Any], Floats] | None = None
+    needs_all: bool = False
+    unit: float | None = None
 
     @property
     def shown(self) -> Band:
@@ -86,7 +90,7 @@ class Rows(NamedTuple):
     whether its recorded output is; ``size`` is |O′|, 0 where it is not finite. ``highest`` is the largest
     score in size, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
     ``largest`` its largest weight. ``along`` is d·(O′ − O) and ``length`` |d|² for the directions d,
-    shape [sequence, head, row, direction].
+    shape [sequence, head, row, direction], and ``cross`` the product of the first two directions.
     """
 
     keys: NDArray[np.intp]
@@ -101,6 +105,7 @@ class Rows(NamedTuple):
     largest: Floats
     along: Floats
     length: Floats
+    cross: Floats
 
     @property
     def is_compared(self) -> Flags:
@@ -145,41 +150,43 @@ def pool(rows: Rows, direction: int, use: Flags, axes: tuple[int, ...] = (0, 2))
 
 
 def compare(
-    formula: Formula, mapper: Mapper = map, rows: slice = slice(None), unit: float | None = None
+    formula: Formula,
+    mapper: Mapper = map,
+    rows: slice = slice(None),
+    sequences: slice = slice(None),
 ) -> Rows:
-    """Hold every row of a call's output, or those in ``rows``, against the formula.
+    """Hold every row of a call's output, or those in ``rows`` and ``sequences``, against the formula.
 
-    ``unit`` is the relative error of one rounding, None for that of the coarsest type that the call
-    declares. Without values or an output only scores and weights are known: ``is_compared`` is False.
+    Without values or an output only scores and weights are known: ``is_compared`` is False.
     """
     call = formula.call
-    sequences, heads, queries, _ = map(int, call.query.shape)
-    keys = int(call.key.shape[2])
-    start, stop, _ = rows.indices(queries)
-    unit = unit_of(call) if unit is None else unit
+    heads, keys = int(call.query.shape[1]), int(call.key.shape[2])
+    first, end, _ = sequences.indices(len(call.query))
+    start, stop, _ = rows.indices(int(call.query.shape[2]))
     strip = min(stop - start, max(1, _PIECE // keys))
     many_heads = min(heads, max(1, _PIECE // (keys * strip)))
     many = max(1, _PIECE // (keys * strip * heads)) if many_heads == heads else 1
     group = heads // int(call.key.shape[1])
-    if 1 < many_heads < heads:  # pieces end where a group of heads ends, or are parts of one
+    if 1 < many_heads < heads:  # pieces end where a group of heads ends, or are one head
         many_heads = many_heads // group * group if many_heads >= group else 1
+    if formula.needs_all:
+        every = slice(0, len(call.query)), slice(0, heads), slice(0, int(call.query.shape[2]))
+        everything: Any = _piece(formula, every)
+        return Rows(*(array[sequences, :, rows] for array in everything))
     pieces = [
-        (
-            slice(s, min(s + many, sequences)),
-            slice(h, min(h + many_heads, heads)),
-            slice(r, min(r + strip, stop)),
-        )
-        for s in range(0, sequences, many)
+        (slice(s, min(s + many, end)), slice(h, min(h + many_heads, heads)), slice(r, min(r + strip, stop)))
+        for s in range(first, end, many)
         for h in range(0, heads, many_heads)
         for r in range(start, stop, strip)
     ]
     whole: Any = None
-    for (s, h, r), piece in zip(pieces, mapper(lambda at: _piece(formula, at, unit), pieces), strict=True):
+    for (s, h, r), piece in zip(pieces, mapper(lambda at: _piece(formula, at), pieces), strict=True):
         if whole is None:
-            shape = (sequences, heads, stop - start)
+            shape = (end - first, heads, stop - start)
             whole = Rows(*(np.empty(shape + array.shape[3:], array.dtype) for array in piece))
+        place = slice(s.start - first, s.stop - first), h, slice(r.start - start, r.stop - start)
         for array, values in zip(whole, piece, strict=True):
-            array[s, h, r.start - start : r.stop - start] = values
+            array[place] = values
     return Rows(*whole)
 
 
@@ -261,10 +268,11 @@ def _scores(
 
 
 def _piece(  # noqa: C901, PLR0915 - one formula, line by line
-    formula: Formula, cuts: tuple[slice, slice, slice], unit: float
+    formula: Formula, cuts: tuple[slice, slice, slice]
 ) -> Rows:
     """Return what some rows of some heads of some sequences are like; sums over keys are matrix products."""
     call, (s, h, r) = formula.call, cuts
+    unit = unit_of(call) if formula.unit is None else formula.unit
     group, keys = int(call.query.shape[1]) // int(call.key.shape[1]), int(call.key.shape[2])
     if math.isfinite(formula.shown.last) and formula.weigh is None:
         keys = max(1, min(keys, r.stop + int(formula.shown.last)))
@@ -289,7 +297,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         everything = np.exp(np.minimum(logits, _FAR_ABOVE, out=logits) if is_open else logits)
         weights = np.where(hidden, 0.0, everything) if is_open else everything
         if formula.weigh is not None:
-            weights, logits = formula.weigh(masked), seen
+            weights, logits = formula.weigh(scores, hidden), seen
             top, sink = np.zeros_like(top), None
         extra = 0.0 if sink is None else np.exp(sink - top)
         of_values, of_keys = np.vecdot(value, value), np.vecdot(key, key)
@@ -355,15 +363,16 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
             np.sqrt(np.vecdot(recorded, recorded)),
             along,
             length,
+            formula.factor**2 * np.vecdot(slope, output),
         )
 
 
 def _rows(described: tuple[Any, ...], *compared: Any) -> Rows:
     count, highest, variance, entropy, largest = described
-    error, bound, finite, written, size, along, length = compared
+    error, bound, finite, written, size, along, length, cross = compared
     return Rows(
         *(count, error, bound, finite, written, size),
-        *(highest, variance, entropy, largest, along, length),
+        *(highest, variance, entropy, largest, along, length, cross),
     )
 
 
