@@ -229,7 +229,7 @@ class TestFindings:
 class TestFigures:
     """What is drawn of a claim."""
 
-    PLOT = Plot("growth", "variance-d*", d, "It grows", "A line and points", {"derived": d}, {"root": d**0.5})
+    PLOT = Plot("growth", "variance-d*", d, curves={"derived": d}, wrong={"root": d**0.5})
 
     def drawn(self, *items: Any, **more: Any) -> tuple[Figure, ...]:
         """Return the figures of an experiment with these items besides its checks."""
@@ -255,19 +255,21 @@ class TestFigures:
         assert line.y == pytest.approx(line.x)
         assert (root.y[0], root.y[-1]) == pytest.approx((2**0.5, 8))
         assert (figure.x.label, figure.y.label) == ("dimension $d_k$", CHECKS["variance-d2"].quantity)
+        (own,) = self.drawn(replace(self.PLOT, title="It grows"))
+        assert (figure.title, own.title) == ("title", "It grows")
 
     def test_a_plot_tells_kinds_apart_and_shows_values_otherwise(self) -> None:
         """A line joins what checks are compared with; curves may have ends of their own, or the plot's."""
         plain = replace(
             self.PLOT, patterns={"two keys": "variance-d*"}, curves={}, wrong={"short": (1, (2, 8))}
         )
-        other = replace(self.PLOT, span=(1, 128), bounds={"above": lambda at: 2 * at}, many=8, x="size")
+        other = replace(self.PLOT, span=(1, 128), bounds={"above": lambda at: 2 * at}, x="size")
         halved = replace(self.PLOT, as_drawn=lambda place, value: value / place, y="share", y_scale="linear")
         first, second, third = self.drawn(plain, other, halved)
         points, joined, wrong = first.layers
         assert (points.label, joined.y, wrong.x) == ("two keys", (2.0, 64.0), (2.0, 8.0))
         assert second.layers[2].role == "other"
-        assert second.layers[2].y == pytest.approx([2.0 ** (at + 1) for at in range(8)])
+        assert second.layers[2].y[::8] == pytest.approx((2, 16 * 2**0.5, 256))
         assert (second.x.label, third.y.label, third.layers[0].y) == ("size", "share", (1.25, 64.5 / 64))
 
     def test_the_first_fit_is_drawn_where_there_is_no_plot(self) -> None:
@@ -298,6 +300,23 @@ class TestFigures:
         """At the first of the layers that share it."""
         points = figures.measured(CHECKS.values(), d)
         layers = figures.curve("law", d, SIZES), points, figures.curve("law", 2 * d, SIZES), points
-        drawn = figures.figure("f", "F", "f", *layers, x=d, y="y").layers
+        drawn = figures.figure("f", "F", *layers, x=d, y="y").layers
         assert [layer.label for layer in drawn] == ["law", "measured", "", ""]
         assert drawn[3].y == drawn[1].y
+
+    def test_words_stand_in_for_a_figure(self) -> None:
+        """They say how each layer runs: in the order of the places, and where it turns."""
+        layers = (
+            figures.joined("falls", (1, 2, 4), (3, 2, 1)),
+            figures.joined("$d_k^2$", (1, 2, 4), (1, 1.01, 1), "other"),
+            figures.joined("turns", (1, 2, 4), (1, 5, 0.5), "control"),
+            figures.dots("turns", (1, 2, 4), (4, 2, 3)),
+            figures.dots("swings", (1, 2, 4, 5), (4, 2, 6, 5)),
+        )
+        drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", y_scale="linear")
+        assert drawn.alt == (
+            "Share of scores over dimension d sub k, from 1 to 5, which is logarithmic. "
+            "Falls: falls from 3 to 1. D sub k squared: level at 1. Turns: rises from 1 to 5 at 2 "
+            "and falls to 0.5. Measured: falls from 4 to 2 at 2 and rises to 3. "
+            "Swings: from 4 to 5, between 2 and 6."
+        )

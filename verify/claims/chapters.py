@@ -77,12 +77,7 @@ _IN_ORDER = (
     Chapter(
         "pipeline",
         "The whole pipeline",
-        (
-            "attention-shapes",
-            "attention-definition",
-            "values-stay-out-of-scores",
-            "score-matrix-variance",
-        ),
+        ("attention-shapes", "attention-definition", "values-stay-out-of-scores", "score-matrix-variance"),
     ),
     Chapter(
         "limits",

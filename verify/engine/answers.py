@@ -272,7 +272,6 @@ def figure_of(asked: Question, rows: Sequence[Row], formula: Expr | None) -> Fig
     return figures.figure(
         "answer",
         f"${in_line(asked.quantity)}$",
-        f"Measured: {plain(asked.quantity)} for {asked.components}.",
         *layers,
         x=over,
         y=f"${in_line(asked.quantity)}$",

@@ -355,7 +355,6 @@ def judged(
         tolerance=size,
         tolerance_of=of,
         tolerance_because=because,
-        uncontrolled=comparison.uncontrolled,
         band=tuple(end if math.isfinite(end) else None for end in ends),
         basis=measured.basis,
         doubt=measured.doubt,

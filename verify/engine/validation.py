@@ -102,18 +102,10 @@ def _silent_width(check: Comparison) -> Iterator[str]:
 
 
 def _without_control(check: Comparison, controls: Mapping[Route, str]) -> Iterator[str]:
-    """Yield that no control goes through a check's code and it does not say why, or that one does."""
-    route, word = route_of(check), check.uncontrolled.strip()
-    if word and route in controls:
-        yield (
-            f"it says why no control goes through its code, but {controls[route]} does; leave out "
-            "uncontrolled"
-        )
-    if not word and route not in controls:
-        yield (
-            f"no control goes through its code ({_SAME_CODE[route[0]]}); add a wrong version of it, or say "
-            'why there is none: uncontrolled="…"'
-        )
+    """Yield that no control goes through a check's code."""
+    route = route_of(check)
+    if route not in controls:
+        yield f"no control goes through its code ({_SAME_CODE[route[0]]}); add a wrong version of it"
 
 
 def _wrong_cell(cell: Cell) -> Iterator[str]:

@@ -58,10 +58,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A comparison in one cell; by ``relation`` the prediction is the value or a bound of it.
-
-    ``uncontrolled`` says in the report why no control goes through the same code, where none does.
-    """
+    """A comparison in one cell; by ``relation`` the prediction is the value or a bound of it."""
 
     id: str
     label: str
@@ -70,15 +67,11 @@ class Quantity:
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
     relation: Relation = "="
-    uncontrolled: str = ""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A comparison of one coefficient of a weighted fit through several cells' quantities.
-
-    ``uncontrolled`` is as in a ``Quantity``.
-    """
+    """A comparison of one coefficient of a weighted fit through several cells' quantities."""
 
     id: str
     label: str
@@ -87,7 +80,6 @@ class Fit:
     target: Target
     prediction: Prediction
     tolerance: Tolerance = Tolerance()
-    uncontrolled: str = ""
 
     relation: ClassVar[Relation] = "="
 
@@ -123,7 +115,7 @@ class Exact:
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
     may lie. ``code`` is the function that the computed value comes from; without it, the label stands for
-    what is computed. ``uncontrolled`` is as in a ``Quantity``.
+    what is computed.
     """
 
     id: str
@@ -134,7 +126,6 @@ class Exact:
     allowance: Allowance = EXACTLY
     relation: Relation = "="
     code: Callable[..., object] | None = None
-    uncontrolled: str = ""
 
 
 Comparison = Quantity | Fit | Exact

@@ -132,7 +132,7 @@ class Check(Compared):
     gets the control that the engine adds, with a prediction off by twice the tolerance; or by which id. For a
     bound, ``sharper`` is the factor of its constant that is false, which becomes its control, and
     ``sharper_truth`` what the quantity is, where neither a check of it nor an integral over rows says so.
-    ``uncontrolled`` says why no control goes through the same code, where none does.
+    ``off`` are wrong versions whose prediction is off by a factor, by their ids.
 
     Example:
         >>> Check("variance-d64", Var(score), {d: 64}, equals=d)
@@ -141,7 +141,7 @@ class Check(Compared):
     control: bool | str = False
     sharper: float = 0.0
     sharper_truth: float | None = None
-    uncontrolled: str = ""
+    off: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         of_chain = isinstance(self.quantity, Chain | Derivation) and not self.is_compared
@@ -156,7 +156,7 @@ _SIDES = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">
 
 @dataclass(frozen=True)
 class Wrong(Compared):
-    """A wrong version of the claim, in words (``says``), which must come out refuted.
+    """A wrong version of the claim, which must come out refuted; in words, ``says``, or what it compares.
 
     ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself.
     ``computed`` is what the code makes of other arguments, at the settings ``at``; with a prediction of its
@@ -197,7 +197,7 @@ class Fit:
 class Computed:
     """A comparison of what ``code`` makes of its ``arguments`` with what is expected; nothing is drawn.
 
-    ``what`` says what is computed, in words or as an expression.
+    ``what`` says what is computed, in words or as an expression; ``off`` is as in a ``Check``.
     """
 
     id: str
@@ -209,7 +209,7 @@ class Computed:
     at_least: Any = None
     settings: Mapping[str, int | float | str] = field(default_factory=dict, hash=False)
     allowance: Allowance = EXACTLY
-    uncontrolled: str = ""
+    off: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -219,22 +219,21 @@ class Plot:
     ``patterns`` are those of the checks' ids; by labels, where several kinds are told apart. ``curves`` are
     what is derived, ``bounds`` what it cannot pass and ``wrong`` what it is not: by their labels, expressions
     in the symbol or functions of its value. They run from the first check to the last, over the ``span``, or
-    over ends of their own, ``(y, (1, 8))``, through as ``many`` points; without ``curves``, a line joins what
-    the checks are compared with. ``x`` and ``y`` are the words of the axes where the symbol and the quantity
-    will not do; ``as_drawn`` makes of a place and a measured value what is shown. Without any Plot, a claim's
-    first fit is drawn.
+    over ends of their own, ``(y, (1, 8))``; without ``curves``, a line joins what the checks are compared
+    with. ``title``, ``x`` and ``y`` are needed where the claim's title, the symbol and the quantity will not
+    do; ``as_drawn`` makes of a place and a measured value what is shown. Without any Plot, a claim's first
+    fit is drawn.
     """
 
     id: str
     patterns: str | tuple[str, ...] | Mapping[str, str]
     over: Symbol
-    title: str
-    alt: str
+    title: str = ""
+    _: KW_ONLY
     curves: Mapping[str, Any] = field(default_factory=dict, hash=False)
     wrong: Mapping[str, Any] = field(default_factory=dict, hash=False)
     bounds: Mapping[str, Any] = field(default_factory=dict, hash=False)
     span: tuple[float, float] | None = None
-    many: int = 61
     as_drawn: AsDrawn = lambda _, value: value
     x: str = ""
     y: str = ""

@@ -175,12 +175,12 @@ class Claim:
     ) -> tuple[Figure, ...]:
         """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
         items = self.items(derivation, tolerance)
-        plots = [drawing.plot(item, findings) for item in items if isinstance(item, Plot)]
+        plots = [drawing.plot(item, findings, self.title) for item in items if isinstance(item, Plot)]
         own = self._made_by("figures", derivation, findings)
         plots += [own] if isinstance(own, Figure) else list(own)
         fits = [item for item in items if isinstance(item, Fit)]
         if not plots and fits:
-            plots.append(drawing.usual(self.title, fits[0], items, findings))
+            plots.append(drawing.usual(self.title, fits[0], findings))
         return tuple(plots)
 
     def words(

@@ -21,7 +21,7 @@ from verify.montecarlo.estimands import Estimand
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Prediction, Quantity
 from verify.montecarlo.experiment import Fit as FittedCoefficient
 from verify.montecarlo.quantities import measurement, of_pairs
-from verify.spec.checks import Check, Compared, Computed, Fit, Item, Wrong
+from verify.spec.checks import Check, Compared, Computed, Fit, Item, Threshold, Wrong
 from verify.spec.fits import coefficients, has_misfit, members_of
 from verify.spec.integrals import integrated
 from verify.spec.predictions import origin, predicted, truth_of
@@ -49,7 +49,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks |= fits
             plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
-    controls = (*wrong, *plan.biased(), *plan.sharper(), *plan.wrong_fits())
+    controls = (*wrong, *plan.off(), *plan.biased(), *plan.sharper(), *plan.wrong_fits())
     return Experiment(tuple(plan.checks.values()), controls)
 
 
@@ -127,11 +127,12 @@ class Plan:
             prediction,
             given.within.tolerance(self.run),
             given.relation,
-            getattr(given, "uncontrolled", ""),
         )
 
     def wrong(self, item: Wrong) -> Control:
         """Return the control of a wrong version: of a check that it changes, or of its own.
+
+        Without words it is said what is compared.
 
         The true value is known where it is what a check is compared with, or what a chain derives.
 
@@ -139,11 +140,11 @@ class Plan:
             ClaimError: it changes no check.
         """
         if not item.of:
-            truth = self.value_of_same(item, truth_of(item, self.derivation))
-            return Control(item.says, self.quantity(item), truth)
+            truth, wrong = self.value_of_same(item, truth_of(item, self.derivation)), self.quantity(item)
+            return Control(item.says or _in_formulas(wrong.label, item), wrong, truth)
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
-        check, changes = self.checks[item.of], dict[str, Any](id=item.id, uncontrolled="")
+        check, changes = self.checks[item.of], dict[str, Any](id=item.id)
         if item.computed is not None:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
             changes |= {"computed": item.computed, "settings": tuple(settings.items())}
@@ -153,7 +154,8 @@ class Plan:
             if not isinstance(check, FittedCoefficient):
                 changes["relation"] = item.relation
         known = _is_known(check) and not isinstance(check, Exact)
-        return Control(item.says, replace(check, **changes), check.prediction.value if known else None)
+        truth, says = check.prediction.value if known else None, item.says or _in_formulas(check.label, item)
+        return Control(says, replace(check, **changes), truth)
 
     def value_of_same(self, item: Compared, otherwise: float | None) -> float | None:
         """Return what a check of the same quantity at the same setting says that it is."""
@@ -168,7 +170,7 @@ class Plan:
         """
         groups: dict[Any, list[Check]] = {}
         for item in self.items:
-            if isinstance(item, Check) and not item.uncontrolled and _is_known(self.checks[item.id]):
+            if isinstance(item, Check) and _is_known(self.checks[item.id]):
                 quantity = normalised(item.quantity)
                 # Gaps from laws at several settings are of one kind, though each has its own points.
                 kind = quantity.args[0] if isinstance(quantity, LargestGap) else quantity
@@ -177,10 +179,7 @@ class Plan:
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
                 usual = "biased-prediction" if item.control or len(groups) == 1 else f"biased-{item.id}"
                 name = item.control if isinstance(item.control, str) and item.control else usual
-                values = {str(symbol): sympify(value) for symbol, value in item.at.items()}
-                where = {
-                    name: int(value) if value.is_Integer else float(value) for name, value in values.items()
-                }
+                where = _values(item)
                 # Of several quantities it is said which is meant.
                 value = "the value" if len(groups) == 1 else self.checks[item.id].label
                 subject = f"{value} at {cell_text(where)}" if where else value
@@ -193,10 +192,22 @@ class Plan:
                 check = self.checks[item.id]
                 value = item.sharper * check.prediction.value
                 sharp = Prediction(value, f"{value:.4g}", check.prediction.origin)
-                wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp, uncontrolled="")
+                wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp)
                 what = f"{check.label} respects {item.sharper:.4g} times its bound"
                 truth = self.value_of_same(item, item.sharper_truth)
                 yield Control(what, wrong, _integral(item) if truth is None else truth)
+
+    def off(self) -> Iterator[Control]:
+        """Yield the wrong versions of checks and computed values whose prediction is off by a factor."""
+        for item in (item for item in self.items if isinstance(item, Check | Computed)):
+            check = self.checks[item.id]
+            right, equal = check.prediction, check.relation == "="
+            says = (f"{check.label} is", "its value") if equal else (f"{check.label} respects", "its bound")
+            truth = right.value if isinstance(item, Check) and _is_known(check) else None
+            for name, factor in item.off.items():
+                value = float(factor) * right.value
+                wrong = replace(check, id=name, prediction=Prediction(value, f"{value:.6g}", right.origin))
+                yield Control(f"{says[0]} {float(factor):.4g} times {says[1]}", wrong, truth)
 
     def wrong_fits(self) -> Iterator[Control]:
         """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
@@ -215,8 +226,22 @@ class Plan:
         """Return the control whose prediction is larger than a check's by twice the tolerance."""
         right = check.prediction.value
         off = right + 2 * check.tolerance.width(right, self.run)
-        wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"), uncontrolled="")
+        wrong = replace(check, id=name, prediction=Prediction(off, f"{off:.6g}"))
         return Control(f"{subject} is larger by twice the tolerance", wrong, right)
+
+
+def _in_formulas(label: str, item: Wrong) -> str:
+    """Return what a wrong version says that a quantity is, such as ``$Var(q·k)$ is $d_k^2$``."""
+    says = {"=": "is", "≤": "is at most", "≥": "is at least"}[item.relation]
+    value = item.predicted.value if isinstance(item.predicted, Threshold) else item.predicted
+    at = f" at {cell_text(_values(item))}" if item.at else ""
+    return f"{label} {says} ${latex(sympify(value))}${at}"
+
+
+def _values(item: Compared) -> dict[str, int | float]:
+    """Return the values of symbols as numbers."""
+    values = {str(symbol): sympify(value) for symbol, value in item.at.items()}
+    return {name: int(value) if value.is_Integer else float(value) for name, value in values.items()}
 
 
 def _integral(item: Check) -> float | None:
@@ -243,5 +268,4 @@ def _computed(item: Computed) -> Exact:
         item.allowance,
         given.relation,
         item.code,
-        item.uncontrolled,
     )

@@ -10,10 +10,10 @@ from sympy import Basic, Symbol, lambdify, sympify
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
-from verify.spec.checks import Check as Planned
-from verify.spec.checks import AsDrawn, Fit, Item, Plot, Scale
-from verify.symbolic.notation import latex, spoken
-from verify.text.latex import plain
+from verify.spec.checks import AsDrawn, Fit, Plot, Scale
+from verify.symbolic.notation import latex
+from verify.text.speech import prose_in_words
+from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
 
@@ -101,20 +101,16 @@ def _layer(kind: Any, role: Role, label: str, x: Iterable[float], y: Iterable[fl
 
 
 def curve(
-    label: str,
-    y: Any,
-    places: Sequence[float],
-    role: Role = "truth",
-    *,
-    scale: Scale = "log",
-    many: int = 61,
+    label: str, y: Any, places: Sequence[float], role: Role = "truth", *, scale: Scale = "log"
 ) -> PlotLayer:
     """Return a curve between the ends of the ``places``: an expression in one symbol, or a function.
 
-    A constant is drawn through its ends alone.
+    A function, which may take an integral for each, is drawn through fewer points, a constant through its
+    ends.
     """
     low, high = min(places), max(places)
-    many = many if callable(y) or sympify(y).free_symbols else 2
+    is_constant = isinstance(y, int | float | Basic) and not sympify(y).free_symbols
+    many = 2 if is_constant else 61 if isinstance(y, Basic) else 17
     x = np.geomspace(low, high, many) if scale == "log" and low > 0 else np.linspace(low, high, many)
     if isinstance(y, Basic) or not callable(y):
         expression = sympify(y)
@@ -137,16 +133,16 @@ def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived"
 def figure(
     name: str,
     title: str,
-    alt: str,
     *layers: PlotLayer,
     x: Symbol | str,
     y: str,
     x_scale: Scale = "log",
     y_scale: Scale = "log",
 ) -> Figure:
-    """Return a figure; ``x`` is a symbol or the label of its axis, ``alt`` the text that stands in for it.
+    """Return a figure; ``x`` is a symbol or the label of its axis.
 
-    A label that several layers share stands at the first of them.
+    A label that several layers share stands at the first of them. The words that stand in for a figure say
+    what its axes are, and how each layer runs.
     """
     labels: set[str] = set()
     shown = []
@@ -154,13 +150,54 @@ def figure(
         shown.append(layer.model_copy(update={"label": ""}) if layer.label in labels else layer)
         labels.add(layer.label)
     x_axis = Axis(label=x if isinstance(x, str) else axis_label(x), scale=x_scale)
-    return Figure(
-        id=name, title=title, alt=alt, x=x_axis, y=Axis(label=y, scale=y_scale), layers=tuple(shown)
-    )
+    y_axis = Axis(label=y, scale=y_scale)
+    drawn = Figure(id=name, title=title, alt=name, x=x_axis, y=y_axis, layers=tuple(shown))
+    return drawn.model_copy(update={"alt": described(drawn)})
 
 
-def plot(item: Plot, findings: Any) -> Figure:
-    """Return the figure of a plot: its checks' estimates, and its curves from end to end."""
+_ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other": "beside it"}
+"""What a layer without a label is called."""
+
+
+def described(figure: Figure) -> str:
+    """Return the words that stand in for a figure: its axes, and how each layer runs."""
+    ends = [end for layer in figure.layers for end in (layer.x[0], layer.x[-1])]
+    x, y = prose_in_words(figure.x.label), prose_in_words(figure.y.label)
+    logarithmic = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
+    axes = f"{x}, from {_number(min(ends))} to {_number(max(ends))}"
+    said = [f"{y[:1].upper()}{y[1:]} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
+    for layer in figure.layers:
+        label = prose_in_words(layer.label or _ROLES[layer.role])
+        said.append(f"{label[:1].upper()}{label[1:]}: {_course(layer.x, layer.y)}.")
+    return " ".join(said)
+
+
+def _course(x: Sequence[float], y: Sequence[float]) -> str:
+    """Return how a layer runs, such as ``rises from 1 to 64``; what is under 2% of its range is noise."""
+    first, last, low, high = y[0], y[-1], min(y), max(y)
+    noise = 0.02 * max(high - low, abs(high), abs(low))
+    start, end = _number(first), _number(last)
+    if high - low <= noise:
+        return f"level at {start}"
+    above, below = high - max(first, last) > noise, min(first, last) - low > noise
+    if above and below:
+        return f"from {start} to {end}, between {_number(low)} and {_number(high)}"
+    if above:
+        return f"rises from {start} to {_number(high)} at {_number(x[y.index(high)])} and falls to {end}"
+    if below:
+        return f"falls from {start} to {_number(low)} at {_number(x[y.index(low)])} and rises to {end}"
+    return f"{'rises' if last > first else 'falls'} from {start} to {end}"
+
+
+def _number(value: float) -> str:
+    return exact(float(value), 3)
+
+
+def plot(item: Plot, findings: Any, title: str) -> Figure:
+    """Return the figure of a plot: its checks' estimates, and its curves from end to end.
+
+    The ``title`` is that of its claim, for a plot without one.
+    """
     if isinstance(item.patterns, Mapping):
         labelled = list(item.patterns.items())
     else:
@@ -175,11 +212,10 @@ def plot(item: Plot, findings: Any) -> Figure:
     for role, curves in roles.items():
         for label, given in curves.items():
             y, ends = given if isinstance(given, tuple) else (given, places)
-            layers.append(curve(label, y, ends, role, scale=item.x_scale, many=item.many))
+            layers.append(curve(label, y, ends, role, scale=item.x_scale))
     return figure(
         item.id,
-        item.title,
-        item.alt,
+        item.title or title,
         *layers,
         x=item.x or item.over,
         y=item.y or checks[0][1][0].quantity,
@@ -188,16 +224,10 @@ def plot(item: Plot, findings: Any) -> Figure:
     )
 
 
-def usual(title: str, fit: Fit, items: Sequence[Item], findings: Any) -> Figure:
+def usual(title: str, fit: Fit, findings: Any) -> Figure:
     """Return the figure of a fit: what is measured over its symbol, on the derived law where it has one."""
     checks = findings.matching(fit.pattern)
-    quantity = next(item.quantity for item in items if isinstance(item, Planned) and item.id == checks[0].id)
-    places, over = sorted(place_of(check, str(fit.over)) for check in checks), plain(axis_label(fit.over))
-    alt = f"Measured: {spoken(quantity)}, from {places[0]:g} to {places[-1]:g} of {over}."
-    curves = {}
-    if fit.law is not None:
-        curves = {f"derived: ${latex(sympify(fit.law))}$": fit.law}
-        alt += f" The derived curve {spoken(fit.law)} runs through the points."
+    curves = {} if fit.law is None else {f"derived: ${latex(sympify(fit.law))}$": fit.law}
     name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"
     y_scale: Scale = "log" if all(check.estimate > 0 for check in checks) else "linear"
-    return plot(Plot(name, fit.pattern, fit.over, title, alt, curves, y_scale=y_scale), findings)
+    return plot(Plot(name, fit.pattern, fit.over, curves=curves, y_scale=y_scale), findings, title)

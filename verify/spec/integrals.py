@@ -62,8 +62,15 @@ def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) ->
     Example:
         >>> integrated(E(Entropy(score / sqrt(d), j)), {n: 64, d: 4})
     """
-    values = {symbol: float(value) for symbol, value in at.items()}
-    opened = sympify(quantity).replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
+    return _integrated(
+        sympify(quantity), tuple((symbol, float(value)) for symbol, value in at.items()), within
+    )
+
+
+@cache  # for a prediction is asked for again by what says whether it is derived
+def _integrated(quantity: Any, at: tuple[tuple[Any, float], ...], within: float) -> float:
+    values = dict(at)
+    opened = quantity.replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
     numbers = {mean: Float(_mean(mean.args[0], values, within), 17) for mean in opened.atoms(E)}
     return float(opened.xreplace(numbers).subs(values))
 

@@ -26,7 +26,7 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import Given, Index, LargestGap, definition, families_of
+from verify.symbolic.vocabulary import E, Given, Index, LargestGap, definition, families_of, n
 
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
@@ -37,6 +37,8 @@ LAW_POINTS = 4
 
 def predicted(given: Compared) -> Prediction:
     """Return what a comparison's quantity is compared with, as a number with its exact form.
+
+    Means over rows of normal scores are integrated.
 
     Raises:
         ClaimError: symbols are left in it, it is no real number, or a bound that is a round decimal, which
@@ -59,6 +61,9 @@ def _prediction(value: Any, given: Compared) -> Prediction:
     if isinstance(value, float):
         return Prediction(value, f"{value:.6g}")
     number = _put_in(value, given)
+    if number.has(E) and n in given.at:  # means over rows
+        mean = integrated(value, given.at)
+        return Prediction(mean, f"{mean:.6g}")
     refuse_symbols(f"check {given.id}", number)
     if number.is_extended_real is False or number.is_infinite:
         raise ClaimError(f"check {given.id}: {value} is {number} there, no real number; correct at={{…}}")
@@ -131,7 +136,7 @@ def _moments(given: Compared) -> dict[Symbol, Any]:
             central = list(map(Rational, law.central_moments(known)))
             spread = values[f"sigma_{name}"] = central[2] ** S.Half
             orders = zip((3, 4), ("gamma", "kappa"), strict=True)
-            values |= {f"{symbol}_{name}": central[n] / spread**n for n, symbol in orders if n <= known}
+            values |= {f"{symbol}_{name}": central[of] / spread**of for of, symbol in orders if of <= known}
     return {getattr(vocabulary, name): value for name, value in values.items()}
 
 

@@ -13,6 +13,7 @@ from sympy import Symbol, sqrt
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
 from verify.montecarlo.experiment import Comparison, Experiment
+from verify.spec.figures import described
 from verify.symbolic.chains import Chain
 from verify.symbolic.notation import in_line
 from verify.symbolic.vocabulary import a, d, d_v, j, m, mu_k, mu_q, n, s, score, sigma, squares
@@ -24,7 +25,6 @@ _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
 _FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
 """What a number is asked for as: a part of a check, how many digits at most or its error, per cent."""
 
-_NUMBER = re.compile(r"\$([0-9.]+)\$")
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 LATER, NOT_KNOWN = "(measured in a run)", "(not computed)"
 _FORMS = ("estimate", "prediction")
@@ -98,16 +98,15 @@ class Words:
         def labelled(part: Any, what: str) -> Any:
             return part.model_copy(update={"label": self.fill(f"{named}, {what}", part.label)})
 
-        return figure.model_copy(
+        filled = figure.model_copy(
             update={
                 "title": self.fill(f"{named}, title", figure.title),
-                # It is read aloud: a number is no formula there.
-                "alt": _NUMBER.sub(r"\1", self.fill(f"{named}, alt", figure.alt)),
                 "x": labelled(figure.x, "x axis"),
                 "y": labelled(figure.y, "y axis"),
                 "layers": tuple(labelled(layer, "label") for layer in figure.layers),
             }
         )
+        return filled.model_copy(update={"alt": described(filled)})
 
     def fill(self, where: str, text: str, own: Comparison | None = None) -> str:
         """Return a text with its slots filled; ``own`` is the comparison of a control.

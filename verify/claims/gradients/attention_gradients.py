@@ -1,15 +1,14 @@
 """The gradients of attention with respect to values, probabilities, scores, queries and keys."""
 
-from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
 
-from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, Dot
-from verify.spec import E, Family, Items, Named, Plot, Softmax, Threshold, Within, Wrong, a, algebra, assume
-from verify.spec import at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n, over_components
-from verify.spec import over_keys, q, s, score, squares, u, v
+from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Computed
+from verify.spec import Derivation, Dot, E, Family, Items, Named, Plot, Softmax, Threshold, Within, Wrong, a
+from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
+from verify.spec import over_components, over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
@@ -42,8 +41,7 @@ SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
 """What one query sends to all values together, squared."""
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the gradient of the queries by the chain rule, and the others beside it."""
+def derive() -> Chains:
     everything = Named(Symbol(r"\ell"), Sum(loss(Softmax(c * score, j)).definition, (a, 1, m)))
     of_row, of_key = "each entry of the query is in the scores of its row", "each query's score of the key"
     yield (
@@ -64,7 +62,7 @@ def derive() -> Iterator[Chain]:
     yield from bounds()
 
 
-def bounds() -> Iterator[Chain]:
+def bounds() -> Chains:
     """Derive that what values receive is bounded, and that what queries receive is not."""
     of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
     spread = over_keys(of_key * (1 - of_key))
@@ -135,7 +133,6 @@ def share_of_one(weights: Array) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Differentiate plain loops by complex steps; measure what reaches the values as scores grow."""
     given, at = of_loops()[0], {c: SCALE}
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
@@ -167,18 +164,10 @@ def experiment(derived: Derivation) -> Items:
     yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
     yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
     yield from wrong_versions(given, formulas)
-    yield Plot(
-        "values",
-        "values-d*",
-        over=d,
-        title="From one query, values receive at most the gradient of its output",
-        alt="Mean squared gradient of the values over that of the output, unscaled, against the dimension: "
-        "it rises as the scores grow, but stays below its bound of one, while the variance of the scores "
-        "grows to {values-d64:d_k}.",
-        curves={"bound: {values-tightest:prediction}": derived["share"].end},
-        wrong={"variance of the scores": d},
-        y="squared gradient of the values over that of the output",
-    )
+    title = "From one query, values receive at most the gradient of its output"
+    words = "squared gradient of the values over that of the output"
+    curves = {"bound: {values-tightest:prediction}": derived["share"].end}
+    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
 
 
 def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items:

@@ -1,14 +1,14 @@
 """How the gradient grows from layer to layer in a stack of residual attention layers at initialisation."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
 from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
-from verify.spec import NORMAL, STANDARD, Chain, Check, Claim, Column, Derivation, E, Family, Figure, Findings
-from verify.spec import Given, Index, Items, Program, Threshold, Within, Wrong, algebra, assume, d
+from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Family, Figure
+from verify.spec import Findings, Given, Index, Items, Program, Threshold, Within, Wrong, algebra, assume, d
 from verify.spec import figures as draw, j, l, limit, moments, n, q
 from verify.spec.arrays import Array, gradients, probabilities
 
@@ -25,9 +25,7 @@ HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Th
 """The growth of the norm per layer of even attention here, and in ever deeper stacks."""
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the growth through layers of even attention, which scores of no variance lead to."""
-
+def derive() -> Chains:
     def back(of: Family) -> Expr:
         """Return an entry one layer back: the residual path, and even attention's value path."""
         return of[j, e] + Sum(w[e, f] * Sum(of[l, f], (l, 1, n)) / n, (f, 1, D)) / sqrt(D)
@@ -144,7 +142,6 @@ def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WI
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    """Measure the growth per layer at three scales, and the derived law where scores hardly vary."""
     first, one = derived["first"], Threshold(S.One)
     yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
     rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
@@ -197,16 +194,12 @@ def wrong_versions() -> Items:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw the growth per layer over the dimension of queries and keys."""
     span, checks = (WIDTH // 4, WIDE), findings.matching("unscaled-growth", "unscaled-growth-d*[0-9]")
     return draw.figure(
         "growth-by-dimension",
         "Without scaling the gradient grows from layer to layer, faster in wider heads",
-        "Growth of the gradient's norm per layer of six, over the dimension of queries and keys, for tokens "
-        "of {unscaled-growth:D} dimensions: without scaling it rises past uniform attention's, met at "
-        "half the width, and past the root of two, which it meets beyond the width.",
-        draw.curve("uniform attention, not normalised", HERE.value, span, many=2),
-        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other", many=2),
+        draw.curve("uniform attention, not normalised", HERE.value, span),
+        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other"),
         draw.measured(checks, d, "unscaled"),
         x=d,
         y="growth of the norm per layer",

@@ -1,15 +1,16 @@
 """What reaches a key through the scores is at most of the order of its weight."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
-from verify.spec import RADEMACHER, ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Family, Figure
-from verify.spec import Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume
-from verify.spec import at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of, unsigned
+from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
+from verify.spec import Figure, Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra
+from verify.spec import assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of
+from verify.spec import unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
@@ -29,8 +30,7 @@ def squared(at: Expr) -> Expr:
     return FACTOR * (at - over_keys(p_l * at.xreplace({j: l}), l)) ** 2
 
 
-def derive() -> Iterator[Chain]:
-    """Bound the squared gradient of one key, for any gradients at the weights within ±M; and on average."""
+def derive() -> Chains:
     others, p_h = (1 - KroneckerDelta(l, j)) * (1 - KroneckerDelta(h, j)), p_l.xreplace({l: h})
     pairs = p_l * p_h * (others * (x[l] - x[h])) ** 2
     room = (1 - KroneckerDelta(l, j)) ** 2 * p_l * (2 * M - x[j] + x[l]) * (2 * M + x[j] - x[l])
@@ -76,7 +76,6 @@ def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure what reaches keys of each order of weight, scaled and unscaled, and the worst case."""
     mean, laws = derived["average"], {r: RADEMACHER}
     for name, edges in EDGES.items():
         for least, most in pairwise(edges):
@@ -104,7 +103,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw what reaches keys on average, and the bound, against their weight."""
     weight, layers = Symbol("p_j", positive=True), []
     bound = sqrt(derived.end.xreplace({p: weight}) / UNIT**2).simplify()
     for name, edges in EDGES.items():
@@ -117,9 +115,6 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
     return draw.figure(
         "by-probability",
         "What reaches a key through the scores is in proportion to its weight",
-        "Mean gradient of a key against its weight, both on log axes, with scaling and without, at "
-        "{unscaled-below-01:d_k} dimensions and random signs as values: on the derived line, half of the "
-        "bound, from one in ten thousand up to one half, and nowhere zero.",
         draw.curve("bound", bound, (0.0001, 0.5)),
         draw.curve("mean, derived: half of it", bound / 2, (0.0001, 0.5)),
         *layers,

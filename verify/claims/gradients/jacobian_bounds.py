@@ -1,7 +1,7 @@
 """How large the Jacobian of softmax can be, and that it does not simply fall as scores grow."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from itertools import product
 
@@ -9,9 +9,9 @@ import numpy as np
 from sympy import Derivative, Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, exp, factor, lambdify
 from sympy import symbols
 
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Family, Figure, Items, Named, Softmax
-from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, derivative, earlier, fact
-from verify.spec import figures as draw, j, l, n, over_keys, s
+from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Figure, Items, Named
+from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most, cite, derivative, earlier
+from verify.spec import fact, figures as draw, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
@@ -38,8 +38,7 @@ def form(weight: Expr, at: Expr) -> Expr:
 FORM, LENGTH = Named(Symbol(r"x^{\mathsf T}Jx"), form(p, x[j])), Named(Symbol("|x|^2"), over_keys(x[j] ** 2))
 
 
-def derive() -> Iterator[Chain]:
-    """Bound xᵀJx from above for every x, and from below by choosing x."""
+def derive() -> Chains:
     mean, mean_square, largest = over_keys(p * x[j]), over_keys(p * x[j] ** 2), (Le(p, p_1),)
     variance = mean_square - mean**2, "the variance of x under p", algebra
     cross = at_most(Sum(p * p_l * (x[j] + x[l]) ** 2, (l, 1, j - 1), (j, 1, n)))
@@ -81,7 +80,7 @@ def derive() -> Iterator[Chain]:
     yield from with_one_ahead()
 
 
-def with_one_ahead() -> Iterator[Chain]:
+def with_one_ahead() -> Chains:
     """Derive the norm for one key ahead, a bound for every x that one reaches, and how it moves."""
     apart = Sum(Sum((x[j] - x[l]) ** 2, (l, 2, n)), (j, 2, n)) / 2
     more = at_most((t * over_keys(x[j]) ** 2 + (t - 1) * apart) / (t + n - 1) ** 2, given=(t >= 1,))
@@ -125,7 +124,6 @@ def norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Search for rows that break a bound, look at one that attains it; compare the norm for one key ahead."""
     of_largest, first, second = derived["largest"].end / LENGTH, derived["first"].end, derived["second"].end
     even, two_equal, one_leads = (1, 1, 1), (1, 1, 0), (3, 1, 1)
     yield from attained("rows", derived.end / LENGTH, "≤", two_equal, r"$\|J\|_2$ over $2p_1(1-p_1)$")
@@ -184,18 +182,14 @@ def wrong(norm: Expr) -> Items:
 
 
 def figures(derived: Derivation) -> Figure:
-    """Draw the norm against the lead of one key, for few and for many keys."""
     layers, leads, norm = [], np.linspace(0, 10, 11), derived["reached"].end.subs(t, exp(lead))
     for keys in (2, 16, 128):
-        layers.append(draw.curve(f"{keys} keys", norm.subs(n, keys), (0, 10), scale="linear", many=101))
+        layers.append(draw.curve(f"{keys} keys", norm.subs(n, keys), (0, 10), scale="linear"))
         norms = [norm_ahead(softmax, keys, float(place)) for place in leads]
         layers.append(draw.dots("computed", leads, norms))
     return draw.figure(
         "lead",
         "With many keys, larger scores first open the softmax and only then close it",
-        "Norm of the softmax Jacobian against the lead of one key over all others, for two, sixteen and many "
-        "keys: with two keys it only falls; with more it starts near zero, rises to just above a quarter "
-        "where the lead is the logarithm of the number of keys, and falls again.",
         *layers,
         x="lead of one score over all others",
         y="norm of the Jacobian",

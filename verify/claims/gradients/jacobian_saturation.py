@@ -1,6 +1,5 @@
 """Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
 
-from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Literal
@@ -9,8 +8,8 @@ from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Min, Rational, S
 from sympy import log, oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Entropy, Index
-from verify.spec import Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Entropy
+from verify.spec import Index, Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
 from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fact, integral, j, l, latex, n
 from verify.spec import over_keys, s, score, sigma, squares
 from verify.spec.integrals import DEVIATIONS, KEYS, integrated
@@ -36,8 +35,7 @@ LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
 BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
 
-def derive() -> Iterator[Chain]:
-    """Derive bounds for all n and σ, the limit by bounds that meet, and what raw scores make of both."""
+def derive() -> Chains:
     no_more = at_most(E(BEHIND) / sigma)
     rest = (
         Chain(E(REST), name="rest", title="What the squared weights lack")
@@ -62,7 +60,7 @@ def derive() -> Iterator[Chain]:
     yield from of_queries(rest, bound)
 
 
-def near_the_limit(rest: Chain) -> Iterator[Chain]:
+def near_the_limit(rest: Chain) -> Chains:
     """Derive the limit from an identity for all n and σ, and bounds that meet as the scores spread."""
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
@@ -110,7 +108,7 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     )
 
 
-def of_queries(rest: Chain, bound: Chain) -> Iterator[Chain]:
+def of_queries(rest: Chain, bound: Chain) -> Chains:
     """Derive what the lengths of queries make of rows: means of scores q·k, and the bounds for them."""
     normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
@@ -169,7 +167,6 @@ def bounded(name: str, chain: Chain, at: dict[Expr, Expr], sharper: float = 0) -
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure two and more keys against their exact means, the bounds where they are tight, and the limit."""
     mean, ratio, limit = derived["attention"].start, derived["ratio"].start, exact(derived.end, {n: 2})
     for size in (4, 16, 64):
         at = {n: S(2), d: S(size)}
@@ -194,21 +191,18 @@ def experiment(derived: Derivation) -> Items:
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
     yield Check("limit-n2", derived["times-sigma"], wide, equals=limit, tolerance=rare)
     yield from wrong(mean)
+    title = "Scaled rows keep passing gradients on; unscaled ones less with every dimension"
     yield Plot(
         "two-keys",
         ("scaled-d*", "unscaled-d*"),
-        over=d,
-        title="Scaled rows keep passing gradients on; unscaled ones less with every dimension",
-        alt="Mean squared norm of the softmax Jacobian of two keys against the dimension, on log axes: with "
-        "scaling it stays near {scaled-d64:prediction.2}, without it falls like one over the root of the "
-        "dimension, close to the derived limit; measured points lie on both curves.",
+        d,
+        title,
         curves={
             "scaled": lambda size: integrated(mean, {n: 2, d: size, c: size**-0.5}),
             "unscaled": lambda size: integrated(mean, {n: 2, d: size, c: 1}),
         },
         bounds={"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)},
         span=(2, 256),
-        many=15,
         y="mean of {norm}",
     )
     yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))

@@ -1,15 +1,15 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from sympy import Derivative, Expr, KroneckerDelta, Sum, exp
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import ROUNDING, Chain, Claim, Computed, Derivation, Family, Index, Items, Softmax, Wrong, a
-from verify.spec import algebra, assume, cite, j, l, n, over_keys, s, squares
-from verify.spec.arrays import Array, complex_step, entries, in_single_precision, largest_difference
-from verify.spec.arrays import loops, softmax
+from verify.spec import ROUNDING, Chain, Chains, Claim, Computed, Derivation, Family, Index, Items, Softmax
+from verify.spec import Wrong, a, algebra, assume, cite, j, l, n, over_keys, s, squares
+from verify.spec.arrays import Array, complex_step, entries, in_single_precision, largest_difference, loops
+from verify.spec.arrays import softmax
 
 x, h = Family("x", n), Index("h")
 p, p_l = Softmax(s[a, j], j), Softmax(s[a, l], l)
@@ -17,8 +17,7 @@ TOTAL, EQUAL = Sum(exp(s[a, h]), (h, 1, n)), KroneckerDelta(j, l)
 J, ENTRY = Derivative(p, s[a, l]), p * (EQUAL - p_l)
 
 
-def derive() -> Iterator[Chain]:
-    """Differentiate by the quotient rule; then sum entries and their squares."""
+def derive() -> Chains:
     quotient = exp(s[a, j]) * EQUAL / TOTAL - exp(s[a, j]) * exp(s[a, l]) / TOTAL**2
     quotient_rule = "quotient rule; in the sum only one term depends on a score"
     yield (
@@ -76,7 +75,6 @@ def logistic(scores: Array) -> Array:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compare with derivatives of the array code by complex steps."""
     constant = "the normalising sum can be taken as constant, so that only its diagonal is left"
     alone = "each weight depends on its own score only, as a logistic function would"
     wrong: dict[str, tuple[str, Callable[[Array], Array], str]] = {

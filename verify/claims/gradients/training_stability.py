@@ -9,9 +9,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sympy import Derivative, Expr, Float, Rational, S, Sum, Symbol, sqrt, symbols
 
 from verify.claims.gradients.shared.arrays import same_as_loops
-from verify.spec import NORMAL, STANDARD, Allowance, Chain, Check, Claim, Column, Computed, Derivation, E
-from verify.spec import Family, Figure, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra, assume
-from verify.spec import d, derivative, e, figures as draw, j, l, m, moments, n, q
+from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
+from verify.spec import E, Family, Figure, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra
+from verify.spec import assume, d, derivative, e, figures as draw, j, l, m, moments, n, q
 from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
@@ -39,8 +39,7 @@ QUERIES, SIZES = KEYS * COPIES, {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
 HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
 
 
-def derive() -> Iterator[Chain]:
-    """Derive that a scale is a choice of initial weights and rate, and how far scores spread at first."""
+def derive() -> Chains:
     names = (Symbol(f"{of}'_{row}h") for of, row in ((w, e), (x, f)))
     smaller, of_keys = map(Named, names, (sqrt(c) * w[e, h], sqrt(c) * x[f, h]))
 
@@ -182,7 +181,6 @@ def ahead(name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, ot
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    """Train at all scales, rates and seeds; compare the scales within each seed."""
     trains, seeds = partial(Check, laws=DRAWN, shape=SIZES), {d: DIMENSION}
     at_most, at_least = Threshold(1 - NEARLY_ALL), Threshold(NEARLY_ALL)
     for measure, name in MEASURES.items():
@@ -233,7 +231,6 @@ def wrong() -> Items:
 
 
 def figures() -> Iterator[Figure]:
-    """Draw success against the learning rate, and the loss of each scale at its best rate, of 64 seeds."""
     rng, seeds = stream(0, "training-stability", "figures", 0), 64
     sizes, families = {d: DIMENSION, **SIZES}, [(str(family), family.ranges) for family in DRAWN]
     shapes = {name: (seeds, *(sizes[extent] for extent in ranges)) for name, ranges in families}
@@ -253,9 +250,6 @@ def figures() -> Iterator[Figure]:
     yield draw.figure(
         "success-by-rate",
         "Each scale has its own range of learning rates, and the root’s is the widest",
-        f"Share of {seeds} seeds that succeed, over the learning rate, in {{success-rate:d_k}} dimensions. "
-        "All three scales reach every seed at some rate. Unscaled training does so at low rates only, "
-        "scaling by the root over a wider range, division by the dimension at high rates only.",
         draw.joined("every seed", ends, (1, 1)),
         draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
         *success,
@@ -266,9 +260,6 @@ def figures() -> Iterator[Figure]:
     yield draw.figure(
         "training-curves",
         "At its best learning rate unscaled training reaches the goal, but later",
-        f"Mean loss of {seeds} seeds over the training steps, each scale at its best learning rate, in "
-        "{success-rate:d_k} dimensions. Unscaled training starts higher than uniform attention and falls "
-        "later than the two scaled ones, which are nearly alike.",
         draw.curve("attention spread evenly", even, (1, STEPS)),
         *curves,
         x="training step",

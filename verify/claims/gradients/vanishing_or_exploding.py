@@ -1,16 +1,15 @@
 """Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
 
-from collections.abc import Iterator
 from itertools import product
 
 from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Check, Claim, Derivation, Dot, E, Figure, Findings
-from verify.spec import Items, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v, fact
-from verify.spec import figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q, score
-from verify.spec import squares, substitute, u, v
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Figure
+from verify.spec import Findings, Items, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
+from verify.spec import fact, figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q
+from verify.spec import score, squares, substitute, u, v
 from verify.spec.integrals import ON_PAPER, PRECISE, integrated
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
@@ -42,8 +41,7 @@ WEIGHT, SQUARED = Softmax(c * score, j), of_query()
 MEDIANS = sqrt(Quantile(unscaled(SQUARED), S.Half) / Quantile(SQUARED, S.Half))
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the ratio where scores hardly vary, and that of mean squares at any size."""
+def derive() -> Chains:
     even = (Dot(u, a, v, j) - over_keys(Dot(u, a, v, l), l) / n) / n
     some = over_components((c * over_keys(even * k[j, i])) ** 2) > 0
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
@@ -61,7 +59,7 @@ def derive() -> Iterator[Chain]:
     yield from root_mean_squares()
 
 
-def root_mean_squares() -> Iterator[Chain]:
+def root_mean_squares() -> Chains:
     """Derive the ratio of root mean squares of each path, at scale 1 over scale c."""
     mean = over_keys(WEIGHT * score)
     terms = over_keys(WEIGHT**2 * score**2) - 2 * mean * over_keys(WEIGHT**2 * score)
@@ -104,7 +102,6 @@ def ratio_of_roots(derived: Derivation, path: str, dimension: int, within: float
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    """Measure medians and root mean squares on both sides of the crossing, and the limit of small scores."""
     yield Check("median-vanishes", MEDIANS, at(16, 1024), at_most=Threshold(Rational(1, 200)))
     rare = Within(10.0, because="in high dimension it hangs on rare rows", fixed=True)
     for path, dimension in product(LETTERS, (16, 64, 256)):
@@ -154,16 +151,12 @@ def wrong(typical: float) -> Items:
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw both ratios over the dimension: the root mean square rises where the median falls below 1."""
     dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
     roots = [ratio_of_roots(derived, "queries", dimension, ON_PAPER) for dimension in dimensions]
     return draw.figure(
         "two-answers",
         "Without scaling the typical gradient dies while the root mean square grows",
-        "Ratio of the query gradient's norm without scaling to that with it. The root mean square rises "
-        "steadily with the dimension, as derived; the median rises first, then falls below one, for "
-        "sixteen keys between {median-above-1-n16-d64:d_k} and {median-below-1-n16-d128:d_k} dimensions.",
-        draw.curve("no difference", Float(1), ends, "control", many=2),
+        draw.curve("no difference", Float(1), ends, "control"),
         draw.curve("limit: {main:end}", derived.end, ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.
         draw.measured(findings.matching("median-*-n16-*", "median-vanishes"), d, "median, measured"),

@@ -16,7 +16,6 @@ ALIGNED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the mean of the score, as it is and divided; its variance, and the mean in deviations."""
     given, put_in = (rho <= 1,), r"$k = \rho q + \sqrt{1 - \rho^2}\,x$; x is independent of the query"
     mean = (
         Chain(E(ALIGNED), given=given)
@@ -47,7 +46,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure mean and variance, and the mean under all scales and in deviations."""
     for size in DIMENSIONS:
         at, control = {d: size, rho: RHO}, size == DIMENSIONS[0]
         yield Check(f"mean-d{size}", derived, at, control=control)
@@ -59,16 +57,10 @@ def experiment(derived: Derivation) -> Items:
     says = "aligned or not, the variance is {d_k}"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
     mean = derived.end.subs(rho, RHO)
-    yield Plot(
-        "three-scales",
-        ("mean-d*", "root-mean-d*", "over-mean-d*"),
-        over=d,
-        title="For aligned vectors it is division by the dimension itself that keeps the mean",
-        alt="The mean score of queries and keys with correlation one half: unscaled it grows like the "
-        "dimension, over the root of that like the root, and over the dimension it stays at one half.",
-        curves={"unscaled": mean, "over {root_d}": mean / sqrt(d), "over {d_k}": mean / d},
-        y="mean of the score, at a correlation of one half",
-    )
+    title = "For aligned vectors it is division by the dimension itself that keeps the mean"
+    words = "mean of the score, at a correlation of one half"
+    curves = {"unscaled": mean, "over {root_d}": mean / sqrt(d), "over {d_k}": mean / d}
+    yield Plot("three-scales", ("mean-d*", "root-mean-d*", "over-mean-d*"), d, title, curves=curves, y=words)
 
 
 CLAIM = Claim(

@@ -1,15 +1,14 @@
 """Under a causal mask, row t attends to t keys, and its mean entropy is that of t keys."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import scipy
 from scipy import special
 from sympy import Rational, S, log, sqrt
 
-from verify.spec import ROUNDING, Chain, Check, Claim, Computed, Derivation, E, Entropy, Indicator, Items
-from verify.spec import Plot, Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
+from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy, Indicator
+from verify.spec import Items, Plot, Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
 from verify.spec.arrays import softmax, stream
 from verify.spec.integrals import Approximation, integrated, over_lengths
 from verify.spec.lemmas import entropy_lost
@@ -20,8 +19,7 @@ SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
 """The share of rows that lose more than half a nat."""
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the bounds for n keys, which are those of the row at the position n."""
+def derive() -> Chains:
     *others, scaled = entropy_lost("bound")
     yield from (*others, scaled)
     even = r"no weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$"
@@ -52,7 +50,6 @@ def half_a_nat_lost(_: int, deviation: float) -> Approximation:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the mean loss of entropy at four positions, and how many rows lose more than its bound."""
     lost, (two, *_, last) = derived["scaled"], POSITIONS
     near, settings = Within(0.25, fixed=True), {"n": last, "d_k": D}
     values = {t: integrated(E(log(n) - ENTROPY), {n: t, d: D}) for t in POSITIONS}
@@ -83,19 +80,17 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
     says = "of two keys' rows as many lose half a nat as of all keys' rows"
     yield Wrong("same-share", of=f"rows-below-t{two}", equals=bound, says=says)
+    words, curves = "mean entropy, in nats", {"{main:end}": derived.end}
+    bounds = {"{most:end}": derived["most"].end}
     yield Plot(
         "by-position",
         "value-t*",
-        over=n,
-        title="A causal row’s mean entropy follows the logarithm of its position",
-        alt="Measured mean entropy of the rows of causal attention over their position: it rises like "
-        "the logarithm of the position and stays within half a nat below it.",
-        curves={"{main:end}": derived.end},
-        bounds={"{most:end}": derived["most"].end},
-        many=25,
+        n,
+        curves=curves,
+        bounds=bounds,
         as_drawn=lambda at, value: math.log(at) - value,
         x="position {n}",
-        y="mean entropy, in nats",
+        y=words,
         y_scale="linear",
     )
 

@@ -1,13 +1,11 @@
 """Correlated components: the variance is tr(Σ_q Σ_k), and the root of d_k no longer suffices."""
 
-from collections.abc import Iterator
-
 from sympy import Matrix, Rational, S, Symbol, sqrt
 
 from verify.claims.limits.shared.mixtures import SIGMA_K, SIGMA_Q, A, B, c, covariance, four_blocks
 from verify.claims.limits.shared.mixtures import over_pairs, r, written_out
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Items, Named, Plot, Sum, Var
-from verify.spec import Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Items, Named, Plot, Sum
+from verify.spec import Var, Wrong, a, algebra, assume, d, e, i, j, k, l, m, moments, n, over_components, q
 
 rho, RHO = Symbol("rho", positive=True), Rational(1, 4)
 x, y = Family("x", m), Family("y", n)
@@ -31,8 +29,7 @@ MIXTURE = over_components(Sum(A[i, c] * z[a, c], (c, 1, r)) * Sum(B[i, e] * w[j,
 TRACE = over_pairs(r"\operatorname{tr}(\Sigma_q \Sigma_k)", covariance(A, A) * covariance(B, B))
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the equicorrelated case, and the trace for any covariances."""
+def derive() -> Chains:
     query, key = (part.xreplace({i: l}) for part in (OF_QUERY, OF_KEY))
     alike, unlike = E(OF_QUERY**2) * E(OF_KEY**2), E(OF_QUERY * query) * E(OF_KEY * key)
     yield (
@@ -52,7 +49,6 @@ def derive() -> Iterator[Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the correlated score over the dimensions, and a score of other covariances."""
     for size in (2, 8, 64):
         at = {d: size, rho: RHO}
         yield Check(f"variance-d{size}", derived, at, tolerance=2.0, control=size == 2)
@@ -65,17 +61,9 @@ def experiment(derived: Derivation) -> Items:
     says = "covariances do not matter: the variance adds up the products of the components' variances"
     of_query, of_key = ((mixing * mixing.T).diagonal() for mixing in MIXING)
     yield Wrong("variances-alone", of="any-covariances", equals=4 * of_query.dot(of_key), says=says)
-    yield Plot(
-        "leaves-the-line",
-        "variance-d*",
-        over=d,
-        title="Correlated components outgrow the root",
-        alt="The measured variance of scores whose components have correlation one quarter follows d times "
-        "one plus d minus one sixteenths, and leaves the line of independent ones from ten dimensions on.",
-        y="variance of {score}, at a correlation of one quarter",
-        curves={"derived": derived.end.subs(rho, RHO)},
-        wrong={"independent": d},
-    )
+    words = "variance of {score}, at a correlation of one quarter"
+    curves = {"derived": derived.end.subs(rho, RHO)}
+    yield Plot("leaves-the-line", "variance-d*", d, y=words, curves=curves, wrong={"independent": d})
 
 
 CLAIM = Claim(

@@ -1,13 +1,13 @@
 """The variance of a score whose query and key are jointly normal and depend on each other."""
 
-from collections.abc import Iterator
 from itertools import product
 
 from sympy import Expr, Matrix, S, Symbol, eye
 
 from verify.claims.limits.shared.mixtures import A, B, c, covariance, four_blocks, over_pairs, r, written_out
-from verify.spec import Chain, Check, Claim, Cov, Derivation, E, Family, Given, Index, Items, Named, Sum, Var
-from verify.spec import Wrong, a, algebra, assume, cite, d, i, l, m, moments, normal, numbers, of_deviation
+from verify.spec import Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Given, Index, Items, Named
+from verify.spec import Sum, Var, Wrong, a, algebra, assume, cite, d, i, l, m, moments, normal, numbers
+from verify.spec import of_deviation
 
 z, MU_Q, MU_K = Family("z", m, r), Given("mu_q", d), Given("mu_k", d)
 LAWS = {z: normal()}
@@ -39,8 +39,7 @@ MEANS = Named(Symbol(r"\mu_q^{\mathsf T} \mu_k"), Sum(MU_Q[i] * MU_K[i], (i, 1, 
 TRACE = Named(Symbol(r"\operatorname{tr}(C)"), Sum(covariance(A, B, i, i), (i, 1, d)))
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the variance from the covariances of two products; the mean and a covariance as well."""
+def derive() -> Chains:
     put_in = r"$q = \mu_q + Az$ and $k = \mu_k + Bz$, put in"
     pairs = r"all ways to pair numbers of $q_ik_i$ with those of $q_lk_l$, where $C = AB^{\mathsf T}$"
     yield (
@@ -73,7 +72,6 @@ NUMBERS = {
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure mean and variance of a strongly asymmetric example."""
     at, law = {d: 8, r: 16}, NUMBERS
     yield Check("variance", derived, at, laws=law, tolerance=2.0, control=True)
     far = of_deviation(29, because="the scores spread more than twice as far as their mean is from 0")

@@ -1,7 +1,7 @@
 """Half precision: how often a softmax that does not subtract the largest score overflows."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,8 +9,8 @@ import numpy as np
 from sympy import Integral, Rational, Sum, Symbol, binomial, erfc, exp, factorial, lambdify, log, oo, sqrt
 from sympy import symbols
 
-from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator, Items, Plot
-from verify.spec import Threshold, Wrong, assume, d, fact, numerically, score
+from verify.spec import Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Indicator, Items
+from verify.spec import Plot, Threshold, Wrong, assume, d, fact, numerically, score
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
@@ -26,8 +26,7 @@ x, y = symbols("x y", nonnegative=True, integer=True)
 """What a score exceeds; half an even dimension, and places in a sum."""
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the tail as a mixture of normal tails, and in even dimensions as a finite sum."""
+def derive() -> Chains:
     given_query = "given the query a score is normal, its variance the query’s squared length"
     mixture = Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo))
     yield (
@@ -75,7 +74,6 @@ def not_finite(formula: Callable[[Any], Any]) -> int:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the share of scores whose exponential overflows, and try the arithmetic itself."""
     total, what = derived["even"].end, r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
     for size, factor in ((16, 2), (64, 1), (256, 0.4)):  # a rare event is known less well
         at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
@@ -97,19 +95,17 @@ def experiment(derived: Derivation) -> Items:
     def tail(size: float, power: float = 0.0) -> float:
         return below(size, -float(OVERFLOW) * size**-power)
 
+    words, curves = "share of scores that overflow", {"raw": tail}
+    wrong, bounds = {"wrong: as rarely as at {raw-d16:d_k}": tail(16)}, {"scaled": partial(tail, power=-0.5)}
     yield Plot(
         "overflow",
         "raw-d*",
-        over=d,
-        title="Raw scores overflow the exponential in half precision, scaled ones do not",
-        alt="The share of scores whose exponential leaves half precision, over the dimension: for raw scores "
-        "it rises to a quarter at {raw-d256:d_k} dimensions, for scaled ones it is practically zero.",
-        curves={"raw": tail},
-        bounds={"scaled": partial(tail, power=-0.5)},
-        wrong={"wrong: as rarely as at {raw-d16:d_k}": tail(16)},
+        d,
+        curves=curves,
+        bounds=bounds,
+        wrong=wrong,
         span=(4, 1024),
-        many=25,
-        y="share of scores that overflow",
+        y=words,
         y_scale="linear",
     )
 

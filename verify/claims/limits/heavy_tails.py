@@ -1,17 +1,17 @@
 """Components without a second moment have no variance to scale."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import integrate, special
-from sympy import E as EULER
-from sympy import Derivative, Integral, Rational, S, Symbol, atan, exp, lambdify, limit, log, oo, pi, sqrt
+from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, limit, log, oo
+from sympy import pi, sqrt
 
-from verify.spec import CAUCHY, Chain, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap, Law
-from verify.spec import Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
+from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap
+from verify.spec import Law, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
 from verify.spec import figures as draw, integral, j, k, of_probability, q, score
 from verify.spec.score_law import below as below_of_normals
 
@@ -38,8 +38,7 @@ def quantile(share: Any) -> Any:
 LAWS = dict.fromkeys((q, k), Law("standard Cauchy components", (S.One,), True, density, quantile))
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the law of one product, and that its truncated second moment grows without bound."""
+def derive() -> Chains:
     of_key = Chain(
         Integral(density(w), (w, -oo, b)), name="of-key", title="How many components of a key are below $b$"
     ).then(S.Half + atan(b) / pi, "integrated", integral())
@@ -117,7 +116,6 @@ def gap(upper: Callable[[float], float]) -> LargestGap:
 
 
 def experiment(tolerance: float) -> Items:
-    """Measure the law of one product, and how many scaled scores lie far out; no variance is estimated."""
     laws, near, stretch = {q: CAUCHY, k: CAUCHY}, of_probability(0.5), 1 + 10 * tolerance
     yield Check("law-of-a-product", gap(above_zero), {d: 1}, equals=0, laws=laws, tolerance=near)
     far, share = E(Indicator(-10 - score / sqrt(d))), below(64, 10 * 64**0.5)
@@ -140,13 +138,10 @@ def experiment(tolerance: float) -> Items:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw how many products lie beyond a size, for Cauchy and for normal components."""
     shares = findings.samples["pairs-d1-cauchy"].mean[: len(POINTS)][::-1]
     return draw.figure(
         "tails",
         "Cauchy components: large products are so frequent that no variance exists",
-        "The share of products beyond a size, on logarithmic axes: for Cauchy components it falls "
-        "hardly faster than one over the size, for normal ones it drops off a cliff beyond ten.",
         draw.joined("Cauchy", POINTS, [1 - 2 * above_zero(point) for point in POINTS]),
         draw.joined("normal", POINTS[:6], [2 * below_of_normals(1, -point) for point in POINTS[:6]], "other"),
         draw.dots("measured", POINTS, 2 * shares),

@@ -1,13 +1,12 @@
 """At a fixed scale attention thins out over longer texts; a spread that grows like √(ln n) keeps it."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from sympy import Expr, Float, Limit, log, oo, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax, Within
-from verify.spec import Wrong, a, at_least, between, cite, cited, earlier, fact, j, l, n, over_keys, s, sigma
-from verify.spec import squares
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax
+from verify.spec import Within, Wrong, a, at_least, between, cite, cited, earlier, fact, j, l, n, over_keys, s
+from verify.spec import sigma, squares
 from verify.spec.integrals import integrated
 from verify.spec.many_keys import ONCE, at_most_keys
 
@@ -15,8 +14,7 @@ GROWING, NAME = 2 * sqrt(2 * log(n)), r"$\sigma = 2\sqrt{2\ln n}$"
 ROW, MEAN = sigma * s[a, j], E(squares(sigma * s[a, j]))
 
 
-def derive() -> Iterator[Chain]:
-    """Derive that a spread of a multiple of √(2 ln n) keeps weight on few keys, and a fixed one does not."""
+def derive() -> Chains:
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     more = at_least(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
     stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
@@ -47,7 +45,6 @@ def exact(keys: float, mean: Expr = MEAN) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure concentration over the number of keys, at one fixed and at a growing spread."""
     growing, of_growing = derived["growing"], partial(exact, mean=derived["growing"].start)
     for keys in (4, 64, 1024):
         yield Check(f"growing-n{keys}", growing, {n: keys}, equals=of_growing(keys), tolerance=0.75)
@@ -61,19 +58,17 @@ def experiment(derived: Derivation) -> Items:
     for keys in (4, 1024, 10**6):
         what = rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated"
         yield fact(f"kept-by-n{keys}", what, Float(of_growing(keys), 6))
+    words, curves = "{mean}", {"exact": of_growing, "": exact}
+    wrong, bounds = {"wrong: a fixed spread keeps it": exact(4)}, {"bound: {growing:end}": growing.end}
     yield Plot(
         "thinning-out",
         {NAME: "growing-n*", r"$\sigma = 1$": "fixed-n*"},
-        over=n,
-        title="A spread that grows like the root of {log} keeps attention concentrated",
-        alt="The mean sum of squared weights over the number of keys: with a spread of twice the root of "
-        "two ln n it stays above one half, with a fixed spread it falls like one over n.",
-        curves={"exact": of_growing, "": exact},
-        bounds={"bound: {growing:end}": growing.end},
-        wrong={"wrong: a fixed spread keeps it": exact(4)},
-        many=13,
+        n,
+        curves=curves,
+        bounds=bounds,
+        wrong=wrong,
         x="number of keys {n}",
-        y="{mean}",
+        y=words,
     )
 
 

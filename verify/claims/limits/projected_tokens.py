@@ -1,12 +1,10 @@
 """Normalised tokens through freshly initialised projections: the variance depends on the initialisation."""
 
-from collections.abc import Iterator
-
 from sympy import Expr, Rational, Symbol, sqrt
 
-from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Family, Given
-from verify.spec import Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact, i, l
-from verify.spec import m, moments, over_components, q, substitute
+from verify.spec import NORMAL, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Family
+from verify.spec import Given, Index, Items, Named, Sum, Var, Wrong, a, algebra, b, cite, d, e, earlier, fact
+from verify.spec import i, l, m, moments, over_components, q, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""
@@ -41,8 +39,7 @@ OF_GIVEN, SCORE = _score(GIVEN[a, e], GIVEN[b, c]), _score(_normalised(a, e), _n
 PROJECTED = Named(Symbol(r"q\cdot k"), SCORE)
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the scaled score's variance for entries of any variance."""
+def derive() -> Chains:
     lengths = Sum(GIVEN[a, e] ** 2, (e, 1, D)) * Sum(GIVEN[b, c] ** 2, (c, 1, D))
     of_tokens = Sum(_normalised(a, e) ** 2, (e, 1, D)) * Sum(_normalised(b, c) ** 2, (c, 1, D))
     mean = Chain(E(OF_GIVEN / sqrt(d)), name="mean", title="The mean, given the tokens")
@@ -63,7 +60,6 @@ def derive() -> Iterator[Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Draw projections under five initialisations and measure the scaled scores of normalised tokens."""
     for name, (words, entry) in INITIALISATIONS.items():
         at, law = {**SIZES, v: entry.subs(SIZES)}, NORMAL if name == "he" else UNIFORM
         check, laws, usual = f"{name}-square", {W: law, U: law}, name == "linear-default"

@@ -1,11 +1,9 @@
 """The variance within a row, not the total one, is what the softmax sees."""
 
-from collections.abc import Iterator
-
 from sympy import Ge, S, Symbol, sqrt
 
-from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Cov, Derivation, E, Items, Plot
-from verify.spec import Softmax, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k, mu_q, n
+from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Cov, Derivation, E, Items
+from verify.spec import Plot, Softmax, Var, Wrong, a, algebra, d, fact, j, k, l, m, moments, mu_k, mu_q, n
 from verify.spec import over_keys, q, s, score, score_of, sigma_k, sigma_q
 
 LAWS = {"uniform": {q: UNIT_INTERVAL, k: UNIT_INTERVAL}, "normal": {q: NORMAL, k: NORMAL}}
@@ -21,8 +19,7 @@ ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the expected variance of one query's scores from the product of two of them."""
+def derive() -> Chains:
     pair, result = E(score**2) - E(score * OTHER), d * (sigma_q**2 + mu_q**2) * sigma_k**2
     of_components, c = "moments of the components", Symbol("c", real=True)
     yield (
@@ -43,7 +40,6 @@ def derive() -> Iterator[Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance within rows for components with and without a mean."""
     block, total = {m: 16, n: 32}, derived["total"].end
     for name, laws in LAWS.items():
         for size in (1, 8, 64, 256):
@@ -57,16 +53,10 @@ def experiment(derived: Derivation) -> Items:
     what = "variance over all scores of uniform components in 64 dimensions"
     of_uniform = total.subs(OF_UNIFORM)
     yield fact("total-variance", what, of_uniform.subs(d, 64))
+    title, words = "Rows vary less than the whole matrix", "variance of the scores"
+    curves = {"within a row": derived.end.subs(OF_UNIFORM)}
     yield Plot(
-        "rows-and-total",
-        "uniform-row-d*",
-        over=d,
-        title="Rows vary less than the whole matrix",
-        alt="For uniform components that are all positive the measured variance within rows lies on its "
-        "line, below that of the total variance.",
-        y="variance of the scores",
-        curves={"within a row": derived.end.subs(OF_UNIFORM)},
-        wrong={"total": of_uniform},
+        "rows-and-total", "uniform-row-d*", d, title, y=words, curves=curves, wrong={"total": of_uniform}
     )
 
 

@@ -1,19 +1,16 @@
 """A vector's score with itself: mean d_k, variance 2 d_k."""
 
-from collections.abc import Iterator
-
 from sympy import S, sqrt
 
-from verify.spec import UNIFORM, Chain, Check, Claim, Derivation, Dot, E, Items, Law, Plot, Var, Wrong, a
-from verify.spec import algebra, d, gamma_q, i, kappa_q, moments, of_deviation, over_components, q
+from verify.spec import UNIFORM, Chain, Chains, Check, Claim, Derivation, Dot, E, Items, Law, Plot, Var, Wrong
+from verify.spec import a, algebra, d, gamma_q, i, kappa_q, moments, of_deviation, over_components, q
 
 DIMENSIONS = (1, 8, 64, 128)
 OWN = Dot(q, a, q, a)
 LAW = {q: Law("mean 0, variance 1, skewness γ_q and kurtosis κ_q", (S.One, S.Zero, S.One, gamma_q, kappa_q))}
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the variance for any kurtosis of the components, and the mean."""
+def derive() -> Chains:
     square = q[a, i] ** 2
     yield (
         Chain(Var(OWN))
@@ -30,7 +27,6 @@ def derive() -> Iterator[Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure mean and variance over the dimensions, and the variance for uniform components."""
     mean = derived["mean"]
     for size in DIMENSIONS:
         near = of_deviation(2 * size, 1.5, "a single square spreads further than its mean" * (size == 1))
@@ -42,16 +38,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("mean-zero", of="mean-d64", equals=0, says=says)
     says = "its variance is {d_k}, as for an independent key"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
+    title = "A token’s score with itself grows past the spread of the others, from nine dimensions on"
+    words, curves = "score", {"with itself": mean.end}
     yield Plot(
-        "above-the-others",
-        "mean-d*",
-        over=d,
-        title="A token’s score with itself grows past the spread of the others, from nine dimensions on",
-        alt="The mean score of a vector with itself is the dimension, a straight line; three standard "
-        "deviations of scores with independent keys grow only like its root and stay below from nine on.",
-        curves={"with itself": mean.end},
-        bounds={"with others": 3 * sqrt(d)},
-        y="score",
+        "above-the-others", "mean-d*", d, title, curves=curves, bounds={"with others": 3 * sqrt(d)}, y=words
     )
 
 

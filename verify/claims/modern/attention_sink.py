@@ -23,7 +23,6 @@ KEPT = Z / (Z + exp(b))
 
 
 def derive() -> Chains:
-    """Derive the keys’ mean weight at most, what becomes of each weight, and of the gradient of their sum."""
     *parts, of_score = exponential()
     there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
     total = (
@@ -67,7 +66,6 @@ def kept_by(keys: int) -> Callable[[float], float]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the keys' weight against the integral and the bound; compare gradients."""
     for keys, sink in ROWS:
         at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
         yield Check(f"kept-{cell}", derived, at, equals=kept_by(keys)(sink), control=(keys, sink) == ROWS[-1])
@@ -83,20 +81,22 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says=says)
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
+    title = (
+        "A sink takes half of the weight at a score of about the logarithm of the number of keys plus a half"
+    )
+    words = "mean weight of all keys together"
+    curves = {f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)}
+    bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}
     yield Plot(
         "sink",
         {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)},
-        over=b,
-        title="A sink takes half of the weight at a score of about the logarithm of the number of keys plus "
-        "a half",
-        alt="Weight of all keys over the sink’s score, for four and for many keys: falling curves, one half "
-        "at about two and about five; measured points lie on them, and the bounds just above.",
-        curves={f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)},
-        bounds={f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)},
+        b,
+        title,
+        curves=curves,
+        bounds=bounds,
         span=(-1, 8),
-        many=19,
         x="score {b} of the sink",
-        y="mean weight of all keys together",
+        y=words,
         x_scale="linear",
         y_scale="linear",
     )

@@ -25,8 +25,6 @@ def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive mean and variance of an output whose weights are dropped, and what dropping keys does to two."""
-
     def dropped(weight: Expr, value: Expr) -> Expr:
         return over_keys(weight * z[a, j] * value) / (1 - r)
 
@@ -70,7 +68,6 @@ DRAWN = {
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure bias and noise of outputs, and the lead that a key loses where keys are dropped."""
     bias, share, lead = (derived[name] for name in ("bias", "share", "lead"))
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
@@ -90,7 +87,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw noise and lost lead over the rate."""
     layers = []
     for name, checks, label in (("share", "noise-*", "noise"), ("lead", "lead-*", "lead lost, keys dropped")):
         layers.append(draw.curve(label, derived[name].end, (0.02, 0.6), scale="linear"))
@@ -99,9 +95,6 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
     return draw.figure(
         "noise",
         "Dropout adds noise to the output in one proportion, however attention is spread",
-        "Over the rate: the noise of the output over its own mean square, on its derived curve; "
-        "and the share of its lead that the larger of two weights loses where keys are dropped before "
-        "softmax, on its own, lower curve.",
         *layers,
         x="rate $r$",
         y="share",

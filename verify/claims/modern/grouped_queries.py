@@ -8,7 +8,6 @@ SHARED, OWN = (Cov(score**2, score_of(b, key) ** 2) / Var(score**2) for key in (
 
 
 def derive() -> Chains:
-    """Derive the variance of one head's scores, and how those of two heads with one key go together."""
     standard, normal = moments(STANDARD), moments(NORMAL_COMPONENTS)
     yield Chain(Var(score)).then(d, "products of components have mean 0 and variance 1", standard)
     apart, title = "both queries have mean 0 and are independent", "Covariance of the scores of two heads"
@@ -30,7 +29,6 @@ def derive() -> Chains:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure variance, covariance, and the correlation of squares of heads that share their keys."""
     products, correlation = derived["products"], derived["correlation"]
     near = Within(0.5, 1, "a correlation of 1", "one near 0 is no easier to measure than any other")
     for size in (1, 2, 8):
@@ -45,16 +43,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("independent", of="squares-d1", equals=0, says=says)
     says = "heads with keys of their own go together as much"
     yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
-    yield Plot(
-        "together",
-        "squares-d*",
-        over=d,
-        title="What sharing keys does to heads fades as the dimension grows",
-        alt="Correlation of the squared scores of two heads with one key, over the dimension: measured "
-        "points on the derived curve, from a quarter in one dimension to an eleventh in eight.",
-        y="correlation of squared scores",
-        curves={"derived": correlation.end},
-    )
+    title = "What sharing keys does to heads fades as the dimension grows"
+    words = "correlation of squared scores"
+    yield Plot("together", "squares-d*", d, title, y=words, curves={"derived": correlation.end})
 
 
 CLAIM = Claim(

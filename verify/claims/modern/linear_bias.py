@@ -12,7 +12,6 @@ m, DISTANCE = Symbol("m", positive=True), j - 1
 
 
 def derive() -> Chains:
-    """Derive the mean variance within a row, and how far attention reaches by the bias alone."""
     squares, mean = over_keys(DISTANCE**2) / n, over_keys(DISTANCE) / n
     varies = "no two scores go together: what the bias varies is added"
     standard = {s: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
@@ -42,7 +41,6 @@ def squares_of_bias(slope: float, keys: int) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance within rows of scaled scores; compare the reach of the bias alone."""
     scaled, reach = derived["scaled"], derived["alone"].end.subs({m: S.Half, n: 64})
     for name, slope in SLOPES.items():
         for keys in (4, 16, 64):
@@ -59,18 +57,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("slope-once", of="row-m0125-n64", equals=scaled.end.subs(m, sqrt(m)), says=says)
     says = "attention reaches as few as {inverse} keys"
     yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says=says)
-    yield Plot(
-        "rows",
-        ("row-m05-n*", "row-m0125-n*"),
-        over=n,
-        title="The bias, not the scale, sets the variance of long rows",
-        alt="Variance within rows over the number of keys, for scaled scores less one half and less an "
-        "eighth of the distance: level near one for few keys, then on lines that rise like the square of "
-        "their number.",
-        y="variance within a row",
-        curves={f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()},
-        wrong={"wrong: scaling alone": S.One},
-    )
+    title, words = "The bias, not the scale, sets the variance of long rows", "variance within a row"
+    curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
+    wrong = {"wrong: scaling alone": S.One}
+    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, title, y=words, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -25,7 +25,6 @@ SPACING = 2 ** (e + 1 - b)
 
 
 def derive() -> Chains:
-    """Derive how far a weight moves when scores move by ε at most, and how far rounding moves scores."""
     rise, total = exp(epsilon) - exp(-epsilon), exp(epsilon) + exp(-epsilon)
     apart = rise * (exp(x / 2) - exp(-x / 2)) ** 2 / ((total + exp(x) + exp(-x)) * (total + 2))
     yield Chain(
@@ -103,7 +102,6 @@ def orders(dimension: int) -> tuple[Array, Array]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure rounding errors of raw and of scaled scores; compare spacings, order and weights."""
     error = derived["error"]
     for name, size in (("bfloat16", 16), ("bfloat16", 64), ("bfloat16", 256), ("E4M3", 64)):
         raw = mean_error(size, BITS[name])
@@ -147,15 +145,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("ten-bits", of="bit-for-bit", computed=tenth, says="half precision has ten bits")
     says = "order does not matter where the scale is no power of two either"
     yield Wrong("any-dimension", of="order", computed=largest_difference(*orders(128)), says=says)
-    yield Plot(
-        "errors",
-        {"raw": "bfloat16-raw-d*", "scaled": "bfloat16-scaled-d*"},
-        over=d,
-        title="Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all",
-        alt="Mean squared error of scores rounded to bfloat16, over the dimension: for raw scores it grows "
-        "in proportion to the dimension, for scaled ones it stays at about three millionths.",
-        y="mean squared error of a score",
-    )
+    title = "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all"
+    words = "mean squared error of a score"
+    yield Plot("errors", {"raw": "bfloat16-raw-d*", "scaled": "bfloat16-scaled-d*"}, d, title, y=words)
 
 
 CLAIM = Claim(

@@ -17,7 +17,6 @@ ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
 
 
 def derive() -> Chains:
-    """Derive all moments of a cosine, which are those of a Beta law; then two, their ratio, and its bound."""
     *parts, all_moments = even_moments()
     yield from (*parts, all_moments)
     square, fourth = (
@@ -101,7 +100,6 @@ def largest_cosine(scale: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance at both scales and the kurtosis; hold the largest score against its bound."""
     cosine, scaled, kurtosis = (derived[name] for name in ("variance", "at-root", "kurtosis"))
     controls = {"cosine-variance-d8": "biased-prediction", "scaled-variance-d64": "biased-scaled"}
     for name, chain in (("cosine", cosine), ("scaled", scaled)):
@@ -118,19 +116,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("normal", of="kurtosis-d8", equals=3, says=says)
     says = "no score comes within a hundredth of the bound"
     yield Wrong("never-reached", of="bound", equals=Rational(99, 100) * 8, says=says)
-    yield Plot(
-        "cosines",
-        ("cosine-*", "scaled-*"),
-        over=d,
-        title="Normalised vectors have scores that shrink, until they are multiplied by the root of the "
-        "dimension",
-        alt="Variances over the dimension: of cosines on the falling line one over d, of cosines times the "
-        "root of d level at one, and those that the usual division by the root would give at one over d "
-        "squared.",
-        curves={"cosine": cosine.end, "times the root": scaled.end},
-        wrong={"wrong: divided by the root": 1 / d**2},
-        y="variance of a score",
-    )
+    words, curves = "variance of a score", {"cosine": cosine.end, "times the root": scaled.end}
+    wrong = {"wrong: divided by the root": 1 / d**2}
+    yield Plot("cosines", ("cosine-*", "scaled-*"), d, curves=curves, wrong=wrong, y=words)
 
 
 CLAIM = Claim(

@@ -45,7 +45,6 @@ TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 
 
 def derive() -> Chains:
-    """Derive what a rotation does to a pair, and mean and variance of a score over all pairs."""
     alpha, beta = symbols("alpha beta", real=True)
     first, other = (Matrix(symbols(pair, real=True)) for pair in ("q_1 q_2", "k_1 k_2"))
     means = sigma_k**2 * OF_QUERY.dot(OF_QUERY) + sigma_q**2 * OF_KEY.dot(OF_KEY)
@@ -83,7 +82,6 @@ APART = {**ANGLES, mu: numbers(MEANS[0]), nu: numbers(MEANS[1])}
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure mean and variance at several distances, for components with means and for correlated ones."""
     mean, tied, near = derived["mean"], derived["correlated"], of_deviation(36)
     with_means, correlated = partial(Check, laws=APART), partial(Check, laws=ANGLES)
     for distance in (0, 1, 10):
@@ -116,18 +114,16 @@ def experiment(derived: Derivation) -> Items:
         "variance, components with means": ("variance-at*", derived.end),
         "variance, correlated pairs": ("correlated-at*", tied.end),
     }
+    words = "mean and variance of a score"
+    curves = {label: over_angles(total) for label, (_, total) in kinds.items()}
     yield Plot(
         "turning",
         {label: checks for label, (checks, _) in kinds.items()},
-        over=t,
-        title="Rotary positions turn the mean of a score and leave the variance of independent components",
-        alt="Over the distance of query and key the variance of scores stays level where components are "
-        "independent, with means or without; the mean falls and swings; where the two components of a pair "
-        "are correlated, the variance swings as well.",
-        curves={label: over_angles(total) for label, (_, total) in kinds.items()},
+        t,
+        curves=curves,
         span=(0, 10),
         x="distance of query and key",
-        y="mean and variance of a score",
+        y=words,
         x_scale="linear",
         y_scale="linear",
     )

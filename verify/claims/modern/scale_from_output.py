@@ -25,7 +25,6 @@ p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j
 
 
 def derive() -> Chains:
-    """Derive how the output follows the scale, the scale from two weights, and a fitted scale's variance."""
     output, mean = over_keys(p * v[j, e]), over_keys(p * s[a, j])
     yield Chain(Derivative(output, c), title="How the output follows the scale").then(
         over_keys(p * s[a, j] * v[j, e]) - mean * output,
@@ -88,7 +87,6 @@ def distance_of_slopes(scale: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Fit scales to outputs with errors; compare slopes and fitted scales without any."""
     spread = derived["fitted"]
     at, laws = {N: 4, tau: S.Half}, {g: numbers([1, "-1/2", 2, 3]), error: UNIFORM}
     yield Check("first-order", spread, at, laws=laws)

@@ -19,7 +19,6 @@ LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
 
 
 def derive() -> Chains:
-    """Derive what a cap takes of the second moment at most, its first terms, and the slope that is left."""
     first, second, normal = 2 * x**4 / (3 * c**2), -17 * x**6 / (45 * c**4), moments(NORMAL_COMPONENTS)
     rest, t = Abs(x) / c - u, tanh(u)
     fourth = Rational(8, 3) * rest**3 * t**2 + 8 * rest**2 * t**3 + 6 * rest * t**4
@@ -57,7 +56,6 @@ def integrated(of_score: Expr, cap: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure what each cap takes, against the integral and the bound, and the slope that it leaves."""
     wide, near = Within(2), Within(0.5, fixed=True)
     slope = E((CAPPED.subs(x, SCALED + STEP) - CAPPED.subs(x, SCALED - STEP)) / (2 * STEP))
     for cap in CAPS:
@@ -70,19 +68,9 @@ def experiment(derived: Derivation) -> Items:
     says = "a cap of {cell:c} takes what the bound says"
     yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says=says)
     yield Wrong("slope-kept", of="slope-c1", equals=1, says="the cap leaves gradients as they are")
+    words, curves = "variance lost", {"integrated": partial(integrated, LOST)}
     yield Plot(
-        "lost",
-        "lost-c*",
-        over=c,
-        title="A cap takes little of the variance of scores that are well below it",
-        alt="What a cap takes of the variance of scaled scores, over the cap: measured points on the "
-        "integrated curve, which falls like the inverse square of the cap and for large caps meets its "
-        "bound.",
-        curves={"integrated": partial(integrated, LOST)},
-        bounds={"bound": derived.end.subs(d, D)},
-        many=11,
-        x="cap {c}",
-        y="variance lost",
+        "lost", "lost-c*", c, curves=curves, bounds={"bound": derived.end.subs(d, D)}, x="cap {c}", y=words
     )
 
 

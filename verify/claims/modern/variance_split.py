@@ -39,7 +39,6 @@ OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive both parts from the products of two scores of one query, and their sum."""
     moment = moments(LAWS)
     within = Chain(
         E(SCORE**2) - E(SCORE * OTHER),
@@ -70,7 +69,6 @@ MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure both parts and the total for means and covariances without any symmetry."""
     blocks = {family: kronecker_product(eye(4), matrix) for family, matrix in MIXING.items()} | MEANS
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
     check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=2.0)

@@ -20,7 +20,6 @@ HERE = {d: WIDTH, h: 4, e: 16}
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance that dividing by each of these roots leaves."""
     return tuple(
         Chain(
             Var(score / sqrt(root)),
@@ -35,7 +34,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure variance and entropy of one head's rows under each of these scales."""
     least = 0.0
     for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
@@ -53,8 +51,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
-    """Draw the entropy lost under each scale on the curve of all."""
-
     def lost_at(variance: float) -> float:
         lost = log(n) - E(Entropy(score * sqrt(variance / WIDTH), j))
         return integrated(lost, {n: KEYS, d: WIDTH}, ON_PAPER)
@@ -65,10 +61,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
     return draw.figure(
         "entropy-of-mix-ups",
         "The wrong width costs rows their balance, or never lets them choose",
-        "Mean entropy lost by rows over the variance that a scale leaves: a quarter for the model’s width, a "
-        "half for the padded one, one for the head’s, four for the number of heads. All four measured points "
-        "lie on the integrated curve, which rises from a tenth of a nat to one and a half.",
-        draw.curve("integrated", lost_at, places, many=13),
+        draw.curve("integrated", lost_at, places),
         draw.points("measured", places, points),
         x="variance of the scores that the scale leaves",
         y="mean entropy lost, in nats",

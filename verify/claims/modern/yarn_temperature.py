@@ -22,7 +22,6 @@ SQUARES, LOST = E(squares(FACTOR * SCALED)), E(log(n) - Entropy(FACTOR * SCALED,
 
 
 def derive() -> Chains:
-    """Derive the variance, the effective share of many keys, and how their number follows the length."""
     yield (
         Chain(Var(FACTOR * SCALED))
         .then(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra)
@@ -55,7 +54,6 @@ def exact(mean: Expr) -> Callable[[float], float]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance, and concentration and entropy of rows that grow with s."""
     last, wide = LAST_LENGTH, partial(Check, tolerance=2)
     for length in (*LENGTHS, last):
         yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)
@@ -76,20 +74,19 @@ def experiment(derived: Derivation) -> Items:
     }
     for name, power in {**powers, "most-keys": derived["most"].end, "longest-row": LAST}.items():
         yield fact(name, name.replace("-", " "), exp(power))
+    words, curves = "{sum}", {"integrated": exact(SQUARES)}
+    wrong = {"as in training": Float(exact(SQUARES)(1))}
+    bounds = {"without the factor": exact(E(squares(SCALED)))}
     yield Plot(
         "effective",
         "squares-*",
-        over=longer,
-        title="YaRN’s factor slows the spreading of attention over longer rows",
-        alt="Mean sum of squared weights, one over the effective number of keys, over the length of rows: "
-        "with the factor it falls more slowly than without, and still far below the level line of training.",
-        curves={"integrated": exact(SQUARES)},
-        bounds={"without the factor": exact(E(squares(SCALED)))},
-        wrong={"as in training": Float(exact(SQUARES)(1))},
+        longer,
+        curves=curves,
+        bounds=bounds,
+        wrong=wrong,
         span=(1, LAST_LENGTH),
-        many=7,
         x="length of a row over that in training, {s}",
-        y="{sum}",
+        y=words,
     )
 
 

@@ -28,7 +28,6 @@ STEADY = MEAN_ENTROPY - E(over_keys(WEIGHTED)) / n + 1
 
 
 def derive() -> Chains:
-    """Derive the largest factor, where it is above and below 1, and the mean of what steadies an estimate."""
     words, what = "the roots of the difference are counted", "the factor, before it is cut off"
     most = Line(PEAK, words, at_most(PEAK - FACTOR), "≤")
     yield Chain(FACTOR, most, title="The largest factor", defines=what)
@@ -90,7 +89,6 @@ def normal_keys() -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the factor of rows of normal scores, and search for what the published code does."""
     check, of_rows = partial(Check, shape={m: 16}), FACTOR.subs(H, STEADY)
     near = partial(check, tolerance=0.5)
     for keys in KEYS:
@@ -128,16 +126,13 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw the polynomial over the entropy, and where rows of normal scores lie."""
     factors, span = [check.estimate for check in findings.matching("factor-n*")], (0.5, 6.6)
     return draw.figure(
         "factor",
         "The published factor rises with the entropy, falls again, and is cut off below one",
-        "The factor on scores over the entropy of a row, in nats: a curve that is above one between about "
-        "one and six, with its peak between four and five; three measured points lie on its falling side.",
         draw.curve("polynomial", FACTOR, span, scale="linear"),
         draw.dots("normal scores", map(entropy_of, KEYS), factors),
-        draw.curve("no factor", S.One, span, "other", scale="linear", many=2),
+        draw.curve("no factor", S.One, span, "other", scale="linear"),
         x="entropy, in nats",
         y="factor on scores",
         x_scale="linear",

@@ -18,7 +18,6 @@ ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
 
 
 def derive() -> Chains:
-    """Derive the entropy that is lost at most, by scores times t from 0 to 1, and the squared weights."""
     weight = Softmax(t * ROW, j)
     lost, mean = log(n) - Entropy(t * ROW, j), over_keys(weight * ROW)
     grows = Integral(t * (over_keys(weight * ROW**2) - mean**2), (t, 0, 1))
@@ -58,7 +57,6 @@ def lost_by(row: Array) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure rows of two levels against both bounds, and compute rows that attain them, or nearly."""
     check, near = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
     kinds = (
         ("squares", derived["mean-squares"], squares_of, 0.95),
@@ -90,14 +88,11 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(derived: Derivation) -> Figure:
-    """Draw the entropy that rows of two levels lose over the range, for two shares of high scores."""
     ranges = np.linspace(0.25, 4, 16)
     half, few = ([lost_by(weights(high, 16, apart)) for apart in ranges] for high in (8, 3))
     return draw.figure(
         "entropy",
         "Rows lose no more entropy than an eighth of the squared range of their scores",
-        "Entropy that rows of two levels lose, over the distance of the levels: points below a parabola, "
-        "close to it where the range is small and far below it where it is large.",
         draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear"),
         draw.dots("half of the keys high", ranges, half),
         draw.dots("three keys in sixteen high", ranges, few, "other"),

@@ -14,7 +14,6 @@ FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": R
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the weight of a token on itself, and what it tends to."""
     own = Chain(
         n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))),
         Line(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra),
@@ -33,7 +32,6 @@ def weight_on_itself(keys: int, cosine: float, factor: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compute the weights of tokens on themselves below, at and above the critical cosine."""
     weight, what = derived.end.subs(gamma, FACTOR), derived.start
     near = Allowance(1e-9, "what products of hundreds of numbers lose")
     for keys in (16, 128, 512):
@@ -56,18 +54,17 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"large-{name}", what, weight.subs({n: 10**8, rho: cosine}))
     yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
     labels = {f"{{own-n16-{name}:rho=}}": name for name in COSINES}
+    title, words = "One factor keeps dissimilar tokens apart and lets similar ones merge", "weight on itself"
+    curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
     yield Plot(
         "cosines",
         {label: f"own-n*-{name}" for label, name in labels.items()},
-        over=n,
-        title="One factor keeps dissimilar tokens apart and lets similar ones merge",
-        alt="Weight of a token on itself over the number of tokens, for one factor and three cosines: at "
-        "right angles it rises to one, at a cosine of a sixth it stays near a half, at a larger one it "
-        "falls.",
-        curves={label: weight.subs(rho, COSINES[name]) for label, name in labels.items()},
+        n,
+        title,
+        curves=curves,
         span=(16, 1e6),
         x="number of tokens {n}",
-        y="weight on itself",
+        y=words,
         y_scale="linear",
     )
 

@@ -21,7 +21,6 @@ CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 
 
 def derive() -> Chains:
-    """Derive the noise of a difference, and the same over its mean."""
     shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
     one_law = cited("normal combination", laws=LAWS)
     noise = Chain(
@@ -97,7 +96,6 @@ def at_half(noise: Expr, correlation: Expr | float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure both noises, for independent and for correlated scores."""
     check, relative, shared = partial(Check, tolerance=2), derived["relative"], correlation_of_two(0.9)
     apart = derived["apart"].end, derived["relative-apart"].end
     correlated = at_half(derived.end, shared), at_half(relative.end, shared)
@@ -119,17 +117,18 @@ def experiment(derived: Derivation) -> Items:
     yield fact("independent", what, sqrt(apart[1].subs(factor, S.Half)))
     what = "noise for correlated scores with the correlation of exponentials"
     yield fact("many-keys", what, Float(limit, 6))
+    title = "Subtracting an independent map adds noise and lowers the mean"
+    words = "variance over that of a plain weight"
+    curves = {"of a weight": apart[0], "over its mean": apart[1]}
     yield Plot(
         "noise",
         "*n64-r0",
-        over=factor,
-        title="Subtracting an independent map adds noise and lowers the mean",
-        alt="Variance of a weight over the factor, for independent maps: it rises slowly, and over the "
-        "square of the mean it rises steeply; measured points at a factor of one half lie on both curves.",
-        curves={"of a weight": apart[0], "over its mean": apart[1]},
+        factor,
+        title,
+        curves=curves,
         span=(0.01, 0.8),
         x="factor {factor} of the second map",
-        y="variance over that of a plain weight",
+        y=words,
         x_scale="linear",
     )
 

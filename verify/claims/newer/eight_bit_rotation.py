@@ -39,7 +39,6 @@ OUTLIERS = Distribution("normal with outliers", tuple(MOMENTS), fill)
 
 
 def derive() -> Chains:
-    """Derive that a rotation of two components changes no score, and the error of a uniform step."""
     turn = Matrix([[cos(theta), -sin(theta)], [sin(theta), cos(theta)]])
     query, key = Matrix([q[a, 1], q[a, 2]]), Matrix([k[j, 1], k[j, 2]])
     same = Line(query.dot(key), r"$\cos^2 + \sin^2 = 1$", algebra)
@@ -115,7 +114,6 @@ def gain(column: str, by: str = "rotated") -> Expr:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the errors of scores and of outputs, as they are and rotated, in two formats."""
     laws, shape = {q: OUTLIERS, k: OUTLIERS, v: NORMAL}, {m: 32, d_v: 1}
     check = partial(Check, laws=laws, shape=shape, tolerance=Within(0.5, fixed=True))
     few, many = {n: 32, d: WIDTH}, {n: 256, d: WIDTH}

@@ -53,7 +53,6 @@ IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 
 def derive() -> Chains:
-    """Derive that no term of at most 2^h takes a sum beyond the middle of 2^(b + h) and the next number."""
     power = 2 ** (b + h)
     fits, half = (
         at_most(power - total, given=(Le(total, power),)),
@@ -77,7 +76,6 @@ def derive() -> Chains:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compute sums of equal terms, and measure sums of uniform terms and of exponentials."""
     share, pairs = derived["kept"], E(Column(sums, "in-pairs")) / E(EXACT)
     softmax = E(Column(denominators, "in-turn")) / E(over_keys(exp(s[a, j] - Largest(s[a, l], l))))
     check = partial(Check, tolerance=Within(0.5, fixed=True), shape={m: 4})
@@ -103,14 +101,11 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures() -> Figure:
-    """Draw sums of ones in two precisions over their number."""
     many = 2 ** np.arange(5, 13)
     ones = [running(np.ones(4096), bits)[many - 1] for bits in BITS.values()]
     return draw.figure(
         "ones",
         "A sum of ones in few bits stops growing, however many follow",
-        "Sequential sum of ones over their number, on log axes: it follows the number up to 256 "
-        "in bfloat16 and to 2048 in half precision, and is level from there on.",
         draw.curve("exact", lambda keys: keys, (32, 4096)),
         draw.dots("bfloat16", many, ones[0]),
         draw.dots("half", many, ones[1], "other"),

@@ -21,7 +21,6 @@ r, (R, t), x = Symbol("r", real=True), symbols("R t", positive=True), Family("x"
 
 
 def derive() -> Chains:
-    """Derive how large a partial sum becomes where the reference lags, and that any reference cancels."""
     above, lead = s[a, j] - s[a, 1], Min(R * x[a, j], t)
     less = at_most(Sum(exp(t) - exp(above), (j, 2, n)), given=(Le(above, t),))
     yield (
@@ -84,7 +83,6 @@ def largest_sum(lag: float, *, last: bool = False) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compute partial sums and weights of one pass, and measure what a lag costs in few bits."""
     few = Allowance(1e-9, "what sums of a few thousand lose")
     for lag in THRESHOLDS:
         where = {"scores": "one at the reference, all others t above it"}
@@ -119,18 +117,10 @@ def experiment(derived: Derivation) -> Items:
     says = "at the larger spread the error grows by two fifths at most"
     yield Wrong("little-cost", of="cost-s3", at_most=Threshold(Rational(7, 5)), says=says)
     yield fact("published-lag", "largest exponential over the reference, 8 in powers of two", exp(LAG))
+    title = "A partial sum is at most one and the exponential of the lag for each other key"
+    words, curves = "largest partial sum", {"bound: {main:end}": derived.end.subs(n, KEYS)}
     yield Plot(
-        "sums",
-        "sum-t*",
-        over=t,
-        title="A partial sum is at most one and the exponential of the lag for each other key",
-        alt="Largest partial sum over the allowed lag, for rows whose scores all lie that far above the "
-        "first: points on a rising line, the bound.",
-        curves={"bound: {main:end}": derived.end.subs(n, KEYS)},
-        span=(0.5, 6),
-        x="lag {t}",
-        y="largest partial sum",
-        x_scale="linear",
+        "sums", "sum-t*", t, title, curves=curves, span=(0.5, 6), x="lag {t}", y=words, x_scale="linear"
     )
 
 

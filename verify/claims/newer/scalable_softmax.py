@@ -24,7 +24,6 @@ PLAIN = exp(g) / (n - 1 + exp(g))
 
 
 def derive() -> Chains:
-    """Derive both bounds term by term, and what the weight of a leader tends to."""
     total, within = 1 + Sum(DRAWN, (j, 2, n)), (Ge(x[a, j], 0), Le(x[a, j], 1), Ge(R, g))
     ahead, short = (1 - n ** (-factor * (R - g) * part) for part in (x[a, j], 1 - x[a, j]))
     more = at_least(E(Sum(AT_LEAD * ahead, (j, 2, n)) * LEAST / total), given=within)
@@ -57,7 +56,6 @@ def mean_of_leader(keys: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the weight of a leader among keys drawn within a range; compute it for two levels."""
     most, put = derived["most"], {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
     check, tight = partial(Check, laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
     for keys in KEYS:
@@ -84,19 +82,11 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=value, says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
     bound, plain = derived.end.subs({factor: FACTOR, g: LEAD}), PLAIN.subs(g, LEAD)
+    title = "With the factor the leading key keeps its weight; without it the weight fades"
+    words, curves = "mean weight of the leading key", {"drawn": (mean_of_leader, (10, 1000))}
+    wrong, bounds = {"without the factor": plain}, {"bound: {main:end}": bound}
     yield Plot(
-        "leader",
-        "value-n*",
-        over=n,
-        title="With the factor the leading key keeps its weight; without it the weight fades",
-        alt="Weight of the one key that leads, over the number of keys: with a factor in proportion to the "
-        "logarithm of that number it stays near one, without it falls towards zero.",
-        curves={"drawn": (mean_of_leader, (10, 1000))},
-        bounds={"bound: {main:end}": bound},
-        wrong={"without the factor": plain},
-        span=(10, 10_000),
-        many=25,
-        y="mean weight of the leading key",
+        "leader", "value-n*", n, title, curves=curves, bounds=bounds, wrong=wrong, span=(10, 10_000), y=words
     )
 
 

@@ -23,7 +23,6 @@ FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
 
 
 def derive() -> Chains:
-    """Derive what the factor does to scores, to the largest of them and to ratios of weights."""
     yield Chain(
         over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i]),
         Line(gamma * score, "the factor stands before the sum", algebra),
@@ -80,7 +79,6 @@ def distance_from_temperature(level: float, power: float = 1.0) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure how often a score stays below minus the level; compute the largest, and the weights."""
     check, near = partial(Check, shape={m: 4, n: 4}), of_probability()
     for size in (4, 8, 16):
         yield check(f"below-d{size}", BELOW, {d: size, tau: LOW}, equals=S.Half, control=size == 16)
@@ -103,19 +101,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("higher-level", of="largest", equals=LEVEL * 1.01, says=says)
     says, rooted = "scores are multiplied by the root of the factor", distance_from_temperature(LEVEL, 0.5)
     yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
-    yield Plot(
-        "below",
-        "below-d*",
-        over=d,
-        title="Clipping to a low level leaves a score below minus that level in half of all draws",
-        alt="Share of random inputs with a score below minus a level of ½ after clipping, over the "
-        "dimension: measured points on a level line at one half, where a bound on both sides would have "
-        "zero.",
-        curves={"one half": S.Half},
-        wrong={"if both sides were bounded": S.Zero},
-        y="share of inputs",
-        y_scale="linear",
-    )
+    title = "Clipping to a low level leaves a score below minus that level in half of all draws"
+    words, curves, wrong = "share of inputs", {"one half": S.Half}, {"if both sides were bounded": S.Zero}
+    yield Plot("below", "below-d*", d, title, curves=curves, wrong=wrong, y=words, y_scale="linear")
 
 
 CLAIM = Claim(

@@ -18,7 +18,6 @@ SUM = E(over_keys(1 / (1 + n * exp(-sigma * s[a, j]))))
 
 
 def derive() -> Chains:
-    """Derive bounds and limit for scores of any law, and what they are for normal ones."""
     mean, square = E(TERM), E(TERM**2)
     law = moments({s: Law("a finite mean of the exponential", (S.One,))})
     of_key = E(TERM / (1 + TERM / n)), "all keys have the same mean", law
@@ -107,7 +106,6 @@ def mean_of_sigmoids(keys: float, deviation: float = 1.0) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the sum of a row of normal scores against the integral and both bounds."""
     most, least = derived["normal-above"], derived["normal-below"]
     for keys in KEYS:
         at, exact = {n: keys, sigma: 1}, mean_of_sigmoids(keys)
@@ -126,19 +124,9 @@ def experiment(derived: Derivation) -> Items:
     for size in (2, 64):
         what = f"limit of the sum at scaled scores in {size} dimensions"
         yield fact(f"scaled-d{size}", what, derived["scaled"].end.subs(d, size))
-    yield Plot(
-        "sums",
-        "sum-n*",
-        over=n,
-        title="The sum of a sigmoid row rises with the number of keys towards the mean exponential of a "
-        "score",
-        alt="Mean sum of a row's weights over the number of keys: measured points on a rising curve that "
-        "levels off at about one and two thirds, between two bounds that meet there.",
-        curves={"integrated": mean_of_sigmoids},
-        bounds={"from above": most.end.subs(sigma, 1), "from below": least.end.subs(sigma, 1)},
-        y="mean sum of a row’s weights",
-        y_scale="linear",
-    )
+    words, curves = "mean sum of a row’s weights", {"integrated": mean_of_sigmoids}
+    bounds = {"from above": most.end.subs(sigma, 1), "from below": least.end.subs(sigma, 1)}
+    yield Plot("sums", "sum-n*", n, curves=curves, bounds=bounds, y=words, y_scale="linear")
 
 
 CLAIM = Claim(

@@ -33,7 +33,6 @@ def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Arra
 
 
 def derive() -> tuple[Chain, Chain]:
-    """Derive the variance of exponentials of normal scores over the square of their mean."""
     over_density = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
     of_power = (
         Chain(E(exp(c * s[a, j])), name="power", title="The mean of an exponential")
@@ -53,7 +52,6 @@ def derive() -> tuple[Chain, Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the second singular value for independent scores, and for those of queries and keys."""
     # The edge of the singular values of a matrix of independent entries of this ratio.
     edge = 2 * sqrt(derived.end / n)
     independent, of_keys, floor = E(Column(apart, "second")), E(Column(shared, "second")), Rational(29, 100)
@@ -72,16 +70,13 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("falls-alike", of="least-shared-n64", at_most=edge, says=says)
     says = "for queries and keys it stays above two fifths"
     yield Wrong("higher-floor", of="least-shared-n64", at_least=Threshold(Rational(2, 5)), says=says)
+    words, curves = "mean second singular value", {"edge": edge.subs(v, Float(SPREAD**2))}
     yield Plot(
         "second",
         {"independent scores": "most-apart-*", "queries and keys": "least-shared-*"},
-        over=n,
-        title="With independent scores weights mix better the more keys there are; with queries and keys "
-        "hardly",
-        alt="Mean second singular value of square matrices of weights over the number of keys, on log axes: "
-        "for independent scores it falls along a line, for queries and keys it hardly falls.",
-        curves={"edge": edge.subs(v, Float(SPREAD**2))},
-        y="mean second singular value",
+        n,
+        curves=curves,
+        y=words,
     )
 
 

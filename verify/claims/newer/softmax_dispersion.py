@@ -14,7 +14,6 @@ MOST, LEAST = 1 / (1 + (n - 1) * exp(-R)), 1 / (1 + (n - 1) * exp(R))
 
 
 def derive() -> Chains:
-    """Derive both bounds from the exponentials of the other keys, and the one of rows with two levels."""
     above, written = s[a, l] - s[a, j], "over the exponential of the key’s own score"
     total, others = over_keys(exp(above), l), 1 - KroneckerDelta(j, l)
     more = at_most(over_keys(others * (exp(above) - exp(-R)), l) * MOST / total, given=(Le(-above, R),))
@@ -43,7 +42,6 @@ def derive() -> Chains:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the largest weight of rows of two levels, and compute the weights that attain both bounds."""
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
     check, means = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), {}
     # Scores are plus or minus a number.
@@ -68,20 +66,10 @@ def experiment(derived: Derivation) -> Items:
     at = {R: 3, n: 512}
     yield fact("attained", "largest weight of 512 keys within a range of 3", derived.end.subs(at))
     yield fact("published", "the published bound of it, $e^R/n$", (exp(R) / n).subs(at))
-    yield Plot(
-        "dispersion",
-        "largest-n*-s1",
-        over=n,
-        title="Within a fixed range of scores every weight falls like one over the number of keys",
-        alt="The mean of the largest weight over the number of keys, on log axes: measured points between "
-        "two falling lines, one for a key ahead of all others by the whole range and one for a key behind "
-        "them.",
-        curves={"exact": lambda keys: mean_over_signs(max, round(keys), 1.0)},
-        bounds={"{main:end}": derived.end.subs(R, 2)},
-        wrong={"{least:end}": least.end.subs(R, 2)},
-        many=16,
-        y="mean of the largest weight",
-    )
+    words = "mean of the largest weight"
+    curves = {"exact": lambda keys: mean_over_signs(max, round(keys), 1.0)}
+    wrong, bounds = {"{least:end}": least.end.subs(R, 2)}, {"{main:end}": derived.end.subs(R, 2)}
+    yield Plot("dispersion", "largest-n*-s1", n, curves=curves, bounds=bounds, wrong=wrong, y=words)
 
 
 CLAIM = Claim(

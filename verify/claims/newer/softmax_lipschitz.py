@@ -25,7 +25,6 @@ def row_of(own: Expr) -> Expr:
 
 
 def derive() -> Chains:
-    """Derive the sums of rows of the Jacobian, the bound of its quadratic form, and a finite step."""
     square, one = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     yield (
         Chain(row_of(p), title="The absolute values of a row of the Jacobian")
@@ -69,7 +68,6 @@ def mean_slope(deviation: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the sums of rows for two keys, and compute norms and finite steps of the array code."""
     slope, check, tight = derived["drawn"], partial(Check, shape={m: 16}), Within(0.5, fixed=True)
     for size in (0.25, 1, 4):
         at, name = {n: 2, sigma: size}, f"s{size}".replace(".", "")
@@ -93,15 +91,15 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("three-as-four", of="norm-sum-n3", at_most=Rational(3, 8), says=says)
     says = "a finite step, too, moves a weight by half as much"
     yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says=says)
+    title = "The slope of softmax is one half at equal scores, and less wherever they differ"
+    curves, bounds = {"integrated": mean_slope}, {"bound: {main:end}": derived.end}
     yield Plot(
         "slope",
         "slope-s*",
-        over=sigma,
-        title="The slope of softmax is one half at equal scores, and less wherever they differ",
-        alt="Mean absolute sum of a row of the Jacobian for two keys, over the spread of their scores: "
-        "measured points on a curve that starts at one half and falls, below a level line at one half.",
-        curves={"integrated": mean_slope},
-        bounds={"bound: {main:end}": derived.end},
+        sigma,
+        title,
+        curves=curves,
+        bounds=bounds,
         span=(0.1, 8),
         x="standard deviation {sigma} of scores",
         y="mean absolute sum of a row of the Jacobian",

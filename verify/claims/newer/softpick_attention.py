@@ -21,7 +21,6 @@ ZERO = 1 - E(Indicator(s[a, j]))
 
 
 def derive() -> Chains:
-    """Derive the mean of what softpick keeps of a score, and its share of the mean of all sizes."""
     above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
     drawn, all_scores = by_density({s[a, j]: y}, NORMAL_ROWS), (y, -oo, oo)
     yield (
@@ -68,7 +67,6 @@ def mean_total(keys: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the sum of rows against the integral and the limit, what it tends to, and zeros."""
     near, limit, positive = Within(0.5, fixed=True), derived.end.subs(sigma, 1), derived["kept"]
     for keys in (2, 16, 64, 1024):
         at = {n: keys, sigma: 1}
@@ -89,18 +87,9 @@ def experiment(derived: Derivation) -> Items:
     for words, deviation in DEVIATIONS.items():
         what = f"sum of a row of very many keys at scores of deviation {float(deviation)}"
         yield fact(f"limit-s{words}", what, Float(float(derived.end.subs(sigma, deviation)), 6))
+    curves, bounds = {"integrated": mean_total}, {"limit": Float(float(limit))}
     yield Plot(
-        "sums",
-        "sum-n*",
-        over=n,
-        title="The sum of a softpick row rises with the number of keys to a limit below one",
-        alt="Mean sum of a row's weights over the number of keys: measured points on a curve that rises from "
-        "above one half and levels off at about four fifths.",
-        curves={"integrated": mean_total},
-        bounds={"limit": Float(float(limit))},
-        many=10,
-        y="mean sum of a row’s weights",
-        y_scale="linear",
+        "sums", "sum-n*", n, curves=curves, bounds=bounds, y="mean sum of a row’s weights", y_scale="linear"
     )
 
 

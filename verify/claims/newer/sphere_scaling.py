@@ -21,7 +21,6 @@ UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 
 
 def derive() -> Chains:
-    """Derive the bound in three dimensions, where the cosine of a key is uniform between -1 and 1."""
     below = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v
     other = Chain(
         below,
@@ -61,7 +60,6 @@ def derive() -> Chains:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the largest weight at a fixed scale in three dimensions, and at growing scales in others."""
     near = Within(0.25, fixed=True)
     for keys in KEYS:
         at, exact = {n: keys, d: 3, beta: FACTOR}, mean_of_largest(keys, 3, FACTOR)
@@ -83,16 +81,9 @@ def experiment(derived: Derivation) -> Items:
     for size in (2, 3, 4, 5, 9, 17):
         what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"
         yield fact(f"power-d{size}", what, Float(growth_of_scale(size, 64, 4096), 6))
-    yield Plot(
-        "sphere",
-        "bound-d3-n*",
-        over=n,
-        title="At a fixed scale the nearest key on a sphere loses its weight as keys are added",
-        alt="Mean of the largest weight over the number of keys on the sphere, on log axes: measured points "
-        "just above a falling line, the bound.",
-        curves={"bound": derived.end.subs(beta, FACTOR)},
-        y="mean of the largest weight",
-    )
+    title = "At a fixed scale the nearest key on a sphere loses its weight as keys are added"
+    words = "mean of the largest weight"
+    yield Plot("sphere", "bound-d3-n*", n, title, curves={"bound": derived.end.subs(beta, FACTOR)}, y=words)
 
 
 CLAIM = Claim(

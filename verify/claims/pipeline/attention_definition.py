@@ -1,12 +1,10 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
-from collections.abc import Iterator
-
 import numpy as np
 from sympy import Limit, Symbol, exp, oo, symbols
 
-from verify.spec import NORMAL, Allowance, Chain, Claim, Computed, Items, Named, Softmax, Wrong, algebra, cite
-from verify.spec import e, j, limit, over_keys, score, v
+from verify.spec import NORMAL, Allowance, Chain, Chains, Claim, Computed, Items, Named, Softmax, Wrong
+from verify.spec import algebra, cite, e, j, limit, over_keys, score, v
 from verify.spec.arrays import Array, attention, in_single_precision, largest_difference, loops, probabilities
 from verify.spec.arrays import softmax, stream
 
@@ -25,8 +23,7 @@ MASKS: dict[str, tuple[Array, loops.Sees]] = {
 """Masks by name: as an array for the array code, and in words of single indices for the loops."""
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the definition, one entry of the output, from the four steps; and what a mask leaves."""
+def derive() -> Chains:
     quotient = over_keys(exp(c * score) * v[j, e]) / over_keys(exp(c * score))
     yield (
         Chain(over_keys(WEIGHT * v[j, e]), title="One entry of the output, backwards through the steps")
@@ -66,7 +63,6 @@ def distance(what: str, weights: Array, output: Array, mask: str) -> float:
 
 
 def experiment() -> Items:
-    """Compare arrays with loops under three masks; check the rows' sums and what a mask leaves out."""
     queries, keys, values = drawn()
     labels = {
         "loops": "largest distance from the definition in loops",

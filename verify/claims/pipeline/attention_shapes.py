@@ -1,12 +1,12 @@
 """The shapes of attention's matrices, from tokens to output."""
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 from sympy import Expr, MatrixSymbol, Symbol
 
-from verify.spec import NORMAL, Chain, Claim, Computed, Derivation, Items, Named, Wrong, algebra, d, d_v, fact
+from verify.spec import NORMAL, Chain, Chains, Claim, Computed, Derivation, Items, Named, Wrong, algebra, d
+from verify.spec import d_v, fact
 from verify.spec.arrays import Array, attention, probabilities, stream
 
 TOKENS, WIDTH, HEAD, SIDES = 3, 512, 64, ("rows", "columns")
@@ -42,8 +42,7 @@ SHAPED_LIKE = {
 }
 
 
-def derive() -> Iterator[Chain]:
-    """Derive rows and columns of the output; of queries and scores beside it."""
+def derive() -> Chains:
     rows, columns = "the rows of a product are those of its first factor", "its columns those of its last"
     inner, turned = "inner sizes agree: a score adds a product for each", "rows and columns change places"
     output = Chain(Extent(OUTPUT, 1), title="Columns of output")
@@ -76,8 +75,6 @@ def extent(array: Array, side: str) -> int:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compare the derived shapes with those of arrays: 3 tokens of width 512, heads of 64 and one of 512."""
-
     def number(side: str, array: str, head: int = HEAD) -> Expr:
         name = f"{side}-of-{SHAPED_LIKE[array]}"
         end = derived.end if name == "columns-of-output" else derived[name].end

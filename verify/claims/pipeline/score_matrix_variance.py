@@ -1,10 +1,7 @@
 """All entries of a score matrix have variance d_k; those of a row are uncorrelated, not independent."""
 
-from collections.abc import Iterator
-
-
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Cov, Derivation, E, Items, Var, Within, Wrong
-from verify.spec import a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
+from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Cov, Derivation, E, Items, Var, Within
+from verify.spec import Wrong, a, algebra, b, cite, d, j, l, m, moments, n, score, score_of
 
 D, SIDE = 16, 32
 WHOLE, FIRST, LAST = {m: SIDE, n: SIDE}, {a: 1, j: 1}, {a: 2, j: 2}
@@ -16,8 +13,7 @@ OF_SCORES = Within(2.0, D, "the variance of a score")
 OF_ROW = Within(2.5, 2 * D, "the covariance within a row", HEAVY)
 
 
-def derive() -> Iterator[Chain]:
-    """Derive the variance of an entry, and how entries of a row, and their squares, go together."""
+def derive() -> Chains:
     components, squares = "independence, and the moments of the components", E(score**2) - E(score) ** 2
     law = moments(NORMAL_COMPONENTS)
     yield (
@@ -34,7 +30,6 @@ def derive() -> Iterator[Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance in corners and over all, and how entries and their squares go together."""
     lone, many = Within(3.0, because="a matrix has but one such entry"), Within(2.5, because=HEAVY)
     for name, chain, places, within in (
         ("variance-first", derived, FIRST, lone),

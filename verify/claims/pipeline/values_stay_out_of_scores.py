@@ -16,7 +16,6 @@ LONG = Indicator(SIZE - 1)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance, in which no value occurs, and how squared scores and values go together."""
     independent = "values are independent of queries and keys"
     variance = (
         Chain(Var(score), title="The score: no value occurs in it")
@@ -45,7 +44,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Draw values of three widths beside the scores; measure variance and covariance."""
     shape, of_long, together = {m: SIDE, n: SIDE}, derived["of-long-values"], derived["covariance-of-squares"]
     for width, law in VALUES.items():
         at, control = {d: D, d_v: width}, width == 1
@@ -57,17 +55,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("values-change-the-variance", of="variance-dv512", equals=d_v, says=says)
     says, of_keys = "the values come from the same projection as the keys", Cov(score**2, OF_KEY)
     yield Wrong("values-are-the-keys", of_keys, {d: D}, equals=0, tolerance=near, shape=shape, says=says)
-    yield Plot(
-        "level",
-        "variance-dv*",
-        over=d_v,
-        title="Wider values do not widen the scores",
-        alt="Measured variances of scores in {variance-dv1:d_k} dimensions with long values, which have one "
-        "dimension to {variance-dv512:d_v}, lie on one level; a variance equal to the values’ dimension "
-        "would rise.",
-        curves={"derived": of_long.end.subs(d, D)},
-        wrong={"wrong: the values’ dimension": d_v},
-    )
+    curves = {"derived": of_long.end.subs(d, D)}
+    yield Plot("level", "variance-dv*", d_v, curves=curves, wrong={"wrong: the values’ dimension": d_v})
 
 
 CLAIM = Claim(

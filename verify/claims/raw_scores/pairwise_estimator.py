@@ -61,7 +61,6 @@ def axis_offset(text: str) -> int:
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the estimator's expectation by which vectors two pairs share, and what it lacks."""
     pairs, by_moments = (N >= 2,), moments(VECTORS)
     by_sharing = (2 * Var(PAIR) + 4 * Cov(PAIR, Dot(x, a, x, c)) * (N - 2)) / (N * (N - 1))
     variance = d * sigma**2 * (sigma**2 + 2 * mu**2)
@@ -96,7 +95,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Repeat the experiment of 100 shared vectors many times: its mean, and what that lacks."""
     law, bias, laws = derived.end.subs(UNIFORM), derived["bias"], {x: UNIT_INTERVAL}
     why = "a matrix gives but one value of it, so a sharper one takes many more draws"
     for size in (1, 8, 32):
@@ -123,15 +121,8 @@ def experiment(derived: Derivation) -> Items:
 
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
     yield fact("relative-bias", what, derived["share"].end.subs(UNIFORM))
-    yield Plot(
-        "pairwise-line",
-        "expected-d*",
-        over=d,
-        title="The popular experiment does show a straight line",
-        alt="The mean of the variance over all pairs of 100 shared vectors grows in proportion to the "
-        "dimension from {expected-d1:d_k} to {expected-d512:d_k}, without curvature.",
-        curves={"derived": law},
-    )
+    title = "The popular experiment does show a straight line"
+    yield Plot("pairwise-line", "expected-d*", d, title, curves={"derived": law})
 
 
 CLAIM = Claim(

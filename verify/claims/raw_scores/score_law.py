@@ -18,7 +18,6 @@ GRID = 256
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the density as a mixture of normal ones."""
     below_x, mixture = distribution(), basset()
     density = (
         Chain(Derivative(SHARE.subs(x, z), z))
@@ -50,7 +49,6 @@ def gap(dimension: int, above: Any) -> LargestGap:
 
 
 def experiment(tolerance: float) -> Items:
-    """Compare the distribution of independent scores with the integral of the derived density."""
     near, points = of_probability(0.5), points_of(MOST)
     for size in DIMENSIONS:
         exact = gap(size, from_density(size, points_of(size)))
@@ -66,7 +64,6 @@ def experiment(tolerance: float) -> Items:
 
 
 def figures(findings: Findings) -> Figure:
-    """Draw the measured densities of q·k/√d at three dimensions and the derived ones through them."""
     layers, at = [], np.linspace(-3, 3, 121)
     for size in (1, 4, MOST):
         root, shares = np.sqrt(size), findings.samples[f"pairs-d{size}"].mean
@@ -80,8 +77,6 @@ def figures(findings: Findings) -> Figure:
     return draw.figure(
         "densities",
         "Scores of few dimensions are sharply peaked, those of many nearly normal",
-        "Measured densities of scaled scores at one, four and {distance-d64:d_k} dimensions, on the derived "
-        "curves: an infinite peak at zero for one dimension, close to the normal bell for the most.",
         *layers,
         x="{scaled_score}",
         y="density",

@@ -12,7 +12,6 @@ ASYMPTOTE = sqrt(2 * d / pi)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the mean size by averaging over keys first, and bounds on both sides."""
     tower = "given the query a score is normal, with the query’s length as deviation"
     given_query = sqrt(2 / pi) * E(sqrt(SQUARES)), tower, of_normals("conditioning")
     over_lengths = sqrt(2 / pi) * Integral(sqrt(w) * CHI_SQUARE, (w, 0, oo))
@@ -49,7 +48,6 @@ def exact_size(dimension: int) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the mean size over the dimensions, and hold it against its bounds at 64."""
     at, settings = {d: 64}, {"d_k": 64}
     for size in (1, 2, 8, 64, 512):
         yield Check(f"magnitude-d{size}", derived, {d: size}, control=size == 64)
@@ -67,15 +65,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("upper-bound-lower", of="upper-bound", at_most=less, says=says)
     says = "the lower bound holds with one per cent more"
     yield Wrong("lower-bound-higher", of="lower-bound", at_least=more, says=says)
-    yield Plot(
-        "sizes",
-        "magnitude-d*",
-        over=d,
-        title="A typical raw score grows like the root of the dimension",
-        alt="The measured mean size of a score lies on the exact curve, which from a few dimensions on "
-        "is the root of two d over pi.",
-        curves={"exact": derived.end, "{above:end}": ASYMPTOTE},
-    )
+    yield Plot("sizes", "magnitude-d*", d, curves={"exact": derived.end, "{above:end}": ASYMPTOTE})
 
 
 CLAIM = Claim(

@@ -10,7 +10,6 @@ OFF_CENTRE = dict.fromkeys((q, k), NORMAL.moved(Fraction(1, 2), 1))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the mean by linearity and independence, for centred components and for any."""
     products = Sum(E(q[a, i] * k[j, i]), (i, 1, d))
     means = Sum(E(q[a, i]) * E(k[j, i]), (i, 1, d))
     return (
@@ -25,24 +24,22 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    """Measure the mean; its scale is √d_k, the size of a typical score, because the mean itself is 0."""
     for size in (1, 8, 64, 512, 1024):
         within = of_deviation(size, 0.5)
         yield Check(f"mean-d{size}", derived, {d: size}, tolerance=within, control=size == 64)
     yield Check("off-centre-d8", derived["any-means"], {d: 8}, laws=OFF_CENTRE)
     says, within = "the mean is {main:end} even for components that are not centred", of_deviation(8, 0.5)
     yield Wrong("shifted-mean", derived, {d: 8}, equals=0, laws=OFF_CENTRE, tolerance=within, says=says)
+    words, curves = "mean of {score} over {root_d}", {"derived: {main:end}": 0}
+    bounds = {"tolerance": tolerance / 2, "": -tolerance / 2}
     yield Plot(
         "mean-over-root",
         "mean-d*",
-        over=d,
-        title="Scores average to zero in every dimension",
-        alt="The measured mean of q·k divided by the square root of the dimension stays at 0, inside the "
-        "tolerance, from {mean-d1:d_k} to {mean-d1024:d_k} dimensions.",
-        curves={"derived: {main:end}": 0},
-        bounds={"tolerance": tolerance / 2, "": -tolerance / 2},
+        d,
+        curves=curves,
+        bounds=bounds,
         as_drawn=lambda size, mean: mean / size**0.5,
-        y="mean of {score} over {root_d}",
+        y=words,
         y_scale="linear",
     )
 

@@ -26,7 +26,6 @@ PLACES = np.linspace(0.125, 4.0, 32)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive skewness and kurtosis by moments, and the distance by the query's squared length."""
     normal, product = moments(NORMAL_COMPONENTS), q[a, i] * k[j, i]
     powers = d * E(product**4) + 3 * d * (d - 1) * E(product**2) ** 2
     kurtosis = (
@@ -82,7 +81,6 @@ def rate() -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the distance in few dimensions, and tell its rate from the exact law in many."""
     small = "it is a small difference of two larger probabilities"
     wide, fixed = Within(5.0, because=small, fixed=True), Within(fixed=True)
     for size in (1, 2, 4):
@@ -116,20 +114,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("larger-term", of="leading-term", equals=of_far * Rational(101, 100), says=says)
     says = "the gap is largest where the slope vanishes for the second time"
     yield Wrong("largest-at-second", of="largest-gap", equals=of_near, says=says)
-    yield Plot(
-        "distance",
-        "distance-d*",
-        over=d,
-        title="Scores approach the normal law like the inverse of the dimension",
-        alt="The exact distance of a score's law from the normal law, where its first-order term is largest, "
-        "falls from 0.08 in one dimension and soon follows a line of slope minus one; measured values lie on "
-        "it.",
-        curves={"exact law": gap},
-        bounds={"first order": TERM.subs(x, WORST)},
-        span=(1, 256),
-        many=9,
-        y="distance to the normal law, where its first order is largest",
-    )
+    words, curves = "distance to the normal law, where its first order is largest", {"exact law": gap}
+    bounds = {"first order": TERM.subs(x, WORST)}
+    yield Plot("distance", "distance-d*", d, curves=curves, bounds=bounds, span=(1, 256), y=words)
 
 
 CLAIM = Claim(

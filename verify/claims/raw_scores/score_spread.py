@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy
-from sympy import Eq, Integral, Limit, Rational, Symbol, erf, erfinv, log, lambdify, oo, sqrt
+from sympy import Eq, Integral, Limit, Rational, Symbol, erf, erfinv, lambdify, log, oo, sqrt
 
 from verify.spec import GENERAL, NORMAL, UNIT_INTERVAL, Allowance, Chain, Check, Claim, Computed, Derivation
 from verify.spec import E, Figure, Findings, Indicator, Items, LargestGap, Quantile, Var, Within, Wrong, a
@@ -38,7 +38,6 @@ DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance, the limit of the share below a number of deviations, and one uniform product."""
     spread = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
     variance = (
         Chain(Var(score))
@@ -123,7 +122,6 @@ def law_of(name: str, dimension: int) -> LargestGap:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure widths, 95% points and whole histograms against the exact law and against the convolved one."""
     far_out = Within(3.0, because="few scores lie near a point so far out", fixed=True)
     cheap = Within(3.0, because="a narrower one would need more draws than the 95% points", fixed=True)
     for name, size in ((name, size) for name, sizes in SIZES.items() for size in sizes):
@@ -152,7 +150,6 @@ def experiment(derived: Derivation) -> Items:
 
 
 def figures(findings: Findings) -> Iterator[Figure]:
-    """Draw the histograms of normal components, raw and scaled, on the exact law."""
     places, half = np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
     sizes = "{normal-point-d2:d_k} and {normal-point-d100:d_k}"
     wider = "a narrow peak in the first, far wider in the second"
@@ -170,7 +167,7 @@ def figures(findings: Findings) -> Iterator[Figure]:
             layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
         alt += "the curves of the exact law lie on both."
         y = "share of scores, in bins of a quarter deviation"
-        yield draw.figure(name, title, alt, *layers, x=axis, y=y, x_scale="linear", y_scale="linear")
+        yield draw.figure(name, title, *layers, x=axis, y=y, x_scale="linear", y_scale="linear")
 
 
 CLAIM = Claim(

@@ -19,7 +19,6 @@ CORRELATED = over_components(
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance from two moments of the components, and again for normal components."""
     squares, apart = over_components(E(q[a, i] ** 2) * E(k[j, i] ** 2)), "query and key are independent"
     by_moments = (
         Chain(Var(score))
@@ -46,7 +45,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance over the dimensions, and the line through it."""
     for size in (1, 2, 3, 8, 64, 100, 512, 1000, 1024):
         yield Check(f"variance-d{size}", derived, {d: size})
     yield Fit("variance-d*", over=d, law=derived.end)
@@ -58,16 +56,7 @@ def experiment(derived: Derivation) -> Items:
     for size in (1, 2, 8, 64, 512):
         what = f"variance of a score at $d_k = {size}$"
         yield fact(f"exact-variance-d{size}", what, derived.end.subs(d, size))
-    yield Plot(
-        "variance-line",
-        "variance-d*",
-        over=d,
-        title="The variance of a score is the dimension",
-        alt="Measured variances of q·k from {variance-d1:d_k} to {variance-d1024:d_k} dimensions lie on the "
-        "line of the dimension itself; the curve of its square, a wrong version, leaves them at once.",
-        curves={"derived": derived.end},
-        wrong={"wrong": d**2},
-    )
+    yield Plot("variance-line", "variance-d*", d, curves={"derived": derived.end}, wrong={"wrong": d**2})
 
 
 CLAIM = Claim(

@@ -15,7 +15,6 @@ FOUR_MOMENTS = {
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the variance from two moments, and the kurtosis from four."""
     variance = (
         Chain(Var(score), title="From mean 0 and variance 1 alone")
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
@@ -38,7 +37,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Fit one line for each law; measure the kurtosis for two, and both where query and key differ."""
     for name, law in LAWS.items():
         points, laws, tried = f"{name}-variance-d", {q: law, k: law}, name == "laplace"
         for size in (1, 8, 128):
@@ -67,14 +65,9 @@ def experiment(derived: Derivation) -> Items:
         wrong = kurtosis.end.subs(other, of_law).subs(of_law, Rational(law.kurtosis))
         says = f"the kurtosis of a score takes that of the {name} twice"
         yield Wrong(f"{name}-counted-twice", of="mixed-kurtosis", equals=wrong, says=says)
+    title = "Six laws of the components, one line"
     yield Plot(
-        "six-laws",
-        tuple(f"{name}-variance-d*" for name in LAWS),
-        over=d,
-        title="Six laws of the components, one line",
-        alt="Measured variances of q·k for normal, uniform, sign, Laplace, Student t and exponential "
-        "components lie on one another, on the line of the dimension itself.",
-        curves={"derived": derived.end},
+        "six-laws", tuple(f"{name}-variance-d*" for name in LAWS), d, title, curves={"derived": derived.end}
     )
 
 

@@ -18,7 +18,6 @@ WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive mean and variance for any means and variances of the components."""
     second, product = (mu_q**2 + sigma_q**2) * (mu_k**2 + sigma_k**2), q[a, i] * k[j, i]
     collected = d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2)
     return (
@@ -34,7 +33,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure three pairs of laws with means; fit the line for components from U(0, 1)."""
     law, mean = derived.end.subs(OF_UNIFORM), derived["mean"]
     for size in (1, 3, 100, 1000):
         # In 1000 dimensions means make blocks vary as single vectors do.
@@ -53,16 +51,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
     what = "variance per dimension, components from U(0, 1)"
     yield fact("uniform-variance-per-dimension", what, law / d)
-    yield Plot(
-        "uniform-line",
-        "uniform-variance-d*",
-        over=d,
-        title="Components that are all positive: their means add 6/7 of the variance",
-        alt="Measured variances of the score for uniform components between 0 and 1 lie on a line 7 times "
-        "above the one that ignores the means.",
-        curves={"derived": law},
-        wrong={"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)},
-    )
+    title, curves = "Components that are all positive: their means add 6/7 of the variance", {"derived": law}
+    wrong = {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
+    yield Plot("uniform-line", "uniform-variance-d*", d, title, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -21,7 +21,6 @@ x, y = Family("x", m, S(3)), Family("y", m, S(3))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the closed form of the growing dot products, and the test for two variances of three numbers."""
     term = Symbol("i", positive=True, integer=True)
     closed = n * (n + 1) * (2 * n + 1) / 6 + n * (n + 1)
     growing = (
@@ -87,7 +86,6 @@ def rejects(level: float) -> bool:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compare the closed form with the sums, and the examples with what they are said to show."""
     result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
     for size, exact in result.items():
         what = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"

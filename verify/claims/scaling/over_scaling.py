@@ -7,7 +7,6 @@ scaled, product = score / d, q[a, i] * k[j, i]
 
 
 def derive() -> Chain:
-    """Derive the variance of the score over the dimension."""
     squares = E(q[a, i] ** 2) * E(k[j, i] ** 2)
     return (
         Chain(Var(scaled))
@@ -19,22 +18,13 @@ def derive() -> Chain:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the over-scaled variance over the dimensions, and its exponent."""
     for size in (1, 4, 16, 64, 256, 1024):
         yield Check(f"variance-d{size}", derived, {d: size}, control=size == 64)
     yield Fit("variance-d*", over=d, law=derived.end)
     says = "the variance stays at {value}, as after dividing by the root"
     yield Wrong("stays-at-one", derived, {d: 64}, equals=1, says=says)
-    yield Plot(
-        "falling-variance",
-        "variance-d*",
-        over=d,
-        title="Divided by the dimension itself, scores shrink away",
-        alt="Divided by the dimension, the measured variance of the score falls like its inverse, to "
-        "{variance-d1024:prediction.1%} at {variance-d1024:d_k} dimensions; the line of the root is level.",
-        curves={"derived": derived.end},
-        wrong={"divided by {root_d}": 1},
-    )
+    curves = {"derived": derived.end}
+    yield Plot("falling-variance", "variance-d*", d, curves=curves, wrong={"divided by {root_d}": 1})
 
 
 CLAIM = Claim(

@@ -11,7 +11,6 @@ scaled, product = score / sqrt(d), q[a, i] * k[j, i]
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive that the scaled variance is that of one product, and what that is."""
     of_product = sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2
     restored = (
         Chain(Var(scaled))
@@ -30,7 +29,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure it for centred components of unequal spread, and for components from U(0, 1)."""
     level, centred, at = derived["level"], derived["centred"].end, {d: 256}
     for name, laws in (("centred", CENTRED_LAWS), ("uniform", UNIFORM)):
         for size in (1, 8, 64, 256):
@@ -41,15 +39,13 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("always-one", level, at, equals=1, laws=UNIFORM, says=says)
     says = "it is {centred:end} also for components with a mean, here uniform ones"
     yield Wrong("means-do-not-matter", level, at, equals=centred, laws=UNIFORM, says=says)
+    words, wrong = "variance of {scaled_score}", {"wrong": 1}
     yield Plot(
         "levels",
         {"2·normal and 3·normal": "centred-variance-d*", "U(0,1) and U(0,1)": "uniform-variance-d*"},
-        over=d,
-        title="Scaling brings back the variance of one product, which need not be 1",
-        alt="Scaled variances stay level over the dimension: at {centred-variance-d1:prediction} for centred "
-        "components of unequal spread, at {uniform-variance-d1:prediction.3} for uniform ones, not at 1.",
-        wrong={"wrong": 1},
-        y="variance of {scaled_score}",
+        d,
+        wrong=wrong,
+        y=words,
     )
 
 

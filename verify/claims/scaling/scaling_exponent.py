@@ -12,7 +12,6 @@ divided = score * d**-alpha
 
 
 def derive() -> Chain:
-    """Derive the variance for any power of the dimension."""
     return (
         Chain(Var(divided))
         .then(d ** (-2 * alpha) * Var(score), "a factor enters the variance squared", algebra)
@@ -21,7 +20,6 @@ def derive() -> Chain:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the exponent for five powers of the dimension, by which the same scores are divided."""
     laws = {name: derived.end.subs(alpha, power) for name, power in POWERS.items()}
     for name, power in POWERS.items():
         for size in (2, 16, 128, 1024):
@@ -30,16 +28,9 @@ def experiment(derived: Derivation) -> Items:
         yield Fit(f"{name}-variance-d*", over=d, law=laws[name], only=("exponent",), prefix=f"{name}-")
     says = "the factor enters once, not squared: the exponent is {value}, as 1 minus {alpha}"
     yield Wrong("power-counted-once", of="quarter-exponent", equals=1 - QUARTER, says=says)
-    yield Plot(
-        "fan",
-        tuple(f"{name}-variance-d*" for name in POWERS),
-        over=d,
-        title="Only the exponent ½ keeps the variance level",
-        alt="Variances of the score over the dimension to five powers from 0 to 1: straight lines on "
-        "logarithmic axes that rise, stay level at one half, and fall.",
-        curves={rf"$\alpha = {power}$": laws[name] for name, power in POWERS.items()},
-        y="variance of {divided}",
-    )
+    title, words = "Only the exponent ½ keeps the variance level", "variance of {divided}"
+    curves = {rf"$\alpha = {power}$": laws[name] for name, power in POWERS.items()}
+    yield Plot("fan", tuple(f"{name}-variance-d*" for name in POWERS), d, title, curves=curves, y=words)
 
 
 CLAIM = Claim(

@@ -18,7 +18,6 @@ c, first, second = Symbol("c", positive=True), s[a, j], s[a, l]
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive that order is kept, that softmax feels the spacing alone, and how many scores are not small."""
     order = Chain(sign(c * first - c * second)).then(
         sign(first - second), "a positive factor leaves the sign of the difference", algebra
     )
@@ -67,7 +66,6 @@ def change(altered: Callable[[Array], Array]) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compare ranks, shapes and weights of matrices, and measure how many scaled scores are not small."""
     what, factors = "rows whose keys change their order", f"each of {len(FACTORS)}"
     for keys in (2, 5, 64, MOST):
         at: dict[str, int | str] = {"keys": keys, "rows": 64, "factor": factors}

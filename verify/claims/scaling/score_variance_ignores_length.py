@@ -7,7 +7,6 @@ product, squares = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 
 
 def derive() -> tuple[Chain, Chain]:
-    """Derive the variance of one score, in which no length occurs, and the mean square of all scores."""
     of_any = (
         Chain(Var(score))
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
@@ -23,7 +22,6 @@ def derive() -> tuple[Chain, Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance over the scores of whole matrices of 2 to 128 tokens."""
     at = {tokens: {d: 64, m: tokens, n: tokens} for tokens in (2, 8, 32, 128)}
     for tokens, sizes in at.items():
         yield Check(f"variance-n{tokens}", derived, sizes, control=tokens == 128)
@@ -32,16 +30,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("number-of-words", derived, at[32], equals=n, says=says)
     says = "the variance doubles with the number of tokens"
     yield Wrong("doubles", derived, at[128], equals=d * n / 2, says=says)
-    yield Plot(
-        "level",
-        "variance-n*",
-        over=n,
-        title="Longer texts leave the variance of scores unchanged",
-        alt="Measured variances of scores in {variance-n2:d_k} dimensions, for {variance-n2:n} to "
-        "{variance-n128:n} tokens, lie on one level; a variance equal to the number of tokens would rise.",
-        curves={"derived: {variance-n2:d_k=}": derived.end.subs(d, 64)},
-        wrong={"wrong: number of tokens": n},
-    )
+    curves = {"derived: {variance-n2:d_k=}": derived.end.subs(d, 64)}
+    yield Plot("level", "variance-n*", n, curves=curves, wrong={"wrong: number of tokens": n})
 
 
 CLAIM = Claim(

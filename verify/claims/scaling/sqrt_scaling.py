@@ -11,7 +11,6 @@ scaled = score / sqrt(d)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive it directly, and again from the variance of the raw score."""
     direct = (
         Chain(Var(scaled))
         .then(E(scaled**2) - E(scaled) ** 2, "definition", algebra)
@@ -31,24 +30,14 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the scaled variance over the dimensions; the line through it must be level at 1."""
     for size in DIMENSIONS:
         yield Check(f"variance-d{size}", derived, {d: size})
     yield Fit("variance-d*", over=d, law=derived.end)
     yield Wrong("unscaled", Var(score), {d: 64}, equals=1, says="it is {value} even without scaling")
     yield fact("scaled-variance", f"variance of ${latex(scaled)}$", derived.end)
-    yield Plot(
-        "three-scales",
-        "variance-d*",
-        over=d,
-        title="Only the square root keeps the variance level",
-        alt="Divided by the square root of d, the measured variance of the score stays at {main:end} from "
-        "{variance-d1:d_k} to {variance-d1024:d_k} dimensions; unscaled it would grow like d, and divided by "
-        "d shrink like the inverse of d.",
-        y="variance of the scaled score",
-        curves={"over {root_d}": derived.end},
-        wrong={"unscaled": d, "over {d_k}": 1 / d},
-    )
+    title, words = "Only the square root keeps the variance level", "variance of the scaled score"
+    curves, wrong = {"over {root_d}": derived.end}, {"unscaled": d, "over {d_k}": 1 / d}
+    yield Plot("three-scales", "variance-d*", d, title, y=words, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -9,7 +9,6 @@ c = Symbol("c", real=True)
 
 
 def derive() -> tuple[Chain, Chain]:
-    """Solve c²·d = 1 for the factor."""
     multiple = (
         Chain(Var(c * score), name="multiple", title="The variance of a multiple")
         .then(c**2 * Var(score), "a factor enters the variance squared", algebra)
@@ -26,7 +25,6 @@ def derive() -> tuple[Chain, Chain]:
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    """Measure both roots in three dimensions, and other factors that must fail."""
     multiple = derived["multiple"]
     for sign, factor in zip(("minus", "plus"), solve(derived.end, c), strict=True):
         for size in (4, 64, 512):

@@ -10,7 +10,6 @@ c, X = Symbol("c", real=True), Family("X", n)[j]
 
 
 def derive() -> tuple[Chain, Chain]:
-    """Derive the rule for any variable, and what it says of a score."""
     rule = (
         Chain(Var(c * X))
         .then(E((c * X) ** 2) - E(c * X) ** 2, "definition", algebra)
@@ -27,7 +26,6 @@ def derive() -> tuple[Chain, Chain]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the variance of multiples of a score in four dimensions, for five laws and constants."""
     of_score = derived["score"]
     for name, law, constant in (
         ("normal", NORMAL, 3),

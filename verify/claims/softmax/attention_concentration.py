@@ -19,7 +19,6 @@ UNSCALED, SCALED = E(squares(score)), E(squares(score / sqrt(d)))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the bound from the largest of n scores, and average it over queries."""
     weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
     missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
     first = (
@@ -63,7 +62,6 @@ def raw_squares(keys: int, size: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure both bounds where they are tight, and real attention below, at and beyond 2 ln n."""
     bounded, raw = partial(Check, tolerance=Within(0.5, fixed=True)), derived["raw"]
     for keys, size, false in ((16, 4, 0), (16, 16, 0), (1024, 8, 0.83)):
         yield bounded(f"bound-n{keys}-s{size}", derived, {n: keys, sigma: size}, sharper=false)
@@ -93,18 +91,16 @@ def experiment(derived: Derivation) -> Items:
         what = rf"mean of the largest of {keys} standard normal scores over $\sqrt{{2\ln n}}$"
         share = largest(keys) / math.sqrt(2 * math.log(keys))
         yield fact(f"largest-reached-n{keys}", what, Float(share, 6))
+    words = "mean of {squares}"
+    curves = {f"exact, $n = {keys}$": (partial(raw_squares, keys), sizes) for keys, sizes in RAW.items()}
+    wrong = {rf"wrong: at once at $2\ln {keys}$": (1, (2 * math.log(keys), 256)) for keys in RAW}
     yield Plot(
         "freezing",
         {f"$n = {keys}$": f"raw-n{keys}-d*" for keys in RAW},
-        over=d,
-        title="Unscaled attention concentrates as the dimension passes twice the logarithm of the length",
-        alt="The mean sum of squared weights of unscaled attention over the dimension, for two numbers of "
-        "keys: it rises steadily, is a quarter to a third where the dimension is twice the logarithm of "
-        "the number of keys, about a half at two to three times that, and nears one far beyond.",
-        curves={f"exact, $n = {keys}$": (partial(raw_squares, keys), sizes) for keys, sizes in RAW.items()},
-        wrong={rf"wrong: at once at $2\ln {keys}$": (1, (2 * math.log(keys), 256)) for keys in RAW},
-        many=17,
-        y="mean of {squares}",
+        d,
+        curves=curves,
+        wrong=wrong,
+        y=words,
         y_scale="linear",
     )
 

@@ -13,7 +13,6 @@ SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the bound by Gaussian integration by parts, and average it over queries."""
     first, bound, scaled = entropy_lost()
     above, given = earlier(first, given=(Gt(1 - E(squares(ROW)), 0),)), (n > 1,)
     ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=given).then(
@@ -23,7 +22,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure the entropy lost against bounds and its exact mean, and how many rows lose more."""
     scaled, of_one = derived["scaled"], derived.end.subs(sigma, 1)
     few, near = integrated(scaled.start, {n: 4, d: 64}), Within(0.25, fixed=True)
     for keys, size in ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64)):
@@ -50,16 +48,15 @@ def experiment(derived: Derivation) -> Items:
         what = rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated"
         share = integrated(derived.start, {n: keys, sigma: 1}) / float(of_one)
         yield fact(f"reached-n{keys}", what, Float(share, 6))
+    words, curves = "mean entropy lost, in nats", {"bound: one half": scaled.end}
+    wrong = {"wrong: as little over many keys": few}
     yield Plot(
         "losses",
         {f"$d_k = {size}$": f"loss-n*-d{size}" for size in (64, 4)},
-        over=n,
-        title="On average scaled attention loses at most half a nat against an even spread",
-        alt="Measured mean loss of entropy of scaled attention over the number of keys, in two dimensions: "
-        "it rises with the number of keys and stays below the bound of one half.",
-        curves={"bound: one half": scaled.end},
-        wrong={"wrong: as little over many keys": few},
-        y="mean entropy lost, in nats",
+        n,
+        curves=curves,
+        wrong=wrong,
+        y=words,
         y_scale="linear",
     )
 

@@ -1,7 +1,6 @@
 """Attention over scores of variance 1 spreads over about n/e keys: n·E Σp² tends to e."""
 
-from sympy import E as EULER
-from sympy import Limit, S, oo
+from sympy import E as EULER, Limit, S, oo
 
 from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Items, Plot, Within, Wrong, a
 from verify.spec import earlier, j, n, s, sigma, squares
@@ -17,7 +16,6 @@ def times_squares(keys: float) -> float:
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the limit from a bound for any number of keys and another for many."""
     *others, limit = many_keys()
     unit = Chain(Limit(n * E(squares(s[a, j])), n, oo), name="unit", title="Scores of variance 1").then(
         EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})
@@ -26,7 +24,6 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure n·E Σp² and its bounds for several numbers of keys, and compare that of very many with e."""
     lower, upper, unit = derived["lower"], derived["upper"], derived["unit"]
     for keys in (4, 16, 64):
         yield Check(f"squares-n{keys}", lower, {n: keys, sigma: 1}, equals=times_squares(keys))
@@ -43,19 +40,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
     says, few = "{n} = 1000 keys are as good as infinitely many", times_squares(1000)
     yield Wrong("limit-at-thousand", of="limit", at={n: 1000}, equals=EULER, computed=few, says=says)
+    words, curves, bounds = "mean of {times}", {"exact": times_squares}, {"{limit:prediction}": EULER}
     yield Plot(
-        "towards-e",
-        "squares-n*",
-        over=n,
-        title="Scores of unit variance use about one key in {limit:prediction}",
-        alt="The number of keys times the mean sum of squared weights rises with the number of keys "
-        "along the exact curve towards e, {limit:prediction.4}; measured values lie on the curve.",
-        curves={"exact": times_squares},
-        bounds={"{limit:prediction}": EULER},
-        span=(2, 4096),
-        many=12,
-        y="mean of {times}",
-        y_scale="linear",
+        "towards-e", "squares-n*", n, curves=curves, bounds=bounds, span=(2, 4096), y=words, y_scale="linear"
     )
 
 

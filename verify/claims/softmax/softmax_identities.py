@@ -24,7 +24,6 @@ p = Softmax(s[a, j], j)
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive that the weights sum to 1, their ratio, and that a shift changes nothing."""
     return (
         Chain(over_keys(p)).then(1, "numerators and denominator are the same sum", algebra),
         Chain(p / Softmax(s[a, l], l), name="ratio", title="The ratio of two weights").then(
@@ -61,7 +60,6 @@ WRONG: dict[str, Callable[[Array], Array]] = {
 
 
 def experiment() -> Items:
-    """Hold the array code against the identities, for small and for huge scores."""
     for size in (0.1, 1.0, 30.0, 1000.0):
         at, settings = f"at-{size:g}".replace(".", "-"), {"rows": ROWS, "keys": KEYS, "sigma": size}
         for what, label in LABELS.items():

@@ -27,14 +27,12 @@ RAW, SCALED = of_two(score), of_two(score / sqrt(d))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive a bound on the smaller of two weights that tends to 0 as the scores spread."""
     mean, bound = smaller_of_two()
     inverse = inverse_square()
     return mean, bound, inverse, for_raw_scores(bound, inverse)
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure 2 and 16 keys against exact means, and the smaller of 2 weights against its bounds."""
     raw, scaled = largest(score), largest(score / sqrt(d))
     two = [(name, of, 2, size) for name, of in (("raw-two", raw), ("scaled-two", scaled)) for size in TWO]
     many = [("scaled-many", scaled, 16, size) for size in MANY] + [("raw-many", raw, 16, 256)]
@@ -61,17 +59,15 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("raw-stays", of="raw-two-keys-d1024", equals=SCALED(1024), says=says)
     says = "the softmax itself prevents saturation: the largest of two weights stays below {value}"
     yield Wrong("softmax-prevents-it", of="raw-two-keys-d1024", at_most=Threshold(0.9), says=says)
+    words, curves = "mean of the larger weight of two keys", {"unscaled": RAW, "over {root_d}": SCALED}
+    wrong = {"wrong: stays below $0.9$": 0.9}
     yield Plot(
         "largest-weight",
         ("raw-two-keys-d*", "scaled-two-keys-d*"),
-        over=d,
-        title="Unscaled, the largest of two weights goes to 1; scaled, it settles",
-        alt="The mean of the larger of two softmax weights over the dimension: unscaled it rises from "
-        "2/3 towards 1, scaled it settles below 3/4.",
-        curves={"unscaled": RAW, "over {root_d}": SCALED},
-        wrong={"wrong: stays below $0.9$": 0.9},
-        many=25,
-        y="mean of the larger weight of two keys",
+        d,
+        curves=curves,
+        wrong=wrong,
+        y=words,
         y_scale="linear",
     )
 

@@ -15,7 +15,6 @@ PEAK = 1 / (2 * sigma * sqrt(pi))
 
 
 def derive() -> tuple[Chain, ...]:
-    """Derive the bound on E p(1-p), and on the way its mean as an integral."""
     logistic = Chain(Softmax(sigma * s[a, 1], 1), name="logistic", title="The weights of two keys").then(
         1 / (1 + exp(-GAP)), "above and below over the first exponential", substitute({n: 2})
     )
@@ -42,7 +41,6 @@ def exact(deviation: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Measure E p(1-p) against the integral, and against its bound."""
     for size in (1, 2, 8, 32):
         at, near, value = {n: 2, sigma: size}, Within(fixed=True), exact(size)
         yield Check(f"product-sigma-{size}", derived, at, equals=value)
@@ -57,21 +55,18 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("spread-does-not-matter", of="product-sigma-8", equals=exact(1), says=says)
     says = "the bound is the value: at {cell:sigma=}, too"
     yield Wrong("bound-as-value", of="product-sigma-1", equals=PEAK, says=says)
+    words, curves, wrong = "{main:start}", {"exact": exact}, {"at a typical gap": (typical, (0.5, 8))}
+    bounds = {"bound {main:end}": PEAK}
     yield Plot(
         "slow-decay",
         "product-sigma-*",
-        over=sigma,
-        title="The softmax of two keys loses its slope like one over the spread, not exponentially",
-        alt="The mean of p times one minus p over the standard deviation of the scores: measured values "
-        "on the exact curve, which falls like one over sigma just below its bound, while the slope at a "
-        "typical gap falls off a cliff.",
-        curves={"exact": exact},
-        bounds={"bound {main:end}": PEAK},
-        wrong={"at a typical gap": (typical, (0.5, 8))},
+        sigma,
+        curves=curves,
+        bounds=bounds,
+        wrong=wrong,
         span=(0.5, 32),
-        many=25,
         x=r"standard deviation $\sigma$ of the scores",
-        y="{main:start}",
+        y=words,
     )
 
 

@@ -13,7 +13,6 @@ FIRST, SECOND = s[a, 1], s[a, 2]
 
 
 def derive() -> Chain:
-    """Derive the weight of one of two scores from the definition."""
     return (
         Chain(Softmax(FIRST, 1))
         .then(exp(FIRST) / (exp(FIRST) + exp(SECOND)), "the definition for two keys", substitute({n: 2}))
@@ -32,8 +31,6 @@ def distance(factor: float) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    """Compare the closed form with arrays, and with what the sources say of it."""
-
     def weight(first: int, second: int) -> Expr:
         return derived.end.subs({FIRST: first, SECOND: second})
 
