@@ -10,9 +10,8 @@ from tests.auditing.records import good
 from tests.report.records import record
 from verify.citing.documents import ProblemKind, adopt, check, fix
 from verify.citing.documents import find_documents as documents
-from verify.citing.exports import to_latex as export
+from verify.citing.exports import exported
 from verify.citing.lookup import lookup
-from verify.citing.values import values_of as values
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
 
@@ -79,33 +78,18 @@ def test_a_claim_that_is_no_longer_confirmed(tmp_path: Path, run: RunRecord) -> 
 
 def test_a_read_only_document_is_left_alone(tmp_path: Path, run: RunRecord) -> None:
     """And so are all others of that call."""
-    first = written(tmp_path, quoted("7"), "first.md")
-    second = written(tmp_path, quoted("7"), "second.md")
+    first = written(tmp_path, quoted("7 [6, 8]"), "first.md")
+    second = written(tmp_path, quoted("7 [6, 8]"), "second.md")
     second.chmod(0o444)
     with pytest.raises(OutputError, match=r"second\.md: is read-only"):
         fix(check([first, second], run))
-    assert first.read_text() == quoted("7")
+    assert first.read_text() == quoted("7 [6, 8]")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.md", "second.md"]
-
-
-def test_stale_macros_are_found_and_fixed(tmp_path: Path, run: RunRecord) -> None:
-    """The exported file is a document, too."""
-    path = written(tmp_path, export(run, values(run)), "verify.tex")
-    # Some of the made-up claims are not confirmed.
-    assert all("no longer confirmed" in line for line in problems(path, run))
-    text = path.read_text(encoding="utf-8")
-    now = rf"\ensuremath{{{run.run.settings.seed}}}"
-    path.write_text(text.replace(f"{{{now}}}", r"{\ensuremath{1}}"), encoding="utf-8")
-    stale = [line for line in problems(path, run) if "printed" in line]
-    assert len(stale) == 1
-    assert rf"run:seed: printed '\ensuremath{{1}}', now '{now}'".replace("\\", "\\\\") in stale[0]
-    fix(check([path], run))
-    assert path.read_text(encoding="utf-8") == text
 
 
 def test_an_author_s_text_is_checked_and_never_written(tmp_path: Path, run: RunRecord) -> None:
     """It is reported with a form to paste, beside what is written again."""
-    text = quoted("slope 1.5", f"{KEY}:estimate") + quoted("7")
+    text = quoted("slope 1.5", f"{KEY}:estimate") + quoted("7 [6, 8]")
     path = written(tmp_path, text)
     first, _ = problems(path, run)
     now = lookup(run, f"{KEY}:estimate").text
@@ -130,6 +114,21 @@ def test_in_a_table_the_bar_of_a_form_has_a_backslash(tmp_path: Path, run: RunRe
     assert path.read_text(encoding="utf-8") == text
 
 
+@pytest.mark.parametrize("row", ["| x {} | 1 |", "x {} | 1"])
+def test_a_bar_that_ends_a_cell_is_found(tmp_path: Path, run: RunRecord, row: str) -> None:
+    """In a table alone; written again it has a backslash."""
+    now = lookup(run, KEY).text
+    text = f"Text {quoted(now)} | no table.\n\n| a | b |\n|---|--:|\n{row.format(quoted(now))}\n"
+    path = written(tmp_path, text)
+    (document,) = check([path], run)
+    (problem,) = document.problems
+    assert (problem.kind, problem.quote.line) == (ProblemKind.BAR, 5)
+    fix([document])
+    head, _, table = text.partition("--:|")
+    assert path.read_text(encoding="utf-8") == head + "--:|" + table.replace("|default", r"\|default")
+    assert check([path], run)[0].problems == []
+
+
 def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> None:
     """The text stays as it is, and is the tool's from then on; the rest is listed."""
     value = lookup(run, KEY)
@@ -139,7 +138,7 @@ def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> Non
         quoted(value.text, KEY): "|default -->",
         quoted(words, KEY): '|"from {low}, at {estimate}" -->',
         quoted("7.25", f"{KEY}:estimate"): "",
-        quoted(now, f"{KEY}:estimate|digits=2"): "|digits=2 -->",
+        quoted(now, f"{KEY}:estimate|.2g"): "|.2g -->",
         f"{{verify}}`{now} <{KEY}:estimate>`": "|default>`",
     }
     path = written(tmp_path, "\n".join(texts))
@@ -171,17 +170,14 @@ def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> Non
 def test_numbers_outside_markers_are_found_where_asked(
     tmp_path: Path, run: RunRecord, text: str, found: str
 ) -> None:
-    """In the paragraph that names a claim; only of a document that quotes."""
+    """In the paragraph that names a claim, of every document given."""
     assert lookup(run, f"{KEY}:estimate").text == "1.0003"
-    seed = quoted(str(run.run.settings.seed), "run:seed")
-    path = written(tmp_path, f"Seed {seed}.\n\nThe claim score-variance {text}.\n")
+    path = written(tmp_path, f"Seed.\n\nThe claim score-variance {text}.\n")
     (document,) = check([path], run, strict=True)
     assert [(one.kind, one.quote.line, one.what) for one in document.problems] == (
         [(ProblemKind.OUTSIDE, 3, found)] if found else []
     )
     assert check([path], run)[0].problems == []
-    path = written(tmp_path, f"The claim score-variance {text}.\n")
-    assert check([path], run, strict=True)[0].problems == []
 
 
 def test_a_document_is_checked_once(tmp_path: Path, run: RunRecord) -> None:
@@ -206,23 +202,61 @@ def test_a_role_s_own_text_is_checked(tmp_path: Path, run: RunRecord, name: str)
 @pytest.mark.parametrize("command", [r"\input{verify}", r"\include{verify}", r"\input{ verify.tex }"])
 def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunRecord, command: str) -> None:
     """The paper's figures are theirs."""
-    exported = written(tmp_path, export(run, [lookup(run, "run:seed")]).replace("{2", "{3", 1), "verify.tex")
+    macros = written(tmp_path, exported(run, ["run:seed"], "latex").replace("{2", "{3", 1), "verify.tex")
     written(tmp_path, r"\verifyvalue{run:seed}{$1$}%", "other.tex")
     others = "".join(rf"\input{{{name}}}" for name in ("other", "nothing", "x" * 999))
     text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
     paper = written(tmp_path, text, "paper.tex")
     documents = check([paper], run)
-    assert [one.path for one in documents] == [paper, exported]
-    assert [one.macros_alone for one in documents] == [True, False]
+    assert [one.path for one in documents] == [paper, macros]
     assert [len(one.problems) for one in documents] == [0, 1]
-    assert len(check([paper, exported], run)) == 2
+    assert len(check([paper, macros], run)) == 2
+
+
+PROSE = [
+    ("page.rst", f".. verify: {FORM}\n\nOne sentence, 0.9. Another.\n\n.. /verify\n"),
+    ("page.tex", f"% verify: {FORM}\nThe slope is 0.9. And prose.\n% /verify\n"),
+    ("page.adoc", f"|===\n// verify: {FORM}\n| slope | 0.9\n// /verify\n|===\n"),
+    ("page.md", f"It is {quoted('0.9, and a word')}.\n"),
+    ("module.py", f"# verify: {FORM}\nslope = 0.9\n# /verify\n"),
+    ("page.md", f"It is {quoted('0.9 and 0.8', KEY + '|interval')}.\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), PROSE)
+def test_what_holds_more_than_one_value_s_text_is_never_replaced(
+    tmp_path: Path, run: RunRecord, name: str, text: str
+) -> None:
+    """One line says how to mark it; with nothing between the markers, the text is written."""
+    path = written(tmp_path, text, name)
+    (document,) = check([path], run)
+    (problem,) = document.problems
+    assert problem.what.endswith("put the markers around that text alone, or leave nothing")
+    assert fix([document]) == []
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_an_empty_quotation_is_filled(tmp_path: Path, run: RunRecord) -> None:
+    """So nobody has to copy the first number."""
+    path = written(tmp_path, f"It is {quoted('')}.\n")
+    fix(check([path], run))
+    assert path.read_text(encoding="utf-8") == f"It is {quoted(lookup(run, KEY).text)}.\n"
+
+
+def test_the_output_of_a_doctest_is_written_as_python_prints_it(tmp_path: Path, run: RunRecord) -> None:
+    """And what is switched off is left alone."""
+    text = f">>> slope()  # verify: {KEY}:estimate|.3f\n0.9\n>>> 1\n1\n"
+    off = f"<!-- verify: off -->\n{quoted('never')}\n"
+    path = written(tmp_path, f"```\n{text}```\n{off}")
+    fix(check([path], run))
+    assert path.read_text(encoding="utf-8") == f"```\n{text.replace('0.9', '1.000')}```\n{off}"
 
 
 def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
     tmp_path: Path, run: RunRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """This command has no --out to choose another folder with."""
-    path = written(tmp_path, quoted("7"))
+    path = written(tmp_path, quoted("7 [6, 8]"))
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -232,7 +266,7 @@ def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
         fix(check([path], run))
     assert "--out" not in str(caught.value)
     assert "free space or allow writing in its folder" in str(caught.value)
-    assert path.read_text(encoding="utf-8") == quoted("7")
+    assert path.read_text(encoding="utf-8") == quoted("7 [6, 8]")
 
 
 RUN = record()

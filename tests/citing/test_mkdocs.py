@@ -45,11 +45,11 @@ def build(project: Path, text: str) -> tuple[int, str, str]:
 def test_values_are_shown_and_linked(project: Path) -> None:
     """From a page in a folder, where each page is one; in the form asked for; code stays code."""
     role = f"{{verify}}`{KEY}`"
-    status, said, page = build(project, f"Is {role}, {{verify}}`{KEY}|digits=2`, `` {role} ``.")
+    status, said, page = build(project, f"Is {role}, {{verify}}`{KEY}|.2g`, `` {role} ``.")
     assert status == 0, said
     value = lookup(record(), KEY)
     assert f'href="../../report.html#{value.anchor}">{value.text}</a>' in page
-    assert f">{lookup(record(), f'{KEY}|digits=2').text}</a>" in page
+    assert f">{lookup(record(), f'{KEY}|.2g').text}</a>" in page
     assert f"<code>{role}</code>" in page
 
 

@@ -69,7 +69,7 @@ def test_text_ends_with_what_can_be_done(checked: Checked) -> None:
     assert outcomes.FORMS["text"](checked).splitlines()[-1].startswith("`sdpa-verify check-docs --write")
     after = Checked(checked.documents, "seed 1", written=True)
     assert len(after.left) == 2
-    assert "1 fixed, 2 not so" in outcomes.FORMS["text"](after)
+    assert "1 fixed, 2 stale or wrong" in outcomes.FORMS["text"](after)
 
 
 GIT = shutil.which("git")

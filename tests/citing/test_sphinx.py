@@ -184,8 +184,8 @@ def test_warnings_name_the_file_that_is_included(project: Path) -> None:
 def test_a_format_and_a_text_of_one_s_own(project: Path) -> None:
     """The role shows the value in the form asked for; a sentence of its author's may be one."""
     key = "score-variance.slope:estimate"
-    shown = lookup(record(), f"{key}|digits=3").text
-    page = f'Index\n=====\n\n:verify:`{key}|digits=3` :verify:`{key}|"see the slope"`\n'
+    shown = lookup(record(), f"{key}|.3g").text
+    page = f'Index\n=====\n\n:verify:`{key}|.3g` :verify:`{key}|"see the slope"`\n'
     assert build(project, ("index.rst", page)) == (0, "")
     made = (project / "out" / "index.html").read_text(encoding="utf-8")
     assert f">{shown}</a>" in made

@@ -216,7 +216,7 @@ def test_a_value_is_text_and_number() -> None:
     assert str(values[KEY]) == lookup(RUN, KEY).text
     assert float(values[KEY]) == slope.estimate
     assert values["score-variance.slope"].numbers == (slope.estimate, *slope.interval)
-    assert str(values[f"{KEY}|digits=2"]) == lookup(RUN, f"{KEY}|digits=2").text
+    assert str(values[f"{KEY}|.2g"]) == lookup(RUN, f"{KEY}|.2g").text
     for key in ("score-variance.slope", "score-variance:verdict"):
         with pytest.raises(CitationError, match="not one number"):
             float(values[key])

@@ -166,17 +166,17 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
     stale = tool(*call)
     assert stale.status == 1
     assert stale.out.startswith(f"{page}:1: score-variance.slope:estimate|default: printed '7.5', now '")
-    assert f"{page}: 1 quotation, 1 not so" in stale.out
+    assert f"{page}: 1 quotation, 1 stale or wrong" in stale.out
     assert "--write" in stale.out
     fixed = tool(*call, "--write")
     assert fixed.status == 0
     assert "; fixed" in fixed.out
     assert f"{page}: 1 quotation, 1 fixed" in fixed.out
-    assert "not so" not in fixed.out
+    assert "stale" not in fixed.out.splitlines()[-2]
     content = tool(*call)
     assert content.status == 0
     first, second = content.out.splitlines()
-    assert first == f"{page}: 1 quotation, all so"
+    assert first == f"{page}: 1 quotation, all current"
     assert second.startswith("compared with the results of seed 20170612, ")
 
 
@@ -188,13 +188,13 @@ def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
     ended = tool("check-docs", page, paper, "--results", results)
     assert ended.status == 0
     first, second, _ = ended.out.splitlines()
-    assert second == f"{page}: nothing is quoted here"
-    assert first.startswith(rf"{paper}: 1 quotation, all so; of \verify{{…}} only the keys are checked")
+    assert second == f"{page}: quotes nothing"
+    assert first == f"{paper}: 1 quotation, all current"
     slope = "<!-- verify: score-variance.slope:estimate{} -->7.5<!-- /verify -->"
     page.write_text(slope.format("|default") + slope.format(""), encoding="utf-8")
     ended = tool("check-docs", page, "--write", "--results", results)
     assert ended.status == 1
-    assert f"{page}: 2 quotations, 1 fixed, 1 not so" in ended.out
+    assert f"{page}: 2 quotations, 1 fixed, 1 stale or wrong" in ended.out
 
 
 def test_a_misspelt_marker_ends_with_2(tool: Tool, results: Path, tmp_path: Path) -> None:

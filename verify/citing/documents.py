@@ -1,7 +1,8 @@
-"""Finds documents that quote, says what in them is no longer so, and writes what the tool may write.
+"""Finds documents that quote, says what in them is stale, and writes what the tool may write.
 
 A quotation with a form, ``KEY|form``, is the tool's: compared to the letter, and written again where it is
-stale. One with the key alone is its author's: each number is compared with the value, and none is written.
+stale and nothing else stands between the markers. One with the key alone is its author's: each number is
+compared with the value, and none is written. An exported file is a quotation as a whole.
 """
 
 from __future__ import annotations
@@ -13,22 +14,30 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 
-from verify.citing.exports import EXPORTED, line_text
+from verify.citing.exports import SUFFIXES, is_exported, present_export
 from verify.citing.forms import written
-from verify.citing.languages import LANGUAGES, Language, language_of
+from verify.citing.languages import LANGUAGES, MARKDOWN, MDX, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, outside, quotes_in
-from verify.citing.quotations import Number, fault_of, forms_for, is_of, numbers_in, same
+from verify.citing.quotations import (
+    Number,
+    fault_of,
+    fitting,
+    forms_for,
+    is_of,
+    numbers_in,
+    replaceable,
+    same,
+)
 from verify.citing.values import Evidence, Value
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord, Verdict
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import is_read_only, write_together
 
-_OTHERS = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
+_MADE = frozenset(["node_modules", "__pycache__", "site-packages", "_build", "build", "dist", "site"])
 """Folders of what is made or installed, which hold no documents."""
 
 
@@ -38,22 +47,22 @@ def find_documents(paths: Sequence[Path]) -> list[Path]:
     Raises:
         CitationError: a pattern fits no file, or a folder holds no document.
     """
-    return list(dict.fromkeys(file for path in paths for file in _files(path)))
-
-
-def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        found = sorted(_within(path))
+    files: list[Path] = []
+    for path in paths:
+        # Where a shell does not fill in patterns, they arrive as they are.
+        if path.is_dir():
+            found = sorted(_within(path))
+            problem = "holds no document that can be checked; give another"
+        elif glob.has_magic(str(path)) and not path.exists():
+            names = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute patterns
+            found = [Path(name) for name in names if Path(name).is_file()]
+            problem = "no file fits this pattern; correct it"
+        else:
+            found, problem = [path], ""
         if not found:
-            raise CitationError(f"{path}: holds no document that can be checked; give another")
-        return found
-    # Where a shell does not fill in patterns, they arrive as they are.
-    if glob.has_magic(str(path)) and not path.exists():
-        found = [Path(one) for one in sorted(glob.glob(str(path), recursive=True)) if Path(one).is_file()]  # noqa: PTH207 - takes absolute patterns
-        if not found:
-            raise CitationError(f"{path}: no file fits this pattern; correct it")
-        return found
-    return [path]
+            raise CitationError(f"{path}: {problem}")
+        files += found
+    return list(dict.fromkeys(files))
 
 
 def _within(folder: Path) -> Iterator[Path]:
@@ -61,10 +70,20 @@ def _within(folder: Path) -> Iterator[Path]:
         if path.name.startswith(".") or path.is_symlink():
             continue
         if path.is_dir():
-            if path.name not in _OTHERS:
+            if path.name not in _MADE:
                 yield from _within(path)
-        elif path.suffix.lower() in LANGUAGES and path.is_file():
+        elif path.is_file() and (path.suffix.lower() in LANGUAGES or _is_export(path)):
             yield path
+
+
+def _is_export(path: Path) -> bool:
+    if path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        return is_exported(path, head(path, 4096).decode(errors="replace"))
+    except (OSError, ValueError):
+        # What TeX cannot read either is TeX's to report.
+        return False
 
 
 class ProblemKind(StrEnum):
@@ -76,6 +95,7 @@ class ProblemKind(StrEnum):
     UNKNOWN = "unknown-key"
     FORM = "unsuitable-form"
     DOUBT = "no-longer-confirmed"
+    BAR = "unescaped-bar"
     RAW_LINE = "raw-html-line"
     MENTION = "claim-named"
 
@@ -85,7 +105,7 @@ _WARNINGS = frozenset([ProblemKind.RAW_LINE, ProblemKind.MENTION])
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A quotation that is not so: where it is, what is wrong, and the text that would put it right.
+    """A quotation that is not current: where it is, what is wrong, and the text that would put it right.
 
     ``new`` is None where only the author can; then ``what`` says how.
     """
@@ -103,7 +123,7 @@ class Problem:
 
     @property
     def is_warning(self) -> bool:
-        """Whether it is only said."""
+        """Whether it fails nothing."""
         return self.kind in _WARNINGS
 
     def __str__(self) -> str:
@@ -112,14 +132,16 @@ class Problem:
         return f"{self.path}:{self.quote.line}: {warning}{shortened(self.quote.key)}: {self.what}"
 
 
-_FORMS = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
-_DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _FORMS)
+_WANTED = "give Markdown, HTML, reStructuredText, LaTeX or another text of at most 16 MB"
+_DOCUMENT = InputKind(16 * MEGABYTE, CitationError, _WANTED)
 _SUGGESTIONS = 10  # the number of unknown keys for which the nearest one is looked for, which takes long
 _RAW_LINE = (
     "a marker at the start of a line makes the line raw HTML, whose Markdown is shown as it stands; "
     "put a word of the sentence before it, on the same line"
 )
+_BAR = r"in a table of Markdown, this | ends the cell; write \| before the form"
 _NAME = re.compile(r"(?<![\w.-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])")
+_DELIMITERS = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
 
 @dataclass
@@ -131,11 +153,6 @@ class Document:
     quotes: tuple[Quote, ...] = ()
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
-
-    @property
-    def macros_alone(self) -> bool:
-        r"""Whether it is LaTeX that quotes with ``\verify{…}``, whose figures stand in another file."""
-        return self.language.macros and any(quote.quoted is None for quote in self.quotes)
 
     @property
     def language(self) -> Language:
@@ -163,38 +180,81 @@ def _replaced(document: Document, changes: Sequence[tuple[int, int, str]]) -> st
 def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
     r"""Return the documents, each once, with all that is wrong in them.
 
-    Exported macros that a LaTeX document reads with ``\input`` or ``\include`` are checked as well. With
+    What a document includes, and exported files and badges that it names, are checked as well. With
     ``strict``, numbers outside markers that should be quoted are wrong, too.
 
     Raises:
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
     values = _LookedUp(record)
-    documents = _read_with_parts(paths, values.known)
-    for document in documents:
-        for quote in document.quotes:
-            document.problems += _problems(document, quote, values)
-        if strict:
-            document.problems += [
-                Problem(document.path, Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
-                for line, key, what in numbers_outside(document.path, document.text, values.known)
-            ]
-        document.warnings += _warnings(document, record)
-    return documents
-
-
-def _read_with_parts(paths: Iterable[Path], known: Collection[str]) -> list[Document]:
     documents: dict[str, Document] = {}
-    for path in paths:
-        if os.path.realpath(path) not in documents:
-            documents[os.path.realpath(path)] = _read(path, known)
-    waiting = list(documents.values())
+    waiting = list(paths)
     while waiting:
-        for part in _parts(waiting.pop()):
-            if os.path.realpath(part) not in documents:
-                documents[os.path.realpath(part)] = _read(part, known)
-                waiting.append(documents[os.path.realpath(part)])
+        path = waiting.pop(0)
+        if os.path.realpath(path) not in documents:
+            text = read_text(path, _DOCUMENT)
+            if "\0" in text:
+                raise CitationError(f"{path}: is not a text file; {_WANTED}")
+            document = documents[os.path.realpath(path)] = Document(path, text)
+            if is_exported(path, text):
+                document.problems += _export_problems(document, record)
+            else:
+                document.quotes = tuple(quotes_in(path, text, document.language, values.known))
+                waiting += _parts(document)
+                _find_problems(document, values, record, strict=strict)
     return list(documents.values())
+
+
+def _find_problems(document: Document, values: _LookedUp, record: Evidence, *, strict: bool) -> None:
+    for quote in document.quotes:
+        document.problems += _problems(document, quote, values)
+    if strict:
+        document.problems += [
+            Problem(document.path, Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
+            for line, key, what in numbers_outside(document.path, document.text, values.known)
+        ]
+    document.warnings += _warnings(document, record)
+
+
+def _export_problems(document: Document, record: Evidence) -> Iterator[Problem]:
+    """Yield that an exported file or a badge is not what these results write, if so."""
+    export = present_export(document.path, document.text, record)
+    quote = Quote(export.what, 1, 0, len(document.text), document.text)
+    document.quotes = (quote,)
+    if export.new != document.text:
+        of = f" (digest {export.digest[:12]})" if export.digest else ""
+        what = f"is of other results{of}, or was changed by hand; write it again"
+        yield Problem(document.path, quote, ProblemKind.STALE, what, export.new)
+
+
+_FILE = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, sorted(SUFFIXES)))})(?![\w.])")
+
+
+def _parts(document: Document) -> Iterator[Path]:
+    """Yield the files that are a part of a document: included ones, and exported ones that it names."""
+    language, folder = document.language, document.path.parent
+    text = language.comment(document.text)
+    names = [match["name"].strip() for match in language.included.finditer(text)] if language.included else []
+    for name in dict.fromkeys(names):
+        # TeX adds the ending by itself, and includes much that is no document of ours.
+        for path in (folder / f"{name}.tex", folder / name):
+            if _is_export(path) or (not document.path.suffix.startswith((".tex", ".ltx")) and _is_file(path)):
+                yield path
+                break
+    named = dict.fromkeys(_FILE.findall(text))
+    yield from (folder / name for name in named if name not in names and _is_export(folder / name))
+    if document.path.suffix.lower() == ".qmd" and "{{< var " in text:
+        for place in document.path.resolve().parents:
+            if _is_export(place / "_variables.yml"):
+                yield place / "_variables.yml"
+                break
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 @dataclass(frozen=True)
@@ -219,44 +279,41 @@ def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
     Raises:
         OutputError: a document is read-only or cannot be written; none is changed then.
     """
-    values = _LookedUp(record)
+    known = by_key(record)
     done: list[Adoption] = []
     files: dict[Path, str] = {}
     for document in documents:
-        own = [one for one in document.quotes if _is_author_s(one) and one.key in values.known]
-        made = [_adoption(document, quote, values) for quote in own]
-        # A key that is changed is not one that is read as another.
-        changes = [
-            (one.quote.key_end, one.quote.key_end, _added(document, one.quote, one.form))
-            for one in made
-            if one.form
-        ]
+        changes = []
+        for quote in document.quotes:
+            if _is_author_s(quote) and quote.key in known:
+                forms = forms_for(known, quote.key, quote.quoted or "", quote.language.markup)
+                form, what = (forms[0], f"has the form {forms[0]} now") if len(forms) == 1 else ("", "")
+                if not form:
+                    why = f"several forms fit: {'; '.join(forms)}" if forms else "no form writes this text"
+                    what = f"'{shortened(quote.quoted or '')}' stays its author's: {why}"
+                done.append(Adoption(document.path, quote, form, what))
+                # A key that is changed is not one that is read as another.
+                changes += [(quote.key_end, quote.key_end, _added(document, quote, form))] if form else []
         if changes:
             files[Path(os.path.realpath(document.path))] = _replaced(document, changes)
-        done += made
     _write(files)
     return done
 
 
-def _adoption(document: Document, quote: Quote, values: _LookedUp) -> Adoption:
-    text = quote.quoted or ""
-    forms = forms_for(values.known, quote.key, text, quote.language.markup)
-    if len(forms) == 1:
-        return Adoption(document.path, quote, forms[0], f"has the form {forms[0]} now")
-    why = f"several forms fit: {'; '.join(forms)}" if len(forms) > 1 else "no form writes this text"
-    return Adoption(document.path, quote, "", f"{shortened(text)!r} stays its author's: {why}")
+def _line_at(document: Document, place: int) -> str:
+    text = document.text
+    return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
 
 
 def _added(document: Document, quote: Quote, form: str) -> str:
     """Return what gives a key this form; beside other bars, as in a table, its own has a backslash."""
-    text = document.text
-    line = text[text.rfind("\n", 0, quote.key_end) + 1 :].partition("\n")[0]
-    return rf"\|{form}" if re.search(r"(?<![\\\w])\||\|$", line) else f"|{form}"
+    in_table = re.search(r"(?<![\\\w])\||\|$", _line_at(document, quote.key_end))
+    return rf"\|{form}" if in_table else f"|{form}"
 
 
 def _is_author_s(quote: Quote) -> bool:
     """Return whether a text is its author's: between markers or in a role, without a form."""
-    return quote.quoted is not None and not (quote.is_macro or "|" in quote.key)
+    return quote.quoted is not None and "|" not in quote.key
 
 
 def fix(documents: Sequence[Document]) -> list[Path]:
@@ -277,7 +334,7 @@ def _write(files: Mapping[Path, str]) -> None:
     try:
         write_together({path: text.encode() for path, text in files.items()})
     except OutputError as error:
-        # What went wrong is said there for commands with --out; a document stays where it is.
+        # The advice there is for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
 
@@ -291,87 +348,66 @@ class _LookedUp:
 
     def get(self, key: str) -> Value | str:
         """Return what a key stands for, or what to say of an unknown one."""
-        if key in self._unknown:
-            return self._unknown[key]
-        try:
-            return lookup_in(self.known, key, suggest=len(self._unknown) < _SUGGESTIONS)
-        except CitationError as error:
-            self._unknown[key] = str(error)
-            return str(error)
-
-
-def _read(path: Path, known: Collection[str]) -> Document:
-    text = read_text(path, _DOCUMENT)
-    if "\0" in text:
-        raise CitationError(f"{path}: is not a text file; {_FORMS}")
-    return Document(path, text, tuple(quotes_in(path, text, language_of(path), known)))
-
-
-def _parts(document: Document) -> Iterator[Path]:
-    """Yield the files that are a part of a document: included ones, and of LaTeX those of exported macros."""
-    language = document.language
-    if language.included is None:
-        return
-    shown = language.comment(document.text) if language.macros else document.text
-    for name in dict.fromkeys(match["name"].strip() for match in language.included.finditer(shown)):
-        path = document.path.parent / name
-        if language.macros:
-            yield from islice(filter(_is_exported, (path.parent / f"{path.name}.tex", path)), 1)
-        elif _is_file(path):
-            yield path
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_exported(path: Path) -> bool:
-    try:
-        return head(path, len(EXPORTED)) == EXPORTED.encode()
-    except (OSError, ValueError):
-        # What TeX cannot read either is TeX's to report.
-        return False
+        if key not in self._unknown:
+            try:
+                return lookup_in(self.known, key, suggest=len(self._unknown) < _SUGGESTIONS)
+            except CitationError as error:
+                self._unknown[key] = str(error)
+        return self._unknown[key]
 
 
 def _problems(document: Document, quote: Quote, values: _LookedUp) -> Iterator[Problem]:
+    key, bar, form = (part.strip() for part in quote.key.partition("|"))
     value = values.get(quote.key)
     if isinstance(value, str):
-        is_form = quote.key.partition("|")[0].strip() in values.known
-        yield Problem(document.path, quote, ProblemKind.FORM if is_form else ProblemKind.UNKNOWN, value)
+        kind = ProblemKind.FORM if key in values.known else ProblemKind.UNKNOWN
+        yield Problem(document.path, quote, kind, value)
         return
     if value.doubt:
-        yield Problem(document.path, quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")
+        doubt = f"{value.doubt}; rewrite what rests on it"
+        yield Problem(document.path, quote, ProblemKind.DOUBT, doubt)
+    if bar and document.language in {MARKDOWN, MDX}:
+        yield from _bare_bar(document, quote)
     if quote.quoted is None:
         return
-    if _is_author_s(quote):
-        yield from _unsupported(document, quote, value.key, values)
-        return
-    new = _tool_s(quote, value, values)
-    if not same(quote.quoted, new) if not quote.is_macro else quote.quoted != new:
-        message = f"printed {shortened(quote.quoted)!r}, now {shortened(new)!r}"
-        yield Problem(document.path, quote, ProblemKind.STALE, message, new)
-
-
-def _tool_s(quote: Quote, value: Value, values: _LookedUp) -> str:
-    """Return what stands in the place of a quotation with a form, or of an exported macro's text."""
-    if quote.is_macro:
-        return line_text(value, quote.quoted or "")
-    key, _, form = quote.key.partition("|")
-    return written(values.known, key.strip(), form, quote.language.markup.written)
-
-
-def _unsupported(document: Document, quote: Quote, key: str, values: _LookedUp) -> Iterator[Problem]:
-    text = quote.quoted or ""
-    fault = fault_of(values.known, key, text)
-    if fault:
-        form = next(iter(forms_for(values.known, key, text, quote.language.markup)), "default")
-        now = written(values.known, key, form, quote.language.markup.written)
-        asked = f"{key}{_added(document, quote, form)}"
-        what = f"{shortened(text)!r} {fault}; to have it written: {asked} for {shortened(now)!r}"
+    text, known, markup = quote.quoted, values.known, quote.language.markup
+    if bar:
+        new = written(known, key, form, markup.written)
+        if not same(text, new):
+            yield _stale(document, quote, new, may_write=replaceable(known, key, form, text, markup))
+    elif fault := fault_of(known, value.key, text):
+        forms = fitting(known, value.key, text, markup)
+        choice = " or ".join(f"{_with_bar(document, quote, name)} for '{now}'" for name, now in forms)
+        what = f"'{shortened(text)}' {fault}; to have it written: {choice}"
         yield Problem(document.path, quote, ProblemKind.UNSUPPORTED, what)
+
+
+def _stale(document: Document, quote: Quote, new: str, *, may_write: bool) -> Problem:
+    """Return that a text is not what its form writes, and what to do where it is not written again."""
+    what = f"printed '{shortened(quote.quoted or '')}', now '{shortened(new)}'"
+    if quote.is_code and not quote.is_output:
+        what, may_write = f"{what}; code is compared and never written: correct it by hand", False
+    elif not may_write:
+        what += "; not written: more stands there; put the markers around that text alone, or leave nothing"
+    return Problem(document.path, quote, ProblemKind.STALE, what, new if may_write else None)
+
+
+def _with_bar(document: Document, quote: Quote, key: str) -> str:
+    whole, _, form = key.partition("|")
+    return whole + _added(document, quote, form)
+
+
+def _bare_bar(document: Document, quote: Quote) -> Iterator[Problem]:
+    """Yield that the bar of a form ends a cell, where it stands in a table without a backslash."""
+    text = document.text
+    place = text.find("|", text.rfind("verify", 0, quote.key_end), quote.key_end)
+    if place < 0 or text[place - 1] == "\\" or quote.is_output:
+        return
+    start = text.rfind("\n\n", 0, place) + 1
+    block = text[start:].lstrip("\n").partition("\n\n")[0].splitlines()
+    if any("|" in line and _DELIMITERS.match(line) for line in block):
+        bar = Quote(quote.key, quote.line, place, place + 1, "|")
+        yield Problem(document.path, bar, ProblemKind.BAR, _BAR, r"\|")
 
 
 def _warnings(document: Document, record: Evidence) -> Iterator[Problem]:
@@ -416,14 +452,14 @@ def numbers_outside(path: Path, text: str, known: Mapping[str, Value]) -> Iterat
     for passage, prose in outside(path, text, language_of(path)):
         for paragraph in _PARAGRAPH.finditer(passage.text):
             named = dict.fromkeys(name.findall(paragraph[0]))
+            values = [value for head in named for value in heads[head]]
             for number in numbers_in(prose[slice(*paragraph.span())]) if named else ():
                 at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
-                found = _said(number, [value for head in named for value in heads[head]])
-                if found:
+                if found := _unquoted(number, values):
                     yield text.count("\n", 0, at) + 1, *found
 
 
-def _said(number: Number, values: list[Value]) -> tuple[str, str] | None:
+def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | None:
     digits = abs(number.value).scaleb(-number.place)
     if number.place >= 0 or digits < 10 ** (_SIGNIFICANT - 1):
         return None
@@ -432,8 +468,12 @@ def _said(number: Number, values: list[Value]) -> tuple[str, str] | None:
         if is_of(number, value.figures[0]):
             return value.key, f"{printed} stands outside markers; quote it"
     step = Decimal(1).scaleb(number.place)
-    near = [one for one in values if abs(one.figures[0].exact - number.value) < _MOST_UNITS_OFF * step]
-    if near:
-        value = min(near, key=lambda one: abs(one.figures[0].exact - number.value))
-        return value.key, f"{printed} stands outside markers and is not {value.text}; correct or quote it"
-    return None
+    distances = [(abs(value.figures[0].exact - number.value), place) for place, value in enumerate(values)]
+    distance, place = min(distances)
+    if distance >= _MOST_UNITS_OFF * step:
+        return None
+    value = [*values][place]
+    return (
+        value.key,
+        f"{printed} stands outside markers and is not {shortened(value.text)}; correct or quote it",
+    )

@@ -1,23 +1,30 @@
-"""Values in the forms of other programs: LaTeX macros, and data files of tables within tables."""
+"""Values in the forms of other programs: LaTeX macros, and data files of tables within tables.
+
+Every file says in its head which command wrote it, from which results: by that `stale_export` tells whether
+these results would still write the same.
+"""
 
 import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 from verify.citing.forms import own_power
 from verify.citing.languages import MARKUPS
+from verify.citing.lookup import by_key, chosen
+from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of
 from verify.citing.values import Evidence, Value, reading
+from verify.errors import CitationError
 from verify.evidence import RunRecord
-from verify.evidence.load import command, creation, origin
+from verify.evidence.load import creation, digest, origin
 from verify.text.escapes import CONTROLS, one_line
 
-VALUE_LINE = re.compile(r"^\\verify(?:value|number)\{(?P<key>[^{}]+)\}\{(?P<text>.*)\}%$", re.MULTILINE)
-EXPORTED = "% Values of sdpa-verify "
-"""What every exported file starts with."""
-_BARE = re.compile(r"-?[0-9.]+(?:e-?[0-9]+)?")
+Tree = dict[str, Any]
 
 
 def macro_text(value: Value) -> str:
@@ -38,53 +45,30 @@ def bare_number(value: Value) -> str | None:
     return f"{number.scaleb(-power):f}" + (f"e{power}" if power else "")
 
 
-def line_text(value: Value, quoted: str) -> str:
-    """Return what should stand in the place of a macro's text: the bare number for a bare number."""
-    bare = bare_number(value)
-    return bare if bare is not None and _BARE.fullmatch(quoted) else macro_text(value)
-
-
-_HEAD = (
-    EXPORTED
-    + r"""{version}, {origin}. Written by
-%   sdpa-verify export --format latex
-% from the results of: {made_by}
-% \verify{{KEY}} is a value in text and in formulas; \verifynum{{KEY}} its bare number, for \num of siunitx.
+_MACROS = r"""% \verify{KEY} is a value in text or formula; \verifynum{KEY} its bare number, for siunitx.
 % An unknown key is an error. `sdpa-verify values` lists the keys.
-\providecommand\verifyvalue[2]{{\expandafter\gdef\csname verify/#1\endcsname{{#2}}}}
-\providecommand\verifynumber[2]{{\expandafter\gdef\csname verify*#1\endcsname{{#2}}}}
-\providecommand\verifywords[1]{{\ifmmode\mbox{{#1}}\else#1\fi}}
-\providecommand\verify[1]{{{{%
+\providecommand\verifyvalue[2]{\expandafter\gdef\csname verify/#1\endcsname{#2}}
+\providecommand\verifynumber[2]{\expandafter\gdef\csname verify*#1\endcsname{#2}}
+\providecommand\verifywords[1]{\ifmmode\mbox{#1}\else#1\fi}
+\providecommand\verify[1]{{%
   \ifcsname verify/#1\endcsname\csname verify/#1\endcsname\else
-    \errmessage{{sdpa-verify: no value `#1'; see `sdpa-verify values' for its keys}}%
-  \fi}}}}
-\providecommand\verifynum[1]{{%
-  \ifcsname verify*#1\endcsname\csname verify*#1\endcsname\else\sdpaverifyhasnosuchnumber\fi}}
+    \errmessage{sdpa-verify: no value `#1'; see `sdpa-verify values' for its keys}%
+  \fi}}
+\providecommand\verifynum[1]{%
+  \ifcsname verify*#1\endcsname\csname verify*#1\endcsname\else\sdpaverifyhasnosuchnumber\fi}
 """
-)
 
 
-def to_latex(record: Evidence, chosen: Iterable[Value]) -> str:
-    r"""Return the text of a file for ``\input`` that defines ``\verify`` for the values chosen."""
-    head = _HEAD.format(
-        version=record.tool.version,
-        origin=origin(record),
-        made_by=one_line(command(record) if isinstance(record, RunRecord) else "sdpa-verify audit"),
-    )
-    return head + "".join(line for value in chosen for line in _definitions(value))
+def _latex(head: str, _about: Tree, values: Sequence[Value]) -> str:
+    lines = [f"% {head}\n{_MACROS}"]
+    for value in values:
+        lines.append(f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n")
+        if (bare := bare_number(value)) is not None:
+            lines.append(f"\\verifynumber{{{value.key}}}{{{bare}}}%\n")
+    return "".join(lines)
 
 
-def _definitions(value: Value) -> Iterator[str]:
-    yield f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n"
-    bare = bare_number(value)
-    if bare is not None:
-        yield f"\\verifynumber{{{value.key}}}{{{bare}}}%\n"
-
-
-Tree = dict[str, Any]
-
-
-def tree(record: Evidence, chosen: Iterable[Value]) -> Tree:
+def tree(about: Tree, values: Iterable[Value]) -> Tree:
     """Return three tables: ``about`` the results, the values' ``texts`` as printed, and their ``numbers``.
 
     The words of a key lead to its value, with underscores for hyphens: ``score-variance.slope:estimate`` is
@@ -93,26 +77,14 @@ def tree(record: Evidence, chosen: Iterable[Value]) -> Tree:
     """
     texts: Tree = {}
     numbers: Tree = {}
-    for value in chosen:
-        *path, last = _path(value.key)
-        _put(texts, path, last or "text", value.text)
-        bare = bare_number(value)
-        if bare is not None:
-            _put(numbers, path, last or "number", float(bare) if re.search(r"[.e]", bare) else int(bare))
-    return {"about": _about(record), "texts": texts, "numbers": numbers}
-
-
-def _about(record: Evidence) -> Tree:
-    made = {"tool": "sdpa-verify", "version": record.tool.version, "date": f"{creation(record):%Y-%m-%d}"}
-    if not isinstance(record, RunRecord):
-        return {**made, "seal": record.seal}
-    settings = record.run.settings
-    return {**made, "seed": settings.seed, "profile": settings.profile, "seal": record.seal}
-
-
-def _path(key: str) -> tuple[str, ...]:
-    whole, _, part = key.partition(":")
-    return (*map(name, whole.split(".", 1)), name(part) if part else "")
+    for value in values:
+        whole, _, part = value.key.partition(":")
+        path = [name(word) for word in whole.split(".", 1)]
+        _put(texts, path, name(part) or "text", value.text)
+        if (bare := bare_number(value)) is not None:
+            number = float(bare) if re.search(r"[.e]", bare) else int(bare)
+            _put(numbers, path, name(part) or "number", number)
+    return {"about": about, "texts": texts, "numbers": numbers}
 
 
 def name(word: str) -> str:
@@ -121,7 +93,7 @@ def name(word: str) -> str:
     return f"n{safe}" if safe[:1].isdigit() else safe
 
 
-def _put(table: Tree, path: list[str], last: str, leaf: object) -> None:
+def _put(table: Tree, path: Iterable[str], last: str, leaf: object) -> None:
     for word in path:
         inner = table.setdefault(word, {})
         if not isinstance(inner, dict):
@@ -130,15 +102,6 @@ def _put(table: Tree, path: list[str], last: str, leaf: object) -> None:
             inner = table[word] = {}
         table = inner
     table[f"{last}_" if isinstance(table.get(last), dict) else last] = leaf
-
-
-def literal(leaf: object) -> str:
-    """Return a text or a number as JSON, YAML and TOML alike write it."""
-    if isinstance(leaf, float):
-        # YAML takes 1e-06 for a text.
-        return re.sub(r"^(-?\d+)e", r"\1.0e", repr(leaf))
-    # TOML alone forbids this one.
-    return json.dumps(leaf, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def leaves(table: Tree, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -150,90 +113,145 @@ def leaves(table: Tree, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str,
             yield (*path, word), inner
 
 
-def to_json(record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return an object of objects: ``texts.score_variance.slope.estimate``, and the same of ``numbers``."""
-    return json.dumps(tree(record, chosen), indent=2, ensure_ascii=False) + "\n"
+def _json(_head: str, about: Tree, values: Sequence[Value]) -> str:
+    return json.dumps(tree(about, values), indent=2, ensure_ascii=False) + "\n"
 
 
-def to_toml(record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return a line for each text and number, under its dotted key."""
-    lines = (f"{'.'.join(path)} = {literal(leaf)}\n" for path, leaf in leaves(tree(record, chosen)))
-    return "".join(lines)
+def _yaml(_head: str, about: Tree, values: Sequence[Value]) -> str:
+    text: str = yaml.safe_dump(tree(about, values), allow_unicode=True, sort_keys=False, width=10**6)
+    return text
 
 
-def to_typst(record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return the module: ``#import "verify.typ": texts``, then ``#texts.score_variance.slope.estimate``."""
-    return "".join(f"#let {word} = {_typst(table)}\n" for word, table in tree(record, chosen).items())
+def _toml(_head: str, about: Tree, values: Sequence[Value]) -> str:
+    # TOML writes texts and numbers as JSON does, but for one sign.
+    return "".join(
+        f"{'.'.join(path)} = {json.dumps(leaf, ensure_ascii=False)}\n".replace("\x7f", "\\u007f")
+        for path, leaf in leaves(tree(about, values))
+    )
 
 
-def _typst(leaf: object, depth: int = 1) -> str:
+def _typst(_head: str, about: Tree, values: Sequence[Value]) -> str:
+    return "".join(f"#let {word} = {_in_typst(table)}\n" for word, table in tree(about, values).items())
+
+
+def _in_typst(leaf: object, indent: str = "") -> str:
     if isinstance(leaf, dict):
-        if not leaf:
-            return "(:)"
-        indent = "  " * depth
-        inside = (f"{indent}{word}: {_typst(inner, depth + 1)},\n" for word, inner in leaf.items())
-        return f"(\n{''.join(inside)}{'  ' * (depth - 1)})"
-    return _typst_text(leaf) if isinstance(leaf, str) else repr(leaf)
-
-
-def _typst_text(text: str) -> str:
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+        inside = (f"{indent}  {word}: {_in_typst(inner, indent + '  ')},\n" for word, inner in leaf.items())
+        return f"(\n{''.join(inside)}{indent})" if leaf else "(:)"
+    if not isinstance(leaf, str):
+        return repr(leaf)
+    quoted = leaf.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + CONTROLS.sub(lambda sign: f"\\u{{{ord(sign[0]):x}}}", quoted) + '"'
 
 
-def to_yaml(record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return block mappings; every text is in quotation marks, so that none is taken for anything else."""
-    return "".join(_yaml_lines(tree(record, chosen), 0))
-
-
-def _yaml_lines(table: Tree, depth: int) -> Iterator[str]:
-    for word, inner in table.items():
-        start = f"{'  ' * depth}{literal(word)}:"
-        if not isinstance(inner, dict):
-            yield f"{start} {literal(inner)}\n"
-        elif inner:
-            yield f"{start}\n"
-            yield from _yaml_lines(inner, depth + 1)
-        else:
-            yield f"{start} {{}}\n"
-
-
-def to_asciidoc(_record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return a line for each value, quoted as ``{verify-score-variance-slope--estimate}``.
-
-    A point of a key is one hyphen there, and a colon two.
-    """
+def _asciidoc(head: str, _about: Tree, values: Sequence[Value]) -> str:
     # Passed through, with neither formatting nor references; an attribute's text ends with its last bracket.
-    return "".join(f":{_attribute(value.key)}: pass:c[{one_line(value.text)}]\n" for value in chosen)
+    lines = (
+        f":verify-{re.sub('[^a-z0-9-]', '-', value.key.lower().replace(':', '--'))}: "
+        f"pass:c[{one_line(value.text)}]\n"
+        for value in values
+    )
+    return f"// {head}\n{''.join(lines)}"
 
 
-def _attribute(key: str) -> str:
-    return "verify-" + re.sub(r"[^a-z0-9-]", "-", key.lower().replace(":", "--"))
-
-
-def to_csv(_record: Evidence, chosen: Iterable[Value]) -> str:
-    """Return a head and a row for each value; texts are as they are shown, and quoted where they need it."""
+def _csv(head: str, _about: Tree, values: Sequence[Value]) -> str:
     table = io.StringIO()
     rows = csv.writer(table, lineterminator="\n")
-    rows.writerow(("key", "text"))
-    rows.writerows((value.key, value.text) for value in chosen)
+    rows.writerows([("key", "text"), ("about", head), *((value.key, value.text) for value in values)])
     return table.getvalue()
 
 
 class Format(NamedTuple):
-    """The ending of a form's files, and the function from a record and the values chosen to a file's text."""
+    """The ending of a format's files, and the function from a head, what it says, and values to a text."""
 
     suffix: str
-    write: Callable[[Evidence, Iterable[Value]], str]
+    write: Callable[[str, Tree, Sequence[Value]], str]
 
 
 FORMATS: dict[str, Format] = {
-    "asciidoc": Format(".adoc", to_asciidoc),
-    "csv": Format(".csv", to_csv),
-    "json": Format(".json", to_json),
-    "latex": Format(".tex", to_latex),
-    "toml": Format(".toml", to_toml),
-    "typst": Format(".typ", to_typst),
-    "yaml": Format(".yml", to_yaml),
+    "asciidoc": Format(".adoc", _asciidoc),
+    "csv": Format(".csv", _csv),
+    "json": Format(".json", _json),
+    "latex": Format(".tex", _latex),
+    "toml": Format(".toml", _toml),
+    "typst": Format(".typ", _typst),
+    "yaml": Format(".yml", _yaml),
 }
-"""The forms by their names."""
+"""The formats by their names."""
+
+
+def exported(record: Evidence, names: Sequence[str], form: str) -> str:
+    """Return the text of a file with the values that ``names`` stand for, all if there is none.
+
+    Raises:
+        CitationError: a name stands for nothing.
+    """
+    values, seal = chosen(record, names), _digest(record)
+    command = " ".join(["sdpa-verify export", *names, "--format", form])
+    head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {seal}"
+    about: Tree = {"written_by": head, "tool": "sdpa-verify", "version": record.tool.version}
+    if isinstance(record, RunRecord):
+        about |= {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
+    about |= {"date": f"{creation(record):%Y-%m-%d}", "digest": seal}
+    return FORMATS[form].write(head, about, values)
+
+
+def _digest(record: Evidence) -> str:
+    return digest(record) if isinstance(record, RunRecord) else record.seal
+
+
+_HEAD = re.compile(
+    rf"sdpa-verify export(?P<names>(?: [\w.:-]+)*?) --format (?P<form>{'|'.join(FORMATS)}); "
+    r"sdpa-verify [^;\n]*?digest (?P<digest>[0-9a-f]{64})"
+)
+_BADGE = re.compile(
+    r"<title>(?P<name>[\w.-]+|attention audit): [^<]*; sdpa-verify, digest (?P<digest>[0-9a-f]+)"
+)
+_HEAD_SIZE = 2048
+SUFFIXES = frozenset([".yaml", ".svg", *(form.suffix for form in FORMATS.values())])
+"""How the names of files end that may have been exported."""
+
+
+class Export(NamedTuple):
+    """What an exported file is of, and what these results write in its place; ``digest`` is its own."""
+
+    what: str
+    digest: str
+    new: str
+
+
+def is_exported(path: Path, head: str) -> bool:
+    """Return whether a file of this name was written by ``export`` or ``badge``, as its beginning says."""
+    suffix, start = path.suffix.lower(), head[:_HEAD_SIZE]
+    if suffix == ".svg":
+        return _BADGE.search(start) is not None
+    if suffix == ".json" and '"schemaVersion": 1' in start and '"isError"' in start:
+        return True
+    match = _HEAD.search(start) if suffix in SUFFIXES else None
+    return match is not None and suffix.replace("yaml", "yml") == FORMATS[match["form"]].suffix
+
+
+def present_export(path: Path, text: str, record: Evidence) -> Export:
+    """Return what these results write in the place of an exported file.
+
+    Raises:
+        CitationError: it is of something that these results do not have.
+    """
+    match = _HEAD.search(text[:_HEAD_SIZE])
+    if match is not None and path.suffix != ".svg":
+        names = match["names"].split()
+        what = " ".join(["sdpa-verify export", *names, "--format", match["form"]])
+        return Export(what, match["digest"], exported(record, names, match["form"]))
+    if path.suffix == ".svg":
+        badge = _BADGE.search(text[:_HEAD_SIZE])
+        label, seal = (badge["name"], badge["digest"]) if badge else ("", "")
+    else:
+        label, seal = str(json.loads(text).get("label", "")), ""
+    key = "audit" if label == "attention audit" else label
+    value = by_key(record, key).get(key)
+    if value is None or not isinstance(value.subject, Badged):
+        raise CitationError(f"{path}: is a badge of {label!r}, of which these results have none")
+    shield = badge_of(record, value.subject)
+    return Export(
+        f"sdpa-verify badge {key}", seal, (as_svg if path.suffix == ".svg" else as_endpoint)(shield)
+    )

@@ -6,46 +6,115 @@ import io
 import json
 import re
 import tokenize
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from verify.errors import CitationError
 from verify.text.escapes import LOWERED, RAISED, for_html, for_markdown, for_rst, for_tex
+from verify.text.numbers import GAP, MINUS, NO_BREAK
 
 
-class Block(NamedTuple):
-    """A comment between two signs, anywhere in a line."""
+class Comment(NamedTuple):
+    """A comment: between two signs anywhere in a line or, without a closing sign, a line of its own.
 
-    opening: str
-    closing: str
-
-
-class LineComment(NamedTuple):
-    """A comment that is a line of its own, after a sign.
-
-    Where such a comment may also end a line, ``joins`` says that no space has to stand before it.
+    A sign of the latter that may also follow a word without a space is a ``glued`` one.
     """
 
     opening: str
     closing: str = ""
-    joins: bool = False
+    glued: bool = False
 
 
-HTML, JSX, SLASHES = Block("<!--", "-->"), Block("{/*", "*/}"), Block("/*", "*/")
+HTML, JSX, SLASHES = Comment("<!--", "-->"), Comment("{/*", "*/}"), Comment("/*", "*/")
+
+
+@dataclass(frozen=True, eq=False)
+class Markup:
+    """How a language writes a value.
+
+    ``power`` is a power of ten, ``signs`` other signs of numbers, ``formula`` what stands around a number
+    with signs that only a formula has, and ``words`` escapes what is no number.
+    """
+
+    power: str = ""
+    signs: dict[str, str] = field(default_factory=dict)
+    words: Callable[[str], str] = str
+    formula: str = "{}"
+
+    def written(self, text: str, is_number: bool) -> str:
+        """Return a value's text in this language."""
+        if not is_number:
+            return self.words(text)
+        pieces = re.split(f"×10([{RAISED}]+)", text) if self.power else [text]
+        new = "".join(
+            self.power.format(piece.translate(LOWERED))
+            if number % 2
+            else "".join(self.signs.get(sign, sign) for sign in piece)
+            for number, piece in enumerate(pieces)
+        )
+        return self.formula.format(new) if set(text) & set("−×±<>") else new
+
+
+def _unbraced(escape: Callable[[str], str], text: str) -> str:
+    # MDX, Vue and Liquid evaluate what a brace begins.
+    return escape(text).replace("{", "&#123;")
+
+
+def _passed_through(text: str) -> str:
+    return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
+
+
+def _backslashed(text: str) -> str:
+    return re.sub(r"[\\*_`$#@<>\[\]~/]", r"\\\g<0>", text)
+
+
+def _set_apart(text: str) -> str:
+    # Org's manual has spaces of no width for this.
+    return re.sub(r"[*/_=~+@\[\]$\\<{^#|]", "\u200b\\g<0>\u200b", text)
+
+
+_ANGLES = {"<": "&lt;", ">": "&gt;"}
+_TEX_SIGNS = {
+    MINUS: "-",
+    "×": r"\times ",
+    "±": r"\pm ",
+    "–": r"\mbox{--}",
+    "t": r"\mbox{t",
+    "o": "o}",
+    "%": r"\%",
+    " ": r"\ ",
+    GAP: r"\,",
+    NO_BREAK: "~",
+}
+MARKUPS = {
+    "plain": Markup(),
+    "html": Markup("×10<sup>{}</sup>", _ANGLES, partial(_unbraced, for_html)),
+    "markdown": Markup("", _ANGLES, partial(_unbraced, for_markdown)),
+    "rst": Markup(words=for_rst),
+    "latex": Markup(r"\times 10^{{{}}}", _TEX_SIGNS, for_tex, r"\ensuremath{{{}}}"),
+    "asciidoc": Markup("×10^{}^", words=_passed_through),
+    "org": Markup("×10^{{{}}}", words=_set_apart),
+    "typst": Markup("×10#super[{}]", words=_backslashed),
+    "python": Markup("e{}", {MINUS: "-", GAP: "", NO_BREAK: " "}),
+}
+"""Each language's own markup for powers, signs and words; ``python`` is that of a program's output."""
 
 
 class Passage(NamedTuple):
-    """A text as it is read, and where each of its characters starts and ends in the file."""
+    """A text as it is read, and where each of its characters starts and ends in the file.
+
+    What ``is_code`` is compared and never written.
+    """
 
     text: str
     starts: range | list[int]
     ends: range | list[int]
     language: Language
+    is_code: bool = False
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Return where a stretch of the text lies in the file."""
@@ -53,102 +122,26 @@ class Passage(NamedTuple):
         return (first, self.ends[end - 1]) if end > start else (first, first)
 
 
-def unchanged(text: str) -> str:
-    """Return the text."""
-    return text
-
-
-def _passed_through(text: str) -> str:
-    """Return text of AsciiDoc that is neither formatted nor replaced."""
-    return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
-
-
-def _unbraced(escape: Callable[[str], str], text: str) -> str:
-    """Return escaped text in which no brace begins an expression, which MDX, Vue and Liquid evaluate."""
-    return escape(text).replace("{", "&#123;")
-
-
-def _set_apart(text: str) -> str:
-    """Return text of Org between whose signs stand spaces of no width, which its manual has for that."""
-    return re.sub(r"[*/_=~+@\[\]$\\<{^#|]", "\u200b\\g<0>\u200b", text)
-
-
-def _backslashed(signs: str, text: str) -> str:
-    return re.sub(f"[{re.escape(signs)}]", r"\\\g<0>", text)
-
-
-class Markup(NamedTuple):
-    """How a language writes a value: ``signs`` of numbers, a ``raised`` exponent, and ``words`` escaped.
-
-    ``formula`` is what stands around a number with signs that only a formula has.
-    """
-
-    signs: Mapping[str, str] = MappingProxyType({})
-    raised: str = ""
-    words: Callable[[str], str] = unchanged
-    formula: str = "{}"
-
-    def written(self, text: str, is_number: bool) -> str:
-        """Return a value's text in this language."""
-        if not is_number:
-            return self.words(text)
-        new = "".join(self.signs.get(sign, sign) for sign in text)
-        if self.raised:
-            new = re.sub(f"[{RAISED}]+", lambda run: self.raised.format(run[0].translate(LOWERED)), new)
-        return self.formula.format(new) if set(text) & set("−×±<>") else new
-
-
-MARKUPS = {
-    "plain": Markup(),
-    "html": Markup({"<": "&lt;", ">": "&gt;"}, "<sup>{}</sup>", partial(_unbraced, for_html)),
-    "markdown": Markup({"<": "&lt;", ">": "&gt;"}, "", partial(_unbraced, for_markdown)),
-    "rst": Markup(words=for_rst),
-    "latex": Markup(
-        {
-            "−": "-",
-            "×": r"\times ",
-            "±": r"\pm ",
-            "–": r"\mbox{--}",
-            "t": r"\mbox{t",
-            "o": "o}",
-            "%": r"\%",
-            " ": r"\ ",
-            "\N{NARROW NO-BREAK SPACE}": r"\,",
-            "\N{NO-BREAK SPACE}": "~",
-        },
-        "^{{{}}}",
-        for_tex,
-        r"\ensuremath{{{}}}",
-    ),
-    "asciidoc": Markup(raised="^{}^", words=_passed_through),
-    "org": Markup(raised="^{{{}}}", words=_set_apart),
-    "typst": Markup(raised="#super[{}]", words=partial(_backslashed, "\\*_`$#@<>[]~/")),
-}
-"""Each language's own markup for powers, signs, ± and groups, and for what its words would be taken for."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Language:
     """A language of documents.
 
     Markers stand in ``comments``; ``role`` finds what is looked up again when the document is built, its key
     in the group ``inside``, maybe after a text where ``titled``. ``code`` blanks out what only shows how to
-    quote, ``comment`` what only markers are read of; every character stays in its place. ``macros`` says that
-    values are macros of another file. ``raw_lines`` finds where a marker turns its line into raw HTML.
-    ``passages`` gives a file's texts, ``written`` a text as it stands in the file, and ``included`` the names
-    of files that are a part of it. ``markup`` is how it writes values.
+    quote, ``comment`` what only markers are read of; every character stays in its place. ``raw_lines`` finds
+    where a marker turns its line into raw HTML, and ``included`` the names of files that are a part of it.
+    ``passages`` gives a file's texts, ``written`` a text as it stands in the file.
     """
 
-    comments: tuple[Block | LineComment, ...]
+    comments: tuple[Comment, ...]
     role: re.Pattern[str] | None = None
     titled: bool = True
-    code: Callable[[str], str] = unchanged
-    comment: Callable[[str], str] = unchanged
-    macros: bool = False
+    code: Callable[[str], str] = str
+    comment: Callable[[str], str] = str
     raw_lines: re.Pattern[str] | None = None
-    passages: Callable[[str], Iterable[Passage]] | None = None
-    written: Callable[[str], str] = unchanged
     included: re.Pattern[str] | None = None
+    passages: Callable[[str], Iterable[Passage]] | None = None
+    written: Callable[[str], str] = str
     markup: Markup = MARKUPS["plain"]
 
     def texts(self, text: str) -> Iterable[Passage]:
@@ -168,36 +161,21 @@ def blanked(pattern: re.Pattern[str], text: str) -> str:
     return pattern.sub(lambda match: blank(match[0]), text)
 
 
-def indented_blocks(text: str, opens: Callable[[str], bool]) -> Iterator[tuple[bool, str]]:
-    """Yield the lines of a text, each with whether it is in the block indented under one that ``opens``.
-
-    Lines keep their ends.
-    """
-    level: int | None = None
-    for line in text.splitlines(keepends=True):
-        depth = len(line) - len(line.lstrip()) if line.strip() else None
-        if level is not None and depth is not None and depth <= level:
-            level = None
-        yield level is not None, line
-        if level is None and depth is not None and opens(line):
-            level = depth
-
-
 _SHOWN_AS_IT_IS = re.compile(
     r"<(?P<tag>pre|script|style|textarea)\b[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-
-HTML_LIKE = Language(comments=(HTML,), code=partial(blanked, _SHOWN_AS_IT_IS), markup=MARKUPS["html"])
-
 _FENCE = re.compile(r"^[ ]{0,3}(?:[-*+>] ?|\d+\. ?)*[ ]*(?P<fence>`{3,}|~{3,}|:{3,})[ ]*(?P<info>[^`\n]*)$")
 _DIRECTIVE = re.compile(r"\{(?P<name>[\w:.-]+)\}")
-_CODE_NAMES = (
-    "code code-block code-cell sourcecode literalinclude math mermaid graphviz raw parsed-literal doctest"
-    " testcode testsetup eval-rst dot python r julia ojs bash sh shell sql typst embed iframe csv-table"
+# Directives and executed cells whose content is not prose.
+_CODE = re.compile(
+    r"code|code-block|code-cell|sourcecode|literalinclude|math|mermaid|graphviz|raw|parsed-literal|doctest"
+    r"|testcode|testsetup|eval-rst|dot|python|r|julia|ojs|bash|sh|shell|sql|typst|embed|iframe|csv-table|\..*"
 )
-_CODE = frozenset(_CODE_NAMES.split())  # directives and executed cells whose content is not prose
 # Between runs of as many ticks.
 _SPAN = re.compile(r"(?P<role>\{verify\}`[^`\n]*`)|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
+# A list's item, and what else holds an indented text: footnotes, definitions, admonitions and tabs of MkDocs.
+_HOLDER = re.compile(r"[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]{1,4}(?=\S)|(?:!!!|\?\?\?\+?|===|\[\^[^\]]+\]:|:)[ ])")
+_QUOTE_MARKS = re.compile(r"[ ]{0,3}>(?:[ ]?>)*[ ]?")
 
 
 def without_markdown_code(text: str, *, indented: bool = True) -> str:
@@ -206,27 +184,25 @@ def without_markdown_code(text: str, *, indented: bool = True) -> str:
     Code is fenced, in ticks, between tags such as ``<pre>``, and indented by four columns after a blank line,
     counted from the content of the list or the block that it stands in; unless ``indented`` is False.
     """
-    lines = _without_indented(text) if indented else text.splitlines(keepends=True)
     shown: list[str] = []
-    open_fences: list[tuple[str, bool]] = []  # each with whether it holds code
-    for line in lines:
+    fences: list[tuple[str, bool]] = []  # those that are open, each with whether it holds code
+    for line in _without_indented(text) if indented else text.splitlines(keepends=True):
         match = _FENCE.match(line.rstrip("\r\n"))
-        in_code = bool(open_fences) and open_fences[-1][1]
-        if match and _closes(match, open_fences):
-            open_fences.pop()
+        in_code = bool(fences) and fences[-1][1]
+        if match and fences and not match["info"].strip() and match["fence"].startswith(fences[-1][0]):
+            fences.pop()
             shown.append(blank(line))
         elif match and not in_code:
-            open_fences.append((match["fence"], _is_code(match)))
+            directive = _DIRECTIVE.match(match["info"].strip())
+            name = directive["name"] if directive else ""
+            plain = not directive and match["fence"][0] != ":"
+            fences.append((match["fence"], plain or _CODE.fullmatch(name) is not None))
+            shown.append(blank(line))
+        elif in_code:
             shown.append(blank(line))
         else:
-            shown.append(blank(line) if in_code else _without_spans(line))
+            shown.append(_SPAN.sub(lambda span: span[0] if span["role"] else " " * len(span[0]), line))
     return blanked(_SHOWN_AS_IT_IS, "".join(shown))
-
-
-# A list's item, and what else holds an indented text: footnotes, definitions, admonitions and tabs of MkDocs.
-_HOLDER = re.compile(r"[ ]*(?:(?:[-*+]|\d{1,9}[.)])[ ]{1,4}(?=\S)|(?:!!!|\?\?\?\+?|===|\[\^[^\]]+\]:|:)[ ])")
-
-_QUOTE_MARKS = re.compile(r"[ ]{0,3}>(?:[ ]?>)*[ ]?")
 
 
 def _without_indented(text: str) -> Iterator[str]:
@@ -260,76 +236,41 @@ def _without_indented(text: str) -> Iterator[str]:
         yield blank(line) if is_code else line
 
 
-def _closes(match: re.Match[str], fences: list[tuple[str, bool]]) -> bool:
-    if not fences or match["info"].strip():
-        return False
-    opened = fences[-1][0]
-    return match["fence"][0] == opened[0] and len(match["fence"]) >= len(opened)
-
-
-def _is_code(match: re.Match[str]) -> bool:
-    directive = _DIRECTIVE.match(match["info"].strip())
-    if match["fence"][0] == ":":
-        return directive is not None and directive["name"] in _CODE
-    return directive is None or directive["name"] in _CODE or directive["name"].startswith(".")
-
-
-def _without_spans(line: str) -> str:
-    """Return a line with its code spans blanked out; the text of a role is none."""
-    return _SPAN.sub(lambda span: span[0] if span["role"] else " " * len(span[0]), line)
-
-
-MARKDOWN = Language(
-    comments=(HTML, JSX),
-    role=re.compile(r"\{verify\}`(?P<inside>[^`\n]+)`"),
-    code=without_markdown_code,
-    raw_lines=re.compile(
-        r"^[ ]{0,3}(?:(?:[-*+>]|\d{1,9}[.)])[ ]{1,4})*(?=<!--[ \t]*verify[ \t]*:)", re.MULTILINE
-    ),
-    included=re.compile(r"^[ ]*[`:]{3,}\{include\}[ ]*(?P<name>[^\n{}]+?)[ ]*$", re.MULTILINE),
-    markup=MARKUPS["markdown"],
-)
-MDX = replace(MARKDOWN, code=partial(without_markdown_code, indented=False))
-
 _RST_LITERAL = re.compile(
     r"\s*\.\. +(?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|doctest|testcode"
     r"|testsetup|testoutput|prompt|graphviz|mermaid|ipython|jupyter-execute|highlight|csv-table) *::"
 )
-_RST_EXPLICIT = re.compile(r"\s*\.\. +(?:\[|_|\||[\w:+.-]+ *::)")
-_RST_COMMENT = re.compile(r"\s*\.\.(?:\s|$)")
+_RST_COMMENT = re.compile(r"\s*\.\.(?:\s|$)(?! *(?:\[|_|\||[\w:+.-]+ *::))")
 _RST_SPAN = re.compile(r"``(?:[^`\n]|`(?!`))+``")
 
 
+def _indented_blocks(text: str, opens: Callable[[str], bool]) -> Iterator[tuple[bool, str]]:
+    """Yield the lines of a text, each with whether it is in the block indented under one that ``opens``."""
+    level: int | None = None
+    for line in text.splitlines(keepends=True):
+        depth = len(line) - len(line.lstrip()) if line.strip() else None
+        if level is not None and depth is not None and depth <= level:
+            level = None
+        yield level is not None, line
+        if level is None and depth is not None and opens(line):
+            level = depth
+
+
 def _opens_literal(line: str) -> bool:
-    if _RST_LITERAL.match(line):
-        return True
-    return line.rstrip().endswith("::") and not _RST_COMMENT.match(line)
-
-
-def _is_comment(line: str) -> bool:
-    return _RST_COMMENT.match(line) is not None and not _RST_EXPLICIT.match(line)
+    ends = line.rstrip().endswith("::") and not re.match(r"\s*\.\.(?:\s|$)", line)
+    return ends or _RST_LITERAL.match(line) is not None
 
 
 def without_literals(text: str) -> str:
-    """Return the text with its literal blocks and spans blanked out."""
-    lines = indented_blocks(text, _opens_literal)
+    """Return reStructuredText with its literal blocks and spans blanked out."""
+    lines = _indented_blocks(text, _opens_literal)
     return blanked(_RST_SPAN, "".join(blank(line) if is_literal else line for is_literal, line in lines))
 
 
-def without_rst_comments(text: str) -> str:
-    """Return the text with its comments blanked out."""
-    lines = indented_blocks(text, _is_comment)
-    return "".join(blank(line) if inside or _is_comment(line) else line for inside, line in lines)
+def _without_rst_comments(text: str) -> str:
+    lines = _indented_blocks(text, lambda line: _RST_COMMENT.match(line) is not None)
+    return "".join(blank(line) if inside or _RST_COMMENT.match(line) else line for inside, line in lines)
 
-
-RST = Language(
-    comments=(LineComment(".."), HTML),
-    role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
-    code=without_literals,
-    comment=without_rst_comments,
-    included=re.compile(r"^[ ]*\.\. +include:: +(?P<name>[^\n]+?)[ ]*$", re.MULTILINE),
-    markup=MARKUPS["rst"],
-)
 
 _VERBATIM = re.compile(
     r"\\begin\{(?P<name>verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?)\}"
@@ -337,61 +278,22 @@ _VERBATIM = re.compile(
     r"|\\(?:verb\*?|lstinline)(?P<sign>[^A-Za-z0-9\s{*])(?:(?!(?P=sign))[^\n])*(?P=sign)",
     re.DOTALL,
 )
-_LATEX_COMMENT = re.compile(r"(?<!\\)%.*")
-
-LATEX = Language(
-    comments=(LineComment("%", joins=True), HTML),
-    role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
-    titled=False,
-    code=partial(blanked, _VERBATIM),
-    comment=partial(blanked, _LATEX_COMMENT),
-    macros=True,
-    included=re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}"),
-    markup=MARKUPS["latex"],
-)
-
-
 # A block between fences, and paragraphs that start with a space, which are literal.
-_LISTING = re.compile(
+_ASCIIDOC_LISTING = re.compile(
     r"^(?P<fence>-{4,}|\.{4,}|`{3,}|/{4,})[^\n]*$.*?(?:^(?P=fence)[ \t]*$|\Z)"
     r"|(?:\A|(?<=\n\n))[ \t]+\S[^\n]*(?:\n[^\n]*\S[^\n]*)*",
     re.MULTILINE | re.DOTALL,
 )
-
-ASCIIDOC = Language(
-    comments=(LineComment("//"), HTML),
-    code=partial(blanked, _LISTING),
-    included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
-    markup=MARKUPS["asciidoc"],
-)
-
-_BLOCK = re.compile(
+_ORG_BLOCK = re.compile(
     r"^[ \t]*#\+begin_(?P<name>src|example|export)\b.*?(?:^[ \t]*#\+end_(?P=name)|\Z)|^[ \t]*: [^\n]*$",
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
-
-
-# A comment of Org is a line, which splits a paragraph; an export snippet stands within one.
-ORG = Language(
-    comments=(LineComment("#"), Block("@@html:<!--", "-->@@")),
-    code=partial(blanked, _BLOCK),
-    markup=MARKUPS["org"],
-)
-
-_RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
-
-TYPST = Language(comments=(SLASHES, LineComment("//")), code=partial(blanked, _RAW), markup=MARKUPS["typst"])
-
-PLAIN_TEXT = Language(
-    comments=(HTML, JSX, SLASHES, LineComment("//"), LineComment("#"), LineComment("%"), LineComment("..")),
-    role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),
-)
-
+_TYPST_RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 _PYTHON_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _STARTS = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
-def readable(text: str) -> str:
+def _readable(text: str) -> str:
     """Return Python with all but its comments and the strings that are statements blanked out.
 
     From where it is no Python, as in a notebook's cell with commands, only lines of comments are left.
@@ -414,78 +316,114 @@ def readable(text: str) -> str:
     return "".join(shown)
 
 
-PYTHON = Language(
-    comments=(LineComment("#"), LineComment(".."), HTML),
-    role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
-    code=readable,
-    comment=partial(blanked, _PYTHON_COMMENT),
-    markup=MARKUPS["rst"],
-)
-
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]"
 )
-_KINDS = {"markdown": MARKDOWN, "raw": MARKDOWN, "code": PYTHON}
 
 
-def passages(text: str) -> Iterator[Passage]:
-    """Yield the source of each cell, with where its characters stand in the file.
+def _cells(text: str) -> Iterator[Passage]:
+    """Yield the source of each cell of a notebook, with where its characters stand in the file.
 
     Raises:
         CitationError: it is no JSON, or has no list of cells.
     """
-    found = list(_STRING.finditer(text))
-    numbers = iter(range(len(found)))
+    strings = list(_STRING.finditer(text))
+    numbers = iter(range(len(strings)))
+
+    def named(table: dict[str, Any]) -> dict[str, Any]:
+        return {json.loads(strings[int(number)][0]): inner for number, inner in table.items()}
+
     try:
         json.loads(text)
         # The same with the number of each text in its place says where the texts are.
         whole = json.loads(_STRING.sub(lambda _: f'"{next(numbers)}"', text))
-        cells = [_named(cell, found) for cell in _named(whole, found)["cells"]]
-        for cell in cells:
-            language = _KINDS.get(json.loads(found[int(cell["cell_type"])][0]))
+        for cell in [named(cell) for cell in named(whole)["cells"]]:
+            kind = json.loads(strings[int(cell["cell_type"])][0])
             source = cell["source"] if isinstance(cell["source"], list) else [cell["source"]]
-            if language is not None:
-                yield _decoded(text, [found[int(one)].span() for one in source], language)
+            places = [
+                match
+                for number in source
+                for match in _CHARACTER.finditer(
+                    text, strings[int(number)].start() + 1, strings[int(number)].end() - 1
+                )
+            ]
+            shown = "".join(one[0] if one[0][0] != "\\" else json.loads(f'"{one[0]}"') for one in places)
+            starts, ends = [one.start() for one in places], [one.end() for one in places]
+            yield Passage(shown, starts, ends, PYTHON if kind == "code" else MARKDOWN, kind == "code")
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise CitationError("is not a notebook, which is JSON with a list of cells; save it again") from error
 
 
-def _named(table: dict[str, Any], found: list[re.Match[str]]) -> dict[str, Any]:
-    return {json.loads(found[int(number)][0]): inner for number, inner in table.items()}
-
-
-def _decoded(text: str, literals: list[tuple[int, int]], language: Language) -> Passage:
-    shown: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for start, end in literals:
-        for match in _CHARACTER.finditer(text, start + 1, end - 1):
-            shown.append(match[0] if match[0][0] != "\\" else json.loads(f'"{match[0]}"'))
-            starts.append(match.start())
-            ends.append(match.end())
-    return Passage("".join(shown), starts, ends, language)
-
-
-def written(text: str) -> str:
-    """Return a text as it stands in a file of JSON."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]
-
-
-NOTEBOOK = Language(comments=(HTML,), passages=passages, written=written)
+HTML_LIKE = Language((HTML,), code=partial(blanked, _SHOWN_AS_IT_IS), markup=MARKUPS["html"])
+MARKDOWN = Language(
+    (HTML, JSX),
+    role=re.compile(r"\{verify\}`(?P<inside>[^`\n]+)`"),
+    code=without_markdown_code,
+    raw_lines=re.compile(
+        r"^[ ]{0,3}(?:(?:[-*+>]|\d{1,9}[.)])[ ]{1,4})*(?=<!--[ \t]*verify[ \t]*:)", re.MULTILINE
+    ),
+    included=re.compile(r"^[ ]*[`:]{3,}\{include\}[ ]*(?P<name>[^\n{}]+?)[ ]*$", re.MULTILINE),
+    markup=MARKUPS["markdown"],
+)
+MDX = replace(MARKDOWN, code=partial(without_markdown_code, indented=False))
+RST = Language(
+    (Comment(".."), HTML),
+    role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
+    code=without_literals,
+    comment=_without_rst_comments,
+    included=re.compile(r"^[ ]*\.\. +include:: +(?P<name>[^\n]+?)[ ]*$", re.MULTILINE),
+    markup=MARKUPS["rst"],
+)
+LATEX = Language(
+    (Comment("%", glued=True), HTML),
+    role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
+    titled=False,
+    code=partial(blanked, _VERBATIM),
+    comment=partial(blanked, re.compile(r"(?<!\\)%.*")),
+    included=re.compile(r"\\(?:input|include)\s*+\{(?P<name>[^{}]*)\}"),
+    markup=MARKUPS["latex"],
+)
+ASCIIDOC = Language(
+    (Comment("//"), HTML),
+    code=partial(blanked, _ASCIIDOC_LISTING),
+    included=re.compile(r"^include::(?P<name>[^\[\n]+)\[", re.MULTILINE),
+    markup=MARKUPS["asciidoc"],
+)
+# A comment of Org is a line, which splits a paragraph; an export snippet stands within one.
+ORG = Language(
+    (Comment("#"), Comment("@@html:<!--", "-->@@")), code=partial(blanked, _ORG_BLOCK), markup=MARKUPS["org"]
+)
+TYPST = Language((SLASHES, Comment("//")), code=partial(blanked, _TYPST_RAW), markup=MARKUPS["typst"])
+PLAIN_TEXT = Language(
+    (HTML, JSX, SLASHES, *map(Comment, ("//", "#", "%", ".."))),
+    role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),
+)
+PYTHON = Language(
+    (Comment("#"), Comment(".."), HTML),
+    role=re.compile(r":verify:`(?P<inside>[^`\n]+)`"),
+    code=_readable,
+    comment=partial(blanked, _PYTHON_COMMENT),
+    markup=MARKUPS["rst"],
+)
+NOTEBOOK = Language((HTML,), passages=_cells, written=lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
 
 LANGUAGES: dict[str, Language] = {
-    **dict.fromkeys((".html", ".htm", ".xhtml", ".svg", ".vue"), HTML_LIKE),
-    **dict.fromkeys((".md", ".markdown", ".mkd", ".qmd", ".rmd"), MARKDOWN),
-    ".mdx": MDX,
-    **dict.fromkeys((".rst", ".rest"), RST),
-    **dict.fromkeys((".tex", ".ltx"), LATEX),
-    **dict.fromkeys((".adoc", ".asciidoc", ".asc"), ASCIIDOC),
-    **dict.fromkeys((".org",), ORG),
-    **dict.fromkeys((".typ",), TYPST),
-    **dict.fromkeys((".txt",), PLAIN_TEXT),
-    **dict.fromkeys((".py", ".pyi"), PYTHON),
-    **dict.fromkeys((".ipynb",), NOTEBOOK),
+    f".{ending}": language
+    for endings, language in (
+        ("html htm xhtml svg vue", HTML_LIKE),
+        ("md markdown mkd qmd rmd", MARKDOWN),
+        ("mdx", MDX),
+        ("rst rest", RST),
+        ("tex ltx", LATEX),
+        ("adoc asciidoc asc", ASCIIDOC),
+        ("org", ORG),
+        ("typ", TYPST),
+        ("txt", PLAIN_TEXT),
+        ("py pyi", PYTHON),
+        ("ipynb", NOTEBOOK),
+    )
+    for ending in endings.split()
 }
 """The languages by the endings of their files' names."""
 

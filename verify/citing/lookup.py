@@ -1,6 +1,6 @@
 """Values by their keys: looked up, in the form that a document asks for, and as numbers for Python.
 
-A key may ask for a form, such as ``KEY|digits=3``; `verify.citing.forms` has them all.
+A key may ask for a form, such as ``KEY|.3f``; `verify.citing.forms` has them all.
 """
 
 import difflib
@@ -37,7 +37,7 @@ def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> 
 
     Raises:
         CitationError: there is no such key; the nearest one is suggested, unless ``suggest`` is False. Or no
-            such form, which a key may ask for as in ``KEY|digits=3``.
+            such form, which a key may ask for as in ``KEY|.3f``.
     """
     if key in known:
         return known[key]
@@ -45,7 +45,9 @@ def lookup_in(known: Mapping[str, Value], key: str, *, suggest: bool = True) -> 
     if whole in known and bar:
         return formatted(known, whole, form)
     if _DIGEST.fullmatch(whole):
-        sealed = [one for one in known.values() if one.unit == "digest" and one.text.startswith(whole)]
+        sealed = [
+            value for value in known.values() if value.unit == "digest" and value.text.startswith(whole)
+        ]
         if len(sealed) == 1:
             return known[sealed[0].key.removesuffix(":digest")]
     near = _nearest(whole, known) if suggest else ""
@@ -58,19 +60,20 @@ def _nearest(key: str, known: Iterable[str]) -> str:
 
     Where a key lacks nothing but its head, as a statement's id alone does, it is the one.
     """
-    headless = [one for one in known if one.partition(".")[2] == key]
+    by_head: dict[str, list[str]] = {}
+    headless = []
+    for name in known:
+        by_head.setdefault(_head(name), []).append(name)
+        headless += [name] if name.partition(".")[2] == key else []
     if len(headless) == 1:
         return headless[0]
-    by_head: dict[str, list[str]] = {}
-    for one in known:
-        by_head.setdefault(_head(one), []).append(one)
     heads = difflib.get_close_matches(_head(key), by_head, n=1, cutoff=0.5)
     near = difflib.get_close_matches(key, by_head[heads[0]], n=1, cutoff=0.5) if heads else []
     return near[0] if near else ""
 
 
 def shortened(text: str) -> str:
-    """Return a text in one line of at most 60 characters."""
+    """Return a text in one line of at most 60 characters, with ordinary spaces."""
     shown = " ".join(text[:1000].split())
     return shown if len(shown) <= 60 else shown[:59] + "…"
 
@@ -90,13 +93,14 @@ def chosen(record: Evidence, names: Sequence[str]) -> list[Value]:
     """
     found = {} if names else by_key(record)
     for given in names:
-        name = lookup(record, given).key if _DIGEST.fullmatch(given) else given
-        known = by_key(record, _head(name))
-        whole = name == _head(name)
+        key = lookup(record, given).key if _DIGEST.fullmatch(given) else given
+        known = by_key(record, _head(key))
         matching = {
-            key: value for key, value in known.items() if whole or key == name or key.startswith(f"{name}:")
+            name: value
+            for name, value in known.items()
+            if key == _head(key) or name == key or name.startswith(f"{key}:")
         }
-        found |= matching or {name: lookup(record, name)}
+        found |= matching or {key: lookup(record, key)}
     return list(found.values())
 
 
@@ -132,6 +136,10 @@ class Quoted:
         """Return key and text."""
         return f"<{self.key}: {self.text}>"
 
+    def __format__(self, specification: str) -> str:
+        """Return the number as Python formats it, or the text where nothing is asked for."""
+        return format(float(self) if specification[-1:] in set("fegFEG%") else self.text, specification)
+
     def __float__(self) -> float:
         """Return the number, with all its digits.
 
@@ -149,7 +157,7 @@ class Quoted:
 
 
 class Values(Mapping[str, Quoted]):
-    """All values of a run or an audit; a key may ask for a form, as in ``KEY|digits=3``."""
+    """All values of a run or an audit; a key may ask for a form, as in ``KEY|.3f``."""
 
     def __init__(self, record: RunRecord | AuditRecord) -> None:
         self._known = by_key(record)
@@ -164,7 +172,7 @@ class Values(Mapping[str, Quoted]):
             value = lookup_in(self._known, key)
         except CitationError as error:
             raise UnknownKeyError(str(error)) from error
-        figures = tuple(float(one.exact) for one in value.figures)
+        figures = tuple(float(figure.exact) for figure in value.figures)
         return Quoted(value.key, value.text, figures, value.doubt)
 
     def __iter__(self) -> Iterator[str]:
@@ -184,7 +192,7 @@ def values(record: RunRecord | AuditRecord | Path | str) -> Values:
     """Return the values of a run, of an audit, or of the file of one, by the keys that documents quote.
 
     ``values(record)["score-variance.slope:estimate"]`` prints as the report does, and is a number for
-    ``float``.
+    ``float`` and in f-strings such as ``f"{slope:.3f}"``.
 
     Raises:
         ResultsError: the file cannot be read.

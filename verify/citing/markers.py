@@ -1,4 +1,4 @@
-"""Finds what a document quotes: between markers, in roles and macros, and in a file of exported macros.
+"""Finds what a document quotes: between markers, in roles and macros, and as output of doctests.
 
 Documents are of any origin and size, so everything here takes time in proportion to a document's length.
 """
@@ -12,23 +12,29 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from verify.citing.exports import VALUE_LINE
-from verify.citing.languages import PLAIN_TEXT, Block, Language, LineComment, Passage, blank
+from verify.citing.languages import MARKUPS, PLAIN_TEXT, Comment, Language, Passage, blank
 from verify.errors import CitationError
 
 _TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
 _END = "/verify"
+_OFF, _ON = "verify: off", "verify: on"
 # Only a sentence, which is the last part of a form, holds spaces. In tables its bar has a backslash.
 _START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+?(?:\s*\\?\|.*)?)", re.DOTALL)
 _MEANT = re.compile(r"-*\s*/?\s*verify\s*(?:$|:)", re.IGNORECASE)
+_DOCTEST = re.compile(
+    r"^(?P<indent>[ \t]*)(?:>>>|\.\.\.)[ ][^\n]*#[ ]*verify:[ ]*(?P<key>[^\n]*\S)[ \t]*\n"
+    r"(?P<output>(?:(?P=indent)(?!>>>|\.\.\.[ ]|```|~~~)[^\s\"'][^\n]*(?:\n|\Z))*)",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
     """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up again.
 
-    ``key_end`` is where the key ends, ``language`` that of the passage. ``is_macro`` says that what is quoted
-    is a macro's LaTeX, ``raw_line`` that its marker turns its line into raw HTML.
+    ``key_end`` is where the key ends, ``language`` that of the passage, ``is_code`` whether the text is a
+    program's, which is compared and never written. ``raw_line`` says that its marker turns its line into raw
+    HTML, ``is_output`` that it is what a doctest prints.
     """
 
     key: str
@@ -38,8 +44,9 @@ class Quote:
     quoted: str | None
     key_end: int = 0
     language: Language = PLAIN_TEXT
-    is_macro: bool = False
+    is_code: bool = False
     raw_line: bool = False
+    is_output: bool = False
 
 
 class _Marker(NamedTuple):
@@ -58,26 +65,25 @@ def quotes_in(path: Path, text: str, language: Language, known: Collection[str] 
     Raises:
         CitationError: a marker is misspelt, not closed, nested, or closes nothing, or a notebook is none.
     """
-    starts, found = _lines_of(text), []
+    line_starts, quotes = [0, *(end.end() for end in re.finditer("\n", text))], []
     try:
         for passage in language.texts(text):
-            for quote in _quotes(path, passage, starts, known):
+            for quote in _quotes(path, passage, line_starts, known):
                 start, end = passage.place(quote.start, quote.end)
                 key_end = passage.place(quote.key_end - 1, quote.key_end)[1] if quote.key_end else 0
-                found.append(replace(quote, start=start, end=end, key_end=key_end))
+                quotes.append(replace(quote, start=start, end=end, key_end=key_end, is_code=passage.is_code))
     except CitationError as error:
-        said = str(error)
-        raise CitationError(said if said.startswith(str(path)) else f"{path}: {said}") from error
-    return sorted(found, key=attrgetter("start"))
+        what = str(error)
+        raise CitationError(what if what.startswith(str(path)) else f"{path}: {what}") from error
+    return sorted(quotes, key=attrgetter("start"))
 
 
 def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage, str]]:
-    """Yield each passage of a document that quotes, with its prose, of which quotations are blanked out."""
-    read = [(passage, list(_quotes(path, passage, _lines_of(text)))) for passage in language.texts(text)]
-    for passage, quotes in read if any(quotes for _, quotes in read) else ():
-        code = passage.language.code(passage.text)
+    """Yield each passage of a document, with its prose, of which quotations and comments are blanked out."""
+    for passage in language.texts(text):
+        code = language_code(passage)
         prose = list(passage.language.comment(code))
-        spans = [(quote.start, quote.end) for quote in quotes]
+        spans = [(quote.start, quote.end) for quote in _quotes(path, passage, [0])]
         for style in passage.language.comments:
             spans += [(start, end) for start, end, _ in _comments(code, style)]
         for start, end in spans:
@@ -85,30 +91,87 @@ def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage
         yield passage, "".join(prose)
 
 
-def _lines_of(text: str) -> list[int]:
-    return [0, *(end.end() for end in re.finditer("\n", text))]
+def language_code(passage: Passage) -> str:
+    """Return the text of a passage without its code, and without what ``verify: off`` leaves out."""
+    return _without(passage.language.code(passage.text), _switched_off(passage))
 
 
-def _quotes(path: Path, passage: Passage, starts: list[int], known: Collection[str] = ()) -> Iterator[Quote]:
+def _switched_off(passage: Passage) -> list[tuple[int, int]]:
+    """Return the stretches from a comment ``verify: off`` to ``verify: on`` or to the end."""
+    text, stretches = passage.text, []
+    if not re.search(r"verify:\s*off", text):
+        return []
+    prose, since = passage.language.code(text), None
+    switches = {
+        start: (end, " ".join(text[content].split()))
+        for style in passage.language.comments
+        for start, end, content in _comments(prose, style)
+    }
+    for start, (end, word) in sorted(switches.items()):
+        if word == _OFF and since is None:
+            since = start
+        elif word == _ON and since is not None:
+            stretches.append((since, end))
+            since = None
+    return [*stretches, (since, len(text))] if since is not None else stretches
+
+
+def _without(text: str, stretches: list[tuple[int, int]]) -> str:
+    for start, end in stretches:
+        text = text[:start] + blank(text[start:end]) + text[end:]
+    return text
+
+
+def _quotes(
+    path: Path, passage: Passage, line_starts: list[int], known: Collection[str] = ()
+) -> Iterator[Quote]:
     """Yield the quotations of a passage, with their places in it and their line in the file."""
-    text, language = passage.text, passage.language
+    language, off = passage.language, _switched_off(passage)
 
     def line(place: int) -> int:
-        return bisect_right(starts, passage.place(place, place)[0])
+        return bisect_right(line_starts, passage.place(place, place)[0])
 
-    prose = language.code(text)
-    roles = language.role.finditer(language.comment(prose)) if language.role else ()
-    for match in roles:
-        yield replace(_live(match, titled=language.titled), line=line(match.start()), language=language)
-    for match in VALUE_LINE.finditer(text) if language.macros else ():
-        yield Quote(match["key"], line(match.start()), *match.span("text"), match["text"], is_macro=True)
+    text = _without(passage.text, off)
+    outputs = list(_DOCTEST.finditer(text))
+    for match in outputs:
+        start, stop = match.span("output")
+        printed = text[start:stop].strip()
+        start += len(text[start:stop]) - len(text[start:stop].lstrip()) if printed else 0
+        output = replace(language, markup=MARKUPS["python"])
+        key = match["key"].replace("\\|", "|")
+        yield Quote(
+            key,
+            line(match.start()),
+            start,
+            start + len(printed),
+            printed,
+            match.end("key"),
+            output,
+            is_output=True,
+        )
+    text = _without(text, [match.span() for match in outputs])
+    passage = passage._replace(text=text)
+    prose = _without(language.code(passage.text), off)
+    for match in language.role.finditer(language.comment(prose)) if language.role else ():
+        yield replace(_role(match, titled=language.titled), line=line(match.start()), language=language)
     marked = {quote.start: quote for quote in _marked(path, prose, passage, line)}
     if known and prose != text:
         marked = {quote.start: quote for quote in _in_code(prose, passage, line, known)} | marked
     yield from marked.values()
 
 
+def _role(match: re.Match[str], *, titled: bool) -> Quote:
+    start = match.start("inside")
+    parts = _TITLED.fullmatch(match["inside"]) if titled else None
+    if parts is None:
+        return Quote(match["inside"].strip(), match.start(), start, match.end("inside"), None)
+    quoted = parts["text"].rstrip()
+    key_end = start + parts.start("key") + len(parts["key"].rstrip())
+    return Quote(parts["key"].strip(), match.start(), start, start + len(quoted), quoted, key_end)
+
+
 def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> Iterator[Quote]:
+    """Yield what stands between markers."""
     language = passage.language
     raw = {match.end() for match in language.raw_lines.finditer(prose)} if language.raw_lines else set()
     opened: _Marker | None = None
@@ -119,7 +182,7 @@ def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]
             what = f"a marker inside that of line {opened.line}; close it with {opened.closing} first"
             raise CitationError(f"{path}:{marker.line}: {what}")
         elif not marker.key:
-            what = f"{marker.closing} closes nothing; remove it, or mend the marker before it"
+            what = f"{marker.closing} closes nothing; remove it, or correct the marker before it"
             raise CitationError(f"{path}:{marker.line}: {what}")
         opened = marker if marker.key else None
     if opened:
@@ -131,38 +194,29 @@ def _in_code(
     prose: str, passage: Passage, line: Callable[[int], int], known: Collection[str]
 ) -> Iterator[Quote]:
     """Yield the quotations of known keys whose text is code, for what is code cannot always be told."""
-    found = []
+    markers = []
     for style in passage.language.comments:
         for start, end, content in _comments(passage.text, style):
             inside = passage.text[content].strip()
             match = _START.fullmatch(inside)
             if match or inside == _END:
-                found.append(_Marker(match["key"].strip() if match else "", start, end, line(start), ""))
-    for one, other in pairwise(sorted(found, key=attrgetter("start"))):
-        is_pair = one.key.partition("|")[0].rstrip("\\ ") in known and not other.key
-        if is_pair and not prose[one.end : other.start].strip():
-            yield _between(one, other.start, passage)
-
-
-def _live(match: re.Match[str], *, titled: bool) -> Quote:
-    start = match.start("inside")
-    found = _TITLED.fullmatch(match["inside"]) if titled else None
-    if found is None:
-        return Quote(match["inside"].strip(), match.start(), start, match.end("inside"), None)
-    quoted = found["text"].rstrip()
-    key_end = start + found.start("key") + len(found["key"].rstrip())
-    return Quote(found["key"].strip(), match.start(), start, start + len(quoted), quoted, key_end)
+                markers.append(_Marker(match["key"].strip() if match else "", start, end, line(start), ""))
+    for opening, closing in pairwise(sorted(markers, key=attrgetter("start"))):
+        is_pair = opening.key.partition("|")[0].rstrip("\\ ") in known and not closing.key
+        if is_pair and not prose[opening.end : closing.start].strip():
+            yield _between(opening, closing.start, passage)
 
 
 def _markers(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> dict[int, _Marker]:
     """Return the markers of a text by where they start."""
-    found: dict[int, _Marker] = {}
+    markers: dict[int, _Marker] = {}
     for style in passage.language.comments:
         for start, end, content in _comments(prose, style):
             # What is code in a comment is a part of it.
             inside = passage.text[content].strip()
             match = _START.fullmatch(inside)
-            if start in found or start - 1 in found or not (match or _MEANT.match(inside)):
+            is_switch = " ".join(inside.split()) in {_OFF, _ON}
+            if start in markers or start - 1 in markers or is_switch or not (match or _MEANT.match(inside)):
                 continue
             closing = f"{style.opening} {_END} {style.closing}".rstrip()
             if not match and inside != _END:
@@ -170,31 +224,29 @@ def _markers(path: Path, prose: str, passage: Passage, line: Callable[[int], int
                 raise CitationError(
                     f"{path}:{line(start)}: misspelt marker {inside!r}; write {right} or {closing}"
                 )
-            if (
-                isinstance(style, LineComment)
-                and passage.text[passage.text.rfind("\n", 0, start) + 1 : start].strip()
-            ):
+            before = passage.text[passage.text.rfind("\n", 0, start) + 1 : start]
+            if not style.closing and before.strip():
                 raise CitationError(
                     f"{path}:{line(start)}: a marker at the end of a line; put it on its own line"
                 )
-            found[start] = _Marker(match["key"].strip() if match else "", start, end, line(start), closing)
-    return found
+            markers[start] = _Marker(match["key"].strip() if match else "", start, end, line(start), closing)
+    return markers
 
 
-def _comments(prose: str, style: Block | LineComment) -> Iterator[tuple[int, int, slice]]:
+def _comments(prose: str, style: Comment) -> Iterator[tuple[int, int, slice]]:
     """Yield where comments and their content start and end; of several openings, the last counts.
 
     Comments that are lines of their own are taken with their line's end.
     """
-    if isinstance(style, LineComment):
+    opening, closing, _ = style
+    if not closing:
         # A sign within a line starts a comment only before what may be meant as a marker.
-        sign, before = re.escape(style.opening), r"(?<!\\)" if style.joins else r"(?<=[ \t])"
+        sign, before = re.escape(opening), r"(?<!\\)" if style.glued else r"(?<=[ \t])"
         line = rf"^[ \t]*{sign}(?P<alone>[^\n]*)(?:\n|\Z)|{before}{sign}(?P<ending>[ \t]*/?verify\b[^\n]*)$"
         for match in re.finditer(line, prose, re.MULTILINE | re.IGNORECASE):
             content = slice(*match.span(match.lastgroup or 0))
-            yield content.start - len(style.opening), match.end(), content
+            yield content.start - len(opening), match.end(), content
         return
-    opening, closing = style
     start = prose.find(opening)
     while start >= 0:
         following = prose.find(opening, start + 1)
@@ -206,18 +258,14 @@ def _comments(prose: str, style: Block | LineComment) -> Iterator[tuple[int, int
 
 
 def _between(opened: _Marker, stop: int, passage: Passage) -> Quote:
-    text = passage.text
-    inside = _without_comment(text[opened.end : stop], passage.language)
+    text, language = passage.text, passage.language
+    inside = text[opened.end : stop]
+    # A comment that ends the text is not quoted.
+    without_comments = language.comment(inside)
+    if without_comments != inside and inside.startswith(without_comments.rstrip()):
+        inside = without_comments.rstrip()
     # Line ends and spaces at the markers are the document's.
     start = opened.end + len(inside) - len(inside.lstrip())
     end = start + len(inside.strip())
     key_end = text.rindex(opened.key, opened.start, opened.end) + len(opened.key)
-    key = opened.key.replace("\\|", "|")
-    return Quote(key, opened.line, start, end, text[start:end], key_end, passage.language)
-
-
-def _without_comment(text: str, language: Language) -> str:
-    """Return a text without the comment that ends it."""
-    shown = language.comment(text)
-    read = text if shown == text else shown.rstrip()
-    return read if text.startswith(read) else text
+    return Quote(opened.key.replace("\\|", "|"), opened.line, start, end, text[start:end], key_end, language)

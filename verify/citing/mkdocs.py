@@ -7,7 +7,7 @@ In ``mkdocs.yml``::
           results: results.json                    # beside mkdocs.yml
           report: https://example.org/report.html  # where links go; default: none
 
-A key may ask for a form, as in ``{verify}`KEY|digits=3```. A text of one's own, ``{verify}`1.001 <KEY>```,
+A key may ask for a form, as in ``{verify}`KEY|.3f```. A text of one's own, ``{verify}`1.001 <KEY>```,
 and what stands between markers, is compared with the value: a warning, which fails a build with ``--strict``,
 says if it is no longer so.
 """
@@ -23,7 +23,7 @@ from mkdocs.plugins import BasePlugin, get_plugin_logger
 
 from verify.citing.citations import place_in_report
 from verify.citing.languages import language_of
-from verify.citing.lookup import by_key, lookup_in
+from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, quotes_in
 from verify.citing.quotations import fault_of_text
 from verify.errors import VerifyError
@@ -84,7 +84,10 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
             _LOG.warning("%s: %s: %s", place, value.key, value.doubt)
         fault = "" if quote.quoted is None else self._fault(quote)
         if fault:
-            _LOG.warning("%s: %s: %r %s, now %r", place, value.key, quote.quoted, fault, value.text)
+            now = shortened(value.text)
+            _LOG.warning(
+                "%s: %s: '%s' %s, now '%s'", place, value.key, shortened(quote.quoted or ""), fault, now
+            )
         return value
 
     def _fault(self, quote: Quote) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 
 from verify.citing.citations import place_in_report
 from verify.citing.configuration import configuration
-from verify.citing.lookup import by_key, lookup_in
+from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.quotations import fault_of_text
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
@@ -49,7 +49,9 @@ def shown(body: str) -> list[dict[str, Any]]:
     text = titled["text"] if titled else value.text
     fault = fault_of_text(known, key, text) if titled else ""
     if fault:
-        raise CitationError(f"{value.key}: {text!r} {fault}, now {value.text!r}; fix the role's text")
+        raise CitationError(
+            f"{value.key}: '{shortened(text)}' {fault}, now '{shortened(value.text)}'; correct the role"
+        )
     leaf = {"type": "text", "value": text}
     if not settings.report:
         return [leaf]

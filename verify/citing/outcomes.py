@@ -32,11 +32,11 @@ class Checked:
     @property
     def left(self) -> list[Problem]:
         """The problems that still are."""
-        return [one for one in self.problems if not self.is_fixed(one)]
+        return [problem for problem in self.problems if not self.is_fixed(problem)]
 
     @property
     def warnings(self) -> list[Problem]:
-        """What is only said."""
+        """What fails nothing."""
         return [warning for document in self.documents for warning in document.warnings]
 
     def is_fixed(self, problem: Problem) -> bool:
@@ -69,8 +69,7 @@ def changes(documents: Sequence[Document]) -> str:
 _FEW = 3  # the number of documents without a quotation that are named; a folder may hold hundreds
 
 
-def as_text(checked: Checked) -> str:
-    """Return the lines."""
+def _as_text(checked: Checked) -> str:
     return "\n".join(_text_lines(checked))
 
 
@@ -78,103 +77,86 @@ def _text_lines(checked: Checked) -> Iterator[str]:
     for problem in checked.problems:
         yield f"{problem}{'; fixed' * checked.is_fixed(problem)}"
     yield from map(str, checked.warnings)
-    empty = []
+    empty = [one for one in checked.documents if not (one.problems or one.quotes)]
     for document in checked.documents:
-        if document.problems or document.quotes:
-            yield _summary(document, written=checked.written)
-        else:
-            empty.append(document)
+        if document not in empty:
+            quotes = len(document.quotes)
+            fixed = sum(map(checked.is_fixed, document.problems))
+            stale = len(document.problems) - fixed
+            counts = [f"{fixed} fixed"] * bool(fixed) + [f"{stale} stale or wrong"] * bool(stale)
+            plural = "s" * (quotes != 1)
+            yield f"{document.path}: {quotes} quotation{plural}, {', '.join(counts) or 'all current'}"
     if len(empty) > _FEW:
-        yield f"{len(empty)} documents: nothing is quoted in them"
+        yield f"{len(empty)} documents quote nothing"
     else:
-        yield from (f"{document.path}: nothing is quoted here" for document in empty)
+        yield from (f"{document.path}: quotes nothing" for document in empty)
     yield f"compared with the results of {checked.origin}"
-    if any(one.fixable for one in checked.left):
-        yield "`sdpa-verify check-docs --write FILE...` writes them again"
+    if any(problem.fixable for problem in checked.left):
+        yield "`sdpa-verify check-docs --write FILE...` writes what is stale again"
 
 
-def _summary(document: Document, *, written: bool) -> str:
-    quotes = len(document.quotes)
-    fixed = sum(problem.fixable for problem in document.problems) if written else 0
-    left = len(document.problems) - fixed
-    counts = [f"{fixed} fixed"] * bool(fixed) + [f"{left} not so"] * bool(left)
-    macros = r"; of \verify{…} only the keys are checked, its figures are those of the exported file"
-    return (
-        f"{document.path}: {quotes} quotation{'s' * (quotes != 1)}, {', '.join(counts) or 'all so'}"
-        f"{macros if document.macros_alone else ''}"
-    )
-
-
-def as_github(checked: Checked) -> str:
+def _as_github(checked: Checked) -> str:
     """Return a line for each problem that is left and each warning, and one for all."""
-    found = [*checked.left, *checked.warnings]
-    count = f"{len(checked.left)} not so, compared with the results of {one_line(checked.origin)}"
-    return "\n".join([*map(_command, found), f"::notice title=sdpa-verify::{_message(count)}"])
+
+    def message(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    def field(text: str) -> str:
+        return message(text).replace(":", "%3A").replace(",", "%2C")
+
+    lines = []
+    for problem in (*checked.left, *checked.warnings):
+        level = "warning" if problem.is_warning else "error"
+        place = f"file={field(address(problem.path))},line={problem.quote.line}"
+        title = field(f"sdpa-verify {problem.kind}")
+        lines.append(f"::{level} {place},title={title}::{message(f'{problem.quote.key}: {problem.what}')}")
+    count = f"{len(checked.left)} stale or wrong, compared with the results of {one_line(checked.origin)}"
+    return "\n".join([*lines, f"::notice title=sdpa-verify::{message(count)}"])
 
 
-def _command(problem: Problem) -> str:
-    level = "warning" if problem.is_warning else "error"
-    place = f"file={_property(address(problem.path))},line={problem.quote.line}"
-    message = f"{problem.quote.key}: {problem.what}"
-    return f"::{level} {place},title={_property(f'sdpa-verify {problem.kind}')}::{_message(message)}"
+def _as_gitlab(checked: Checked) -> str:
+    """Return a code quality report: a list of problems, empty where all is current."""
+    issues: list[dict[str, Any]] = []
+    for problem in (*checked.left, *checked.warnings):
+        path = address(problem.path)
+        named = f"{path}\n{problem.kind}\n{problem.quote.key}\n{problem.quote.start}"
+        issues.append(
+            {
+                "description": f"{problem.quote.key}: {problem.what}",
+                "check_name": f"sdpa-verify/{problem.kind}",
+                "fingerprint": hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest(),
+                "severity": "minor" if problem.is_warning else "major",
+                "location": {"path": path, "lines": {"begin": problem.quote.line}},
+            }
+        )
+    return json.dumps(issues, indent=2, ensure_ascii=False)
 
 
-def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def as_gitlab(checked: Checked) -> str:
-    """Return the report: a list of problems, empty where all is so."""
-    found = [*checked.left, *checked.warnings]
-    return json.dumps([_issue(one) for one in found], indent=2, ensure_ascii=False)
-
-
-def _issue(problem: Problem) -> dict[str, Any]:
-    path = address(problem.path)
-    named = f"{path}\n{problem.kind}\n{problem.quote.key}\n{problem.quote.start}"
-    return {
-        "description": f"{problem.quote.key}: {problem.what}",
-        "check_name": f"sdpa-verify/{problem.kind}",
-        "fingerprint": hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest(),
-        "severity": "minor" if problem.is_warning else "major",
-        "location": {"path": path, "lines": {"begin": problem.quote.line}},
-    }
-
-
-def as_json(checked: Checked) -> str:
+def _as_json(checked: Checked) -> str:
     """Return an object with the documents' paths, the problems, and the results they were compared with."""
-    content = {
-        "documents": [
-            {"path": address(one.path), "quotations": len(one.quotes)} for one in checked.documents
-        ],
-        "results": checked.origin,
-        "problems": [_in_json(checked, one) for one in (*checked.problems, *checked.warnings)],
-    }
+    problems = [
+        {
+            "path": address(problem.path),
+            "line": problem.quote.line,
+            "key": problem.quote.key,
+            "kind": problem.kind.value,
+            "level": "warning" if problem.is_warning else "error",
+            "message": problem.what,
+            "printed": problem.quote.quoted,
+            "now": problem.new,
+            "fixed": checked.is_fixed(problem),
+        }
+        for problem in (*checked.problems, *checked.warnings)
+    ]
+    documents = [{"path": address(one.path), "quotations": len(one.quotes)} for one in checked.documents]
+    content = {"documents": documents, "results": checked.origin, "problems": problems}
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-def _in_json(checked: Checked, problem: Problem) -> dict[str, Any]:
-    return {
-        "path": address(problem.path),
-        "line": problem.quote.line,
-        "key": problem.quote.key,
-        "kind": problem.kind.value,
-        "level": "warning" if problem.is_warning else "error",
-        "message": problem.what,
-        "printed": problem.quote.quoted,
-        "now": problem.new,
-        "fixed": checked.is_fixed(problem),
-    }
-
-
 FORMS: dict[str, Callable[[Checked], str]] = {
-    "github": as_github,
-    "gitlab": as_gitlab,
-    "json": as_json,
-    "text": as_text,
+    "github": _as_github,
+    "gitlab": _as_gitlab,
+    "json": _as_json,
+    "text": _as_text,
 }
 """The forms by their names."""

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from verify.citing.forms import written
+from verify.citing.forms import forms_of, spelled, written
 from verify.citing.languages import MARKUPS, Markup
 from verify.citing.lookup import lookup_in, shortened
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
+from verify.evidence import Outcome, Proof, Verdict
+from verify.evidence.audits import Judgement
 from verify.text import numbers
+from verify.text.escapes import RAISED
 
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
@@ -34,18 +37,67 @@ _SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
 _MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
 _MOST_DIGITS = 40
 _LONGEST = 300
-UNICODE = MARKUPS["plain"]
 
 
-def same(one: str, other: str) -> bool:
+def same(text: str, other: str) -> bool:
     """Return whether two texts are the same but for the kinds of their spaces, minus signs and dashes."""
-    return _normal(one) == _normal(other)
+    return _normal(text) == _normal(other)
 
 
 def _normal(text: str) -> str:
     # A blank line ends a paragraph, and so a number.
     spaced = _SPACES.sub(lambda run: "\n" if run[0].count("\n") > 1 else " ", text)
     return _DASHES.sub("-", spaced).strip()
+
+
+_WORDS = {str(word).replace("-", " ") for kind in (Verdict, Proof, Outcome, Judgement) for word in kind}
+_POWER = re.compile(
+    rf"(?:×|\\times)\s*10\s*(?:[{RAISED}]+|(?:\^|<sup>|#super\[)\{{?[-−]?\d+(?:\}}|\^|</sup>|\])?)"
+)
+_GROUPED = re.compile(
+    rf"(?:[-−]\s?)?(?:\d{{1,3}}(?:(?:[ ~{numbers.GAP}]|\\,)\d{{3}})+|\d+)(?:\.\d+)?(?:e-?\d+)?"
+)
+_AROUND = re.compile(r"\\ensuremath|\\mbox|\\%|%|&[lg]t;|[<>{}]|\\ |~|\s")
+
+
+def _shape(text: str) -> str:
+    """Return what is left of numbers in whichever markup: ``#`` for each, with ±, brackets and dashes."""
+    shape = _GROUPED.sub("#", _POWER.sub("", text.replace(r"\pm", "±")))
+    shape = _AROUND.sub("", re.sub(r"\\mbox\{(?:to|--)\}|\bto\b|[–−-]", "–", shape))
+    return re.sub(r"\((#[±–]#)\)", r"\1", shape)
+
+
+def replaceable(known: Mapping[str, Value], key: str, form: str, text: str, markup: Markup) -> bool:
+    """Return whether all of a text is what a form writes of some results, be it of others; or is nothing.
+
+    Of words only those of verdicts, digests, versions and counts can be told from an author's.
+    """
+    parts: list[tuple[str, bool]] = []
+
+    def mark(part: str, is_number: bool) -> str:
+        parts.append((markup.written(part, is_number), is_number))
+        return "\0"
+
+    pattern = "(.+?)".join(map(re.escape, _normal(written(known, key, form, mark)).split("\0")))
+    match = re.fullmatch(pattern, _normal(text), re.DOTALL)
+    return not text.strip() or (
+        match is not None
+        and all(
+            _is_alike(old, new, is_number)
+            for old, (new, is_number) in zip(match.groups(), parts, strict=True)
+        )
+    )
+
+
+def _is_alike(old: str, new: str, is_number: bool) -> bool:
+    if is_number:
+        numerals = {spelled(count) for count in range(1000)} if new.isascii() and new[:1].isalpha() else ()
+        return _shape(old) == _shape(new) or (bool(numerals) and old in numerals)
+    same_kind = any(
+        re.fullmatch(kind, old) and re.fullmatch(kind, new)
+        for kind in (r"[0-9a-f]{12,64}", r"\d+(?:\.\w+)+", r"\d{4}-\d\d-\d\d", "quick|standard|deep")
+    )
+    return same_kind or _normal(old) == _normal(new) or {old, new} <= _WORDS
 
 
 class Number(NamedTuple):
@@ -85,25 +137,23 @@ def is_of(number: Number, figure: ExactNumber) -> bool:
 def parts_of(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
     """Return the figures that an author's own text may say of a value, by the names of parts."""
     value = known[key]
-    if value.figures and value.figures[0].rounding == "fixed":
+    if not value.figures or value.figures[0].rounding == "fixed":
         return {}
-    part = key.partition(":")[2]
     if len(value.figures) == 1:
-        return {part or "text": value.figures[0]}
+        return {key.partition(":")[2] or "text": value.figures[0]}
     if len(value.figures) == 2:
         return dict(zip(("low", "high"), value.figures, strict=True))
-    if len(value.figures) == 3:
-        half = known.get(f"{key}:halfwidth")
-        named = dict(zip(("estimate", "low", "high"), value.figures, strict=True))
-        return named | ({"halfwidth": half.figures[0]} if half else {})
-    return {}
+    others = {part: known.get(f"{key}:{part}") for part in ("halfwidth", "error")}
+    named = dict(zip(("estimate", "low", "high"), value.figures, strict=True))
+    return named | {part: other.figures[0] for part, other in others.items() if other}
 
 
 def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     """Return what an author's own text says that is not so of a value, nothing where it is right.
 
-    Of a value with figures each number must be in plain decimal notation and one of the value's parts; of
-    one in words, or with a figure of one form alone, the text must be the value's, in whatever case.
+    Of a value with figures each number must be in plain decimal notation and one of the value's parts, behind
+    ± its standard error; of one in words, or with a figure of one form alone, the text must be the value's,
+    in whatever case.
     """
     value, parts = known[key], parts_of(known, key)
     shown = _MARKS.sub("", _EMPHASIS.sub("", text))
@@ -112,7 +162,9 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     markup = _MARKUP.search(shown)
     if markup:
         return f"has {markup[0].strip()!r}, and not only words and numbers in plain decimal notation"
-    plain = _plain(value, shown)
+    plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
+    plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
+    plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.unit == "%" else plain
     found = numbers_in(plain)
     rest = list(plain)
     for number in found:
@@ -121,26 +173,32 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
         return "has no number in plain decimal notation"
     others = {sign for sign in rest if not sign.isspace() and unicodedata.category(sign)[0] != "L"} - _SIGNS
     if others:
-        return f"has {' '.join(sorted(others))!r}, and not only words and numbers in plain decimal notation"
-    return _fault_of_numbers(plain, found, parts)
+        signs = " ".join(sorted(others))
+        return f"has {signs!r}, and not only words and numbers in plain decimal notation"
+    return _fault_of_numbers(known, key, plain, found, parts)
 
 
-def _fault_of_numbers(plain: str, found: Sequence[Number], parts: Mapping[str, ExactNumber]) -> str:
-    for one, other in itertools.pairwise(found):
-        if not plain[one.end : other.start].strip(" ~"):
-            said = shortened(plain[one.start : other.end])
-            return f"has {said}, which reads as one number; put a word or a comma between the two"
+def _fault_of_numbers(
+    known: Mapping[str, Value],
+    key: str,
+    plain: str,
+    found: Sequence[Number],
+    parts: Mapping[str, ExactNumber],
+) -> str:
+    for number, following in itertools.pairwise(found):
+        if not plain[number.end : following.start].strip(" ~"):
+            pair = shortened(plain[number.start : following.end])
+            return f"has {pair}, which reads as one number; put a word or a comma between the two"
     for number in found:
-        if not any(is_of(number, figure) for figure in parts.values()):
-            said = shortened(plain[number.start : number.end])
-            return f"has {said}, which is none of {', '.join(parts)}"
+        shown = shortened(plain[number.start : number.end])
+        if plain[: number.start].rstrip(" ~").endswith("±"):
+            error = known.get(f"{key.partition(':')[0]}:error")
+            if error is None or not is_of(number, error.figures[0]):
+                what = f"which is {error.text} here" if error else "of which there is none here"
+                return f"has ± {shown}, and ± stands for the standard error alone, {what}"
+        elif not any(is_of(number, figure) for figure in parts.values()):
+            return f"has {shown}, which is none of {', '.join(parts)}"
     return ""
-
-
-def _plain(value: Value, shown: str) -> str:
-    plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
-    plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
-    return re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.unit == "%" else plain
 
 
 def _fault_of_words(value: Value, text: str, shown: str) -> str:
@@ -148,10 +206,10 @@ def _fault_of_words(value: Value, text: str, shown: str) -> str:
     start = bare.rstrip("….")
     is_prefix = value.unit == "digest" and len(start) >= 12 and value.text.startswith(start)
     is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
-    return "" if is_prefix or is_same else f"is not {value.text!r}"
+    return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
 
 
-def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Markup = UNICODE) -> str:
+def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Markup = MARKUPS["plain"]) -> str:
     """Return what is not so of the text of a role: with a form of the tool's, else of its author's."""
     whole, bar, form = (part.strip() for part in key.partition("|"))
     if not bar:
@@ -159,24 +217,29 @@ def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Marku
     return "" if same(text, written(known, whole, form, markup.written)) else "is not what its form writes"
 
 
-_WHOLE = (
-    "default",
-    "pm",
-    "low",
-    "high",
-    "interval",
-    "range",
-    "words",
-    "percent",
-    "unit=bits",
-    "scientific",
-    "plain",
-    "pm,percent",
-    "interval,percent",
-    "range,percent",
-)
-_LAYOUTS = ("pm", "low", "high", "interval", "range")
+def fitting(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[tuple[str, str]]:
+    """Return forms that may be meant by an author's text that is not right, each with what it writes."""
+    forms = forms_for(known, key, text, markup)[:1]
+    if "±" in text or r"\pm" in text:
+        whole = key.partition(":")[0]
+        forms = [form for form in ("pm", "interval95", "interval") if form in forms_of(known, known[key])]
+        if not forms and whole in known:
+            key, forms = (
+                whole,
+                [one for one in ("pm", "interval95", "interval") if one in forms_of(known, known[whole])],
+            )
+    return [
+        (f"{key}|{form}", shortened(written(known, key, form, markup.written)))
+        for form in forms or ["default"]
+    ]
+
+
 _MOST_DECIMALS = 6
+_PLACES = tuple(f".{places}{kind}" for kind in "f%" for places in range(_MOST_DECIMALS))
+_NOTATIONS = {
+    "": ("", "words", "%", "f", "e", *_PLACES, "bits", *(f"bits,{place}" for place in _PLACES), ".12", ".16"),
+    **dict.fromkeys(("pm", "low", "high", "interval", "interval95", "range"), ("", *_PLACES)),
+}
 
 
 def forms_for(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[str]:
@@ -187,25 +250,18 @@ def forms_for(known: Mapping[str, Value], key: str, text: str, markup: Markup) -
     found: dict[str, str] = {}
     if len(text) > _LONGEST:
         return []
-    for layout in _WHOLE:
-        for form in (layout, *_with_decimals(layout)):
+    for layout, notations in _NOTATIONS.items():
+        for notation in notations:
+            form = ",".join(filter(None, (layout, notation))) or "default"
             now = _written(known, key, form, markup)
             if now is not None and same(now, text):
                 # The same part in another notation says the same.
-                found.setdefault(layout.partition(",")[0] if layout.startswith(_LAYOUTS) else "", form)
+                found[layout] = form
                 break
     if found:
         return list(found.values())
     sentences = ((form, _written(known, key, form, markup)) for form in _sentences(known, key, text))
     return [form for form, now in sentences if now is not None and same(now, text)][:1]
-
-
-def _with_decimals(layout: str) -> Iterator[str]:
-    if layout not in {"default", "words"}:
-        yield from (f"{layout},decimals={places}" for places in range(_MOST_DECIMALS))
-    elif layout == "default":
-        yield from (f"decimals={places}" for places in range(_MOST_DECIMALS))
-        yield from (f"digits={digits}" for digits in (12, 16))
 
 
 def _written(known: Mapping[str, Value], key: str, form: str, markup: Markup) -> str | None:
@@ -223,10 +279,11 @@ def _sentences(known: Mapping[str, Value], key: str, text: str) -> Iterator[str]
         if known[key].text in text:
             yield f'"{text.replace(known[key].text, "{text}", 1)}"'
         return
-    decimals = ("", *(f"decimals={places}," for places in range(_MOST_DECIMALS)))
-    for options in (unit + places for unit in ("", "unit=bits,", "percent,") for places in decimals):
+    for options in ("", *_PLACES, "bits", *(f"bits,{place}" for place in _PLACES)):
+        start = f"{options}," * bool(options)
         said = {
-            name: _written(known, key, f'{options}"{{{name}}}"', UNICODE) for name in parts_of(known, key)
+            name: _written(known, key, f'{start}"{{{name}}}"', MARKUPS["plain"])
+            for name in parts_of(known, key)
         }
         sentence, end = "", 0
         for number in numbers_in(text.replace("%", " ")):
@@ -242,4 +299,4 @@ def _sentences(known: Mapping[str, Value], key: str, text: str) -> Iterator[str]
             end = number.start + len(said[names[0]] or "")
         else:
             if end:
-                yield f'{options}"{sentence}{text[end:]}"'
+                yield f'{start}"{sentence}{text[end:]}"'

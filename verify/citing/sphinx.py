@@ -10,7 +10,7 @@ In ``conf.py``::
 folder of the first page.
 
 Without ``verify_results``, the results are those of the last run, ``reports/results.json`` in the folder
-where Sphinx is started, else the reference that comes with the tool. ``:verify:`KEY|digits=3``` asks for a
+where Sphinx is started, else the reference that comes with the tool. ``:verify:`KEY|.3f``` asks for a
 form. With a text of one's own, ``:verify:`1.001 <KEY>```, that is shown; a warning says if it is no longer
 so. In MyST Markdown the role is written ``{verify}`KEY```.
 """
@@ -31,7 +31,7 @@ from sphinx.util.docutils import ReferenceRole
 
 from verify.citing.citations import place_in_report
 from verify.citing.exports import macro_text
-from verify.citing.lookup import by_key, lookup_in
+from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.quotations import fault_of_text
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
@@ -71,7 +71,9 @@ class VerifyRole(ReferenceRole):
         node[_SHOWN] = (value.key, value.anchor, None if self.has_explicit_title else macro_text(value))
         fault = fault_of_text(known, key, text) if self.has_explicit_title else ""
         if fault:
-            message = f"{key}: {text!r} {fault}, now {value.text!r}; fix the role's text"
+            message = (
+                f"{key}: '{shortened(text)}' {fault}, now '{shortened(value.text)}'; correct the role's text"
+            )
             _report(self.env, self._place(), WARNING, message)
         return [node], []
 

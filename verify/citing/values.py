@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from statistics import NormalDist
 from typing import Literal
 
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
@@ -26,6 +27,14 @@ Rounding = Literal["nearest", "down", "up", "fixed"]
 """How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
 
 _OWN = re.compile(rf"({numbers.MINUS}?)(\d[\d{numbers.GAP}]*(?:\.\d+)?)(?:×10([{RAISED}]+))?%?", re.ASCII)
+_NORMAL_95 = NormalDist().inv_cdf(0.975)
+
+
+def _half_width_95(error: float, blocks: int) -> float:
+    """Return half the width of a 95% interval, by Student's t in its expansion for many blocks."""
+    z, freedom = _NORMAL_95, max(blocks - 1, 1)
+    t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return t * error
 
 
 def reading(text: str) -> Decimal | None:
@@ -71,9 +80,15 @@ Text = tuple[str, str, tuple[ExactNumber, ...], Unit]
 """What a key ends with, the text there, the figures in that, and their unit."""
 
 
-def counted(part: str, number: int) -> Text:
-    """Return the text and the figure of a count."""
-    return part, numbers.count(number), (ExactNumber(Decimal(number), printed=Decimal(number)),), "count"
+def _counts(**numbers_of: int) -> Iterator[Text]:
+    for name, number in numbers_of.items():
+        exact = Decimal(number)
+        yield (
+            f":{name.replace('_', '-')}",
+            numbers.count(number),
+            (ExactNumber(exact, printed=exact),),
+            "count",
+        )
 
 
 def _figure(number: float, text: str, rounding: Rounding = "nearest") -> ExactNumber:
@@ -91,36 +106,27 @@ def level_text(level: float) -> Text:
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
     """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
-    for name, values in _by_head(record):
+    groups: list[tuple[str, Iterator[Value]]]
+    if isinstance(record, RunRecord):
+        groups = [(RUN, _run_values(record)), *((claim.id, _claim_values(claim)) for claim in record.claims)]
+        groups += [(SOURCE, _statement_values(statement)) for statement in record.statements]
+    else:
+        groups = [
+            (AUDIT, _audit_values(record)),
+            *((layer.id, _layer_values(layer)) for layer in record.layers),
+        ]
+    for name, values in groups:
         if head in {None, name}:
             yield from values
-
-
-def _by_head(record: Evidence) -> Iterator[tuple[str, Iterator[Value]]]:
-    if isinstance(record, RunRecord):
-        yield RUN, _run_values(record)
-        yield from ((claim.id, _with_doubt(claim)) for claim in record.claims)
-        yield from ((SOURCE, _statement_values(statement)) for statement in record.statements)
-    else:
-        yield AUDIT, _audit_values(record)
-        yield from ((layer.id, _layer_values(layer)) for layer in record.layers)
-
-
-def _with_doubt(claim: ClaimRecord) -> Iterator[Value]:
-    """Yield a claim's values; unless it is confirmed, only verdicts may be quoted without doubt."""
-    doubt = (
-        "" if claim.verdict is Verdict.CONFIRMED else f"its claim is no longer confirmed but {claim.verdict}"
-    )
-    for value in _claim_values(claim):
-        yield value if value.key.endswith(":verdict") else replace(value, doubt=doubt)
 
 
 def _run_values(record: RunRecord) -> Iterator[Value]:
     outcomes = Counter(statement.outcome for statement in record.statements)
     controls = [control for claim in record.claims for control in claim.controls]
+    confirmed = sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims)
     counts = {
         "claims": len(record.claims),
-        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims),
+        "confirmed": confirmed,
         "checks": record.measured_checks + record.exact_checks,
         "measured-checks": record.measured_checks,
         "exact-checks": record.exact_checks,
@@ -129,51 +135,49 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
         "statements": len(record.statements),
         **{outcome.value: outcomes[outcome] for outcome in Outcome},
     }
-    # The run as a whole has no text of its own: what it stands for is how it ended.
-    good, whole = numbers.count(counts["confirmed"]), numbers.count(counts["claims"])
-    yield Value(RUN, f"{good} of {whole} claims confirmed", (), "summary", record)
-    for name, count in counts.items():
-        part, text, shown, unit = counted(f":{name}", count)
-        yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
     chosen = record.run.settings
     seed = Decimal(chosen.seed)
-    yield Value(f"{RUN}:seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), "summary", record)
-    yield Value(f"{RUN}:profile", chosen.profile, (), "summary", record)
-    yield from _values_of_origin(RUN, record, digest(record))
+    # The run as a whole has no text of its own: what it stands for is how it ended.
+    texts: list[Text] = [
+        ("", f"{numbers.count(confirmed)} of {numbers.count(len(record.claims))} claims confirmed", (), ""),
+        *_counts(**counts),
+        (":seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), ""),
+        (":profile", chosen.profile, (), ""),
+        *_origin_texts(record, digest(record)),
+    ]
+    for part, text, shown, unit in texts:
+        yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
 
 
-def _values_of_origin(key: str, record: Evidence, seal: str) -> Iterator[Value]:
+def _origin_texts(record: Evidence, seal: str) -> Iterator[Text]:
     """Yield what a record was made with and when, and its digest."""
-    yield Value(f"{key}:version", record.tool.version, (), "summary", record)
-    yield Value(f"{key}:date", f"{creation(record):%Y-%m-%d}", (), "summary", record)
-    yield Value(f"{key}:digest", seal, (), "summary", record, unit="digest")
+    yield ":version", record.tool.version, (), ""
+    yield ":date", f"{creation(record):%Y-%m-%d}", (), ""
+    yield ":digest", seal, (), "digest"
 
 
 def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
-    words = {
-        "": claim.verdict.value,
-        ":verdict": claim.verdict.value,
-        ":title": plain(claim.title),
-        ":result": claim.derivation.result,
-        ":proof": claim.derivation.status.value.replace("-", " "),
-        ":digest": claim.digest,
-    }
+    """Yield a claim's values; unless it is confirmed, only verdicts may be quoted without doubt."""
+    good = claim.verdict is Verdict.CONFIRMED
+    doubt = "" if good else f"its claim is no longer confirmed but {claim.verdict}"
     texts: list[Text] = [
-        (part, text, (), "digest" if part == ":digest" else "") for part, text in words.items() if text
+        ("", claim.verdict.value, (), ""),
+        (":verdict", claim.verdict.value, (), ""),
+        (":title", plain(claim.title), (), ""),
+        (":result", claim.derivation.result, (), ""),
+        (":proof", claim.derivation.status.value.replace("-", " "), (), ""),
+        (":digest", claim.digest, (), "digest"),
+        *_counts(checks=len(claim.checks), controls=len(claim.controls)),
     ]
-    texts += [counted(":checks", len(claim.checks)), counted(":controls", len(claim.controls))]
-    for part, text, shown, unit in texts:
-        yield Value(f"{claim.id}{part}", text, shown, claim.id, claim, unit=unit)
-    for check in claim.checks:
-        yield from _finding_values(claim, check, check.standard_error)
-    for control in claim.controls:
-        # A control has no standard error of its own; its interval says how far digits mean anything.
-        yield from _finding_values(claim, control, (control.interval[1] - control.interval[0]) / 10)
-    for fact in claim.facts:
-        key, text = f"{claim.id}.{fact.id}", numbers.exact(fact.value)
-        for part in ("", ":value"):
-            figure = _figure(fact.value, text)
-            yield Value(f"{key}{part}", text, (figure,), key, claim, fact, _unit(fact.what))
+    parts: list[tuple[Part | None, Iterator[Text]]] = [(None, iter(text for text in texts if text[1]))]
+    parts += [(check, _check_texts(check)) for check in claim.checks]
+    parts += [(control, _control_texts(control)) for control in claim.controls]
+    parts += [(fact, _fact_texts(fact)) for fact in claim.facts]
+    for part, found in parts:
+        key = f"{claim.id}.{part.id}" if part else claim.id
+        for name, text, shown, unit in found:
+            allowed = "" if name == ":verdict" else doubt
+            yield Value(f"{key}{name}", text, shown, key, claim, part, unit, allowed)
 
 
 def _unit(quantity: str) -> Unit:
@@ -181,60 +185,41 @@ def _unit(quantity: str) -> Unit:
     return "nats" if re.search(r"in nats$|^\$\\ln (?:n|\d+) - ", quantity) else ""
 
 
-def _finding_values(claim: ClaimRecord, finding: Check | ControlRecord, error: float) -> Iterator[Value]:
-    key = f"{claim.id}.{finding.id}"
-    # A control has no quantity of its own.
-    unit = _unit(finding.quantity) if isinstance(finding, Check) else ""
-    found = numbers.estimate(finding.estimate, error, finding.interval)
-    estimate, low, high = (one + found.times for one in (found.value, found.low, found.high))
-    centre = _figure(finding.estimate, estimate)
-    ends = (_figure(finding.interval[0], low, "down"), _figure(finding.interval[1], high, "up"))
-    parts: list[Text] = []
-    if finding.blocks:
-        parts.append(("", f"{estimate} {found.interval}", (centre, *ends), unit))
-        parts.append((":interval", found.interval, ends, unit))
-        parts += [(":low", low, ends[:1], unit), (":high", high, ends[1:], unit)]
-    else:
-        parts.append(("", estimate, (centre,), unit))
-    predicted = numbers.beside(finding.prediction, error)
-    parts.append((":estimate", estimate, (centre,), unit))
-    parts.append((":prediction", predicted, (_figure(finding.prediction, predicted),), unit))
-    parts += list(_check_texts(finding) if isinstance(finding, Check) else _control_texts(finding))
-    parts += list(_spread_texts(finding, error, unit)) if finding.blocks else []
-    for part, text, shown, of in parts:
-        yield Value(f"{key}{part}", text, shown, key, claim, finding, of)
-    yield Value(f"{key}:verdict", finding.verdict.value, (), key, claim, finding)
-
-
-def _spread_texts(finding: Check | ControlRecord, error: float, unit: Unit) -> Iterator[Text]:
-    """Yield how far the ends are from the estimate at most, and the standard error relative to it."""
-    low, high = (numbers.as_decimal(end) for end in finding.interval)
-    centre = numbers.as_decimal(finding.estimate)
-    half = max(high - centre, centre - low)
-    printed = numbers.estimate(float(half), error, (float(half), float(half)))
-    text = printed.high + printed.times
-    yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), unit
-    if isinstance(finding, Check) and finding.estimate:
-        relative = abs(finding.standard_error / finding.estimate)
-        text = numbers.small(relative)
-        yield ":relative-error", text, (_figure(relative, text),), ""
-    if isinstance(finding, Check):
-        text = numbers.small(finding.standard_error)
-        yield ":error", text, (_figure(finding.standard_error, text),), unit
-        yield level_text(finding.level)
-        yield counted(":blocks", finding.blocks)
-        yield counted(":draws", finding.draws)
+def _fact_texts(fact: Fact) -> Iterator[Text]:
+    text = numbers.exact(fact.value)
+    for part in ("", ":value"):
+        yield part, text, (_figure(fact.value, text),), _unit(fact.what)
 
 
 def _check_texts(check: Check) -> Iterator[Text]:
+    unit, error = _unit(check.quantity), check.standard_error
+    yield from _estimate_texts(check, error, unit)
     if check.tightness is not None:
-        error = check.standard_error / abs(check.prediction)
-        found = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
-        text = found.value + found.times
+        spread = error / abs(check.prediction)
+        shown = numbers.estimate(check.tightness, spread, (check.tightness, check.tightness))
+        text = shown.value + shown.times
         yield ":tightness", text, (_figure(check.tightness, text),), ""
+    if check.blocks and error and not check.basis:
+        half = _half_width_95(error, check.blocks)
+        ends = (check.estimate - half, check.estimate + half)
+        shown = numbers.estimate(check.estimate, error, ends)
+        low, high = (end + shown.times for end in (shown.low, shown.high))
+        both = (_figure(ends[0], low, "down"), _figure(ends[1], high, "up"))
+        yield ":interval95", shown.interval, both, unit
+    if check.blocks:
+        if check.estimate:
+            relative = abs(error / check.estimate)
+            text = numbers.small(relative)
+            yield ":relative-error", text, (_figure(relative, text),), ""
+        text = numbers.small(error)
+        yield ":error", text, (_figure(error, text),), unit
+        yield level_text(check.level)
+        yield from _counts(blocks=check.blocks, draws=check.draws)
 
 
 def _control_texts(control: ControlRecord) -> Iterator[Text]:
+    # A control has no standard error of its own; its interval says how far digits mean anything.
+    yield from _estimate_texts(control, (control.interval[1] - control.interval[0]) / 10, "")
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         text = numbers.power(control.power)
@@ -243,100 +228,109 @@ def _control_texts(control: ControlRecord) -> Iterator[Text]:
         yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),), ""
 
 
+def _estimate_texts(finding: Check | ControlRecord, error: float, unit: Unit) -> Iterator[Text]:
+    """Yield an estimate with its interval, their parts, and how far the ends are away at most."""
+    shown = numbers.estimate(finding.estimate, error, finding.interval)
+    estimate, low, high = (text + shown.times for text in (shown.value, shown.low, shown.high))
+    centre = _figure(finding.estimate, estimate)
+    if finding.blocks:
+        ends = (_figure(finding.interval[0], low, "down"), _figure(finding.interval[1], high, "up"))
+        yield "", f"{estimate} {shown.interval}", (centre, *ends), unit
+        yield ":interval", shown.interval, ends, unit
+        yield ":low", low, ends[:1], unit
+        yield ":high", high, ends[1:], unit
+        half = max(ends[1].exact - centre.exact, centre.exact - ends[0].exact)
+        printed = numbers.estimate(float(half), error, (float(half), float(half)))
+        text = printed.high + printed.times
+        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), unit
+    else:
+        yield "", estimate, (centre,), unit
+    predicted = numbers.beside(finding.prediction, error)
+    yield ":estimate", estimate, (centre,), unit
+    yield ":prediction", predicted, (_figure(finding.prediction, predicted),), unit
+    yield ":verdict", finding.verdict.value, (), ""
+
+
 def _statement_values(statement: Statement) -> Iterator[Value]:
-    key = f"{SOURCE}.{statement.id}"
-    anchor = f"statement-{statement.id}"
     outcome = statement.outcome.value.replace("-", " ")
-    for part in ("", ":outcome"):
-        yield Value(f"{key}{part}", outcome, (), anchor, statement)
-    for part, text in (("printed", statement.printed), ("computed", statement.computed)):
+    texts = {"": outcome, ":outcome": outcome, ":printed": statement.printed, ":computed": statement.computed}
+    for part, text in texts.items():
         if text:
-            yield Value(f"{key}:{part}", plain(text), (), anchor, statement)
+            key = f"{SOURCE}.{statement.id}{part}"
+            yield Value(key, plain(text), (), f"statement-{statement.id}", statement)
+
+
+def _audit_values(record: AuditRecord) -> Iterator[Value]:
+    judged = Counter(finding.judgement for finding in record.findings)
+    worst = most_serious(record.findings).value
+    counts = {
+        "layers": len(record.layers),
+        "heads": sum(layer.heads for layer in record.layers),
+        "findings": judged.total(),
+        "deciding": sum(finding.decides for finding in record.findings),
+        **{kind.value: judged[kind] for kind in Judgement},
+    }
+    texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), ""), *_counts(**counts)]
+    texts += [(":source", record.source, (), ""), *_origin_texts(record, record.seal)]
+    for part, text, shown, unit in texts:
+        if text:
+            yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
 
 
 _ANYHOW = frozenset([":judgement", ":cause", ":fix"])
 """Parts that say what is wrong, and so may be quoted of a refuted finding."""
 
 
-def _audit_values(record: AuditRecord) -> Iterator[Value]:
-    judged = Counter(one.judgement for one in record.findings)
-    worst = most_serious(record.findings).value
-    counts = {
-        "layers": len(record.layers),
-        "heads": sum(layer.heads for layer in record.layers),
-        "findings": judged.total(),
-        "deciding": sum(one.decides for one in record.findings),
-        **{kind.value: judged[kind] for kind in Judgement},
-    }
-    texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), "")]
-    texts += [counted(f":{name}", count) for name, count in counts.items()]
-    texts.append((":source", record.source, (), ""))
-    for part, text, shown, unit in texts:
-        if text:
-            yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
-    yield from _values_of_origin(AUDIT, record, record.seal)
-
-
 def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     worst = most_serious(layer.findings).value
-    meant = layer.intention
-    scale = numbers.exact(meant.value)
+    scale = numbers.exact(layer.intention.value)
     texts: list[Text] = [
         *((part, worst, (), "") for part in ("", ":judgement")),
         (":name", layer.name, (), ""),
-        (":intended", meant.expression, (), ""),
-        (":scale", scale, (_figure(meant.value, scale),), ""),
-        counted(":heads", layer.heads),
-        counted(":key-heads", layer.key_heads),
-        counted(":d-k", layer.d_k),
-        counted(":sequences", layer.sequences),
+        (":intended", layer.intention.expression, (), ""),
+        (":scale", scale, (_figure(layer.intention.value, scale),), ""),
+        *_counts(heads=layer.heads, key_heads=layer.key_heads, d_k=layer.d_k, sequences=layer.sequences),
     ]
     for part, text, shown, unit in texts:
         yield Value(f"{layer.id}{part}", text, shown, layer.id, layer, unit=unit)
     for finding in layer.findings:
-        yield from _audit_finding_values(layer, finding)
+        is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
+        doubt = f"its finding is {finding.judgement}" if is_open else ""
+        whole = Value(f"{layer.id}.{finding.id}", "", (), f"{layer.id}.{finding.name}", layer, finding)
+        for part, text, shown, unit in _finding_texts(finding):
+            if text:
+                allowed = "" if part in _ANYHOW or (not part and not shown) else doubt
+                yield replace(
+                    whole, key=f"{whole.key}{part}", text=text, figures=shown, unit=unit, doubt=allowed
+                )
 
 
-def _audit_finding_values(layer: LayerRecord, finding: Finding) -> Iterator[Value]:
-    key, anchor = f"{layer.id}.{finding.id}", f"{layer.id}.{finding.name}"
-    is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
-    doubt = f"its finding is {finding.judgement}" if is_open else ""
-    for part, text, shown, unit in _audit_finding_texts(finding):
-        if text:
-            allowed = "" if part in _ANYHOW else doubt
-            yield Value(f"{key}{part}", text, shown, anchor, layer, finding, unit, allowed)
-    words = [":judgement"] if finding.estimate is not None else ["", ":judgement"]
-    for part in words:
-        yield Value(f"{key}{part}", finding.judgement.value, (), anchor, layer, finding)
-
-
-def _audit_finding_texts(finding: Finding) -> Iterator[Text]:
-    if finding.estimate is not None:
-        yield from _estimate_texts(finding, finding.estimate)
-    yield counted(":sequences", finding.sequences)
+def _finding_texts(finding: Finding) -> Iterator[Text]:
+    if finding.estimate is None:
+        yield "", finding.judgement.value, (), ""
+    else:
+        estimate, error, low, high = figures(finding)
+        centre = _figure(finding.estimate, estimate)
+        first, last = finding.interval
+        ends: list[Text] = []
+        if first is not None:
+            ends.append((":low", low, (_figure(first, low, "down"),), ""))
+        if last is not None:
+            ends.append((":high", high, (_figure(last, high, "up"),), ""))
+        if len(ends) == 2:
+            both = (ends[0][2][0], ends[1][2][0])
+            interval = f"[{low},{numbers.NO_BREAK}{high}]"
+            yield "", f"{estimate} {interval}", (centre, *both), ""
+            yield ":interval", interval, both, ""
+        else:
+            yield "", estimate, (centre,), ""
+        yield ":estimate", estimate, (centre,), ""
+        yield from ends
+        if finding.standard_error:
+            yield ":error", error, (_figure(finding.standard_error, error),), ""
+        if ends:
+            yield level_text(finding.level)
+    yield from _counts(sequences=finding.sequences)
     yield ":cause", plain(finding.cause), (), ""
     yield ":fix", plain(finding.fix), (), ""
-
-
-def _estimate_texts(finding: Finding, value: float) -> Iterator[Text]:
-    estimate, error, low, high = figures(finding)
-    centre = _figure(value, estimate)
-    first, last = finding.interval
-    ends: list[Text] = []
-    if first is not None:
-        ends.append((":low", low, (_figure(first, low, "down"),), ""))
-    if last is not None:
-        ends.append((":high", high, (_figure(last, high, "up"),), ""))
-    if len(ends) == 2:
-        both = (ends[0][2][0], ends[1][2][0])
-        interval = f"[{low},{numbers.NO_BREAK}{high}]"
-        yield "", f"{estimate} {interval}", (centre, *both), ""
-        yield ":interval", interval, both, ""
-    else:
-        yield "", estimate, (centre,), ""
-    yield ":estimate", estimate, (centre,), ""
-    yield from ends
-    if finding.standard_error:
-        yield ":error", error, (_figure(finding.standard_error, error),), ""
-    if ends:
-        yield level_text(finding.level)
+    yield ":judgement", finding.judgement.value, (), ""

@@ -102,9 +102,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="[FILE]...")
-@click.option(
-    "--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|digits=3."
-)
+@click.option("--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|.3f.")
 @click.option(
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
 )
@@ -137,7 +135,7 @@ def check_docs(
 ) -> None:
     """Compare quotations in documents with the results.
 
-    The exit status is 1 if any differs. A quotation with a form, such as KEY|default or KEY|digits=3, must
+    The exit status is 1 if any differs. A quotation with a form, such as KEY|default or KEY|.3f, must
     match exactly, and --write updates it. If it has only a key, its wording is yours: its numbers are checked
     but never rewritten.
 
@@ -232,14 +230,11 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     All other formats nest the parts of a key, with underscores for hyphens: a value’s text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
     """
-    from verify.citing.exports import FORMATS
-    from verify.citing.lookup import chosen
+    from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
 
-    record = _present(results)
-    suffix, write = FORMATS[form]
-    path = out or Path(f"verify{suffix}")
-    write_whole(path, write(record, chosen(record, names)).encode())
+    path = out or Path(f"verify{FORMATS[form].suffix}")
+    write_whole(path, exported(_present(results), names, form).encode())
     say(path)
     end(0)
 
