@@ -32,10 +32,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
-    *(
-        f"tests/faults/test_{name}.py"
-        for name in ("against_the_reference", "estimands", "figures", "settings")
-    ),
+    *(f"tests/faults/test_{name}.py" for name in ("against_the_reference", "estimands")),
     "tests/claims",
 )
 """What is asked where the run saw nothing, for the one claim."""

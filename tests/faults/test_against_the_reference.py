@@ -6,17 +6,16 @@ within what the claim allows, is seen here.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation, experiment
 from verify.engine.measure import control_record, judged
-from verify.evidence import PROFILES, Check, ClaimRecord, ControlRecord, Record, RunRecord
-from verify.montecarlo.estimands import DistanceToLaw, Measured
-from verify.montecarlo.experiment import Comparison, Exact, Fit, Quantity, every_comparison
+from verify.evidence import Check, Record, RunRecord
+from verify.montecarlo.estimands import Measured
+from verify.montecarlo.experiment import Comparison, Exact, every_comparison
 
 ERRORS = 6.0
 """Combined standard errors that two estimates of one quantity may lie apart."""
@@ -27,12 +26,6 @@ DRAWN = {
     *("verdict", "reason", "tightness", "power", "origin"),
 }
 """What a record says of the sample rather than of the claim; the origin, of what is bound to its draws."""
-
-
-@pytest.fixture(scope="module")
-def pairs(quick: RunRecord, reference: RunRecord) -> list[tuple[ClaimRecord, ClaimRecord]]:
-    """Return each claim of the quick run, and the same of the reference."""
-    return [(claim, reference.claim(claim.id)) for claim in quick.claims]
 
 
 def nearly(one: Any, other: Any, allowed: float = SAME) -> bool:
@@ -99,91 +92,26 @@ def test_predictions_bands_settings_and_facts_are_those_of_the_reference(
     assert moved == {}
 
 
-def test_derivations_are_those_of_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
-    """Every formula, rule and check of every step, and what is derived, set or computed."""
-    for quickly, known in pairs:
-        assert quickly.derivation == known.derivation, known.id
-        now, before = ({one.id: one.origin for one in each.checks} for each in (quickly, known))
-        assert now == {one: before[one] for one in now}, known.id
+def test_a_quick_run_agrees_with_the_reference(quick: RunRecord, reference: RunRecord) -> None:
+    """In every line of derivations, in what is derived, set or computed, and in estimates to their errors."""
+    for claim in quick.claims:
+        known = reference.claim(claim.id)
+        assert claim.derivation == known.derivation, claim.id
+        now, before = ({check.id: check.origin for check in each.checks} for each in (claim, known))
+        assert now == {name: before[name] for name in now}, claim.id
+        assert apart(claim.checks, known.checks) == {}, claim.id
 
 
-def test_derived_curves_are_those_of_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
-    """What a figure draws as the truth does not depend on the sample."""
-    for quickly, known in pairs:
-        before = _curves(known)
-        for name, curves in _curves(quickly).items():
-            assert all(any(nearly(curve, other, 1e-9) for other in before[name]) for curve in curves), (
-                known.id
-            )
-
-
-def _curves(record: ClaimRecord) -> dict[str, list[dict[str, Any]]]:
-    """Return the layers of each figure that are the truth."""
+def apart(now: Sequence[Check], before: Sequence[Check]) -> dict[str, tuple[float, float]]:
+    """Return the estimates that lie further apart than six errors of their difference, by id."""
+    known = {check.id: check for check in before}
     return {
-        figure.id: [layer.model_dump() for layer in figure.layers if layer.role == "truth"]
-        for figure in record.series
+        check.id: (check.estimate, other.estimate)
+        for check in now
+        if (other := known[check.id]).blocks and check.blocks
+        if abs(check.estimate - other.estimate)
+        > ERRORS * math.hypot(check.standard_error, other.standard_error)
     }
-
-
-def test_quick_estimates_agree_with_the_reference(pairs: list[tuple[ClaimRecord, ClaimRecord]]) -> None:
-    """Two samples of one quantity differ by no more than their errors; of a control, than its intervals.
-
-    A control whose world is wrong by several tolerances says so in its settings or its label, and is another
-    quantity. So is the distance of a wrong world from a law or a curve: it weighs points by the run's
-    tolerances, or takes the largest of many gaps.
-    """
-    for now, before in pairs:
-        assert apart(now.checks, before.checks, _error) == {}, now.id
-        worlds = {one.id: _world(one) for one in before.controls}
-        controls = experiment(now.id, PROFILES["quick"]).controls
-        quickly, usual = (_labels(now.id, profile) for profile in ("quick", "standard"))
-        distances = {one.comparison.id for one in controls if _is_distance(one.comparison)}
-        alike = [
-            one
-            for one in now.controls
-            if _world(one) == worlds[one.id] and quickly[one.id] == usual[one.id] and one.id not in distances
-        ]
-        assert len(alike) >= len(before.controls) - len(distances) - 1, now.id
-        assert apart(alike, before.controls, _half) == {}, now.id
-
-
-def _is_distance(comparison: Comparison) -> bool:
-    if isinstance(comparison, Fit):
-        return comparison.target == "misfit"
-    return isinstance(comparison, Quantity) and isinstance(comparison.estimand, DistanceToLaw)
-
-
-def _world(control: ControlRecord) -> dict[str, Any]:
-    """Return the control's settings but for the shape of its blocks, which changes with the tolerance."""
-    return {key: value for key, value in control.cell.items() if key != "block"}
-
-
-def _labels(claim: str, profile: str) -> dict[str, str]:
-    """Return the labels of a claim's controls, in which stands by what an expression is multiplied."""
-    return {one.comparison.id: one.comparison.label for one in experiment(claim, PROFILES[profile]).controls}
-
-
-def apart(
-    now: Sequence[Check] | Sequence[ControlRecord],
-    before: Sequence[Check] | Sequence[ControlRecord],
-    spread: Callable[[Any], float],
-) -> dict[str, tuple[float, float]]:
-    """Return the estimates that lie further apart than their two spreads allow, by id."""
-    known = {one.id: one for one in before}
-    return {
-        one.id: (one.estimate, known[one.id].estimate)
-        for one in now
-        if one.blocks
-        and abs(one.estimate - known[one.id].estimate) > math.hypot(spread(one), spread(known[one.id]))
-    }
-
-
-def _error(check: Check) -> float:
-    return ERRORS * check.standard_error
-
-
-def _half(control: ControlRecord) -> float:
-    return (control.interval[1] - control.interval[0]) / 2
 
 
 def test_every_difference_is_seen(reference: RunRecord) -> None:
@@ -203,5 +131,5 @@ def test_every_difference_is_seen(reference: RunRecord) -> None:
     assert other_statements([], [check]) == [f"{check.id}: in one of them only"]
     assert other_statements([check.model_copy(update={"estimate": 7.0})], [check]) == []
     far = check.model_copy(update={"estimate": check.estimate + 9 * check.standard_error})
-    assert list(apart([far], [check], _error)) == [check.id]
-    assert apart([check], [check], _error) == {}
+    assert list(apart([far], [check])) == [check.id]
+    assert apart([check], [check]) == {}
