@@ -1,17 +1,11 @@
 """Time to certificate: the variance of a score to ±0.5%, at six dimensions with one error budget.
 
-Beside it are plain NumPy, PyTorch and nested Python loops.
-
-Run by hand: ``python -m tests.benchmarks.certificate``. All contestants use one thread and end at the same
-relative half-width; those marked ~ were measured on fewer pairs and scaled up.
+Run by hand: ``python -m tests.benchmarks.certificate``. Beside it is plain NumPy; both use one thread and end
+at the same relative half-width.
 """
 
-import importlib
-import importlib.util
 import math
-import random
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,7 +23,7 @@ DIMENSIONS = (1, 2, 8, 64, 512, 1024)
 WIDTH = 0.005
 FALSE_ALARM = 1e-3
 AT_ONCE = 2_000_000
-"""Components that the vectorised contestants hold at once."""
+"""Components that NumPy holds at once."""
 
 
 def pairs_needed(d: int, z: float, width: float) -> int:
@@ -40,61 +34,15 @@ def pairs_needed(d: int, z: float, width: float) -> int:
 def numpy_pairs(d: int, pairs: int) -> float:
     """Return the variance over independent pairs, drawn with NumPy's default generator in chunks."""
     rng = np.random.default_rng(1)
-    return _in_chunks(
-        d, pairs, lambda count: np.einsum("ij,ij->i", *(rng.standard_normal((count, d)) for _ in "qk"))
-    )
-
-
-def torch_pairs(d: int, pairs: int) -> float:
-    """Return the same with PyTorch on the processor."""
-    torch = importlib.import_module("torch")
-    torch.manual_seed(1)
-    torch.set_num_threads(1)
-    return _in_chunks(
-        d, pairs, lambda count: (torch.randn(count, d) * torch.randn(count, d)).sum(-1).double()
-    )
-
-
-def _in_chunks(d: int, pairs: int, scores_of: Callable[[int], Any]) -> float:
     total = squares = 0.0
     left = pairs
     while left:
         count = min(left, max(1, AT_ONCE // d))
-        scores = scores_of(count)
+        scores = np.einsum("ij,ij->i", *(rng.standard_normal((count, d)) for _ in "qk"))
         total += float(scores.sum())
         squares += float(scores @ scores)
         left -= count
     return squares / pairs - (total / pairs) ** 2
-
-
-def python_loops(d: int, pairs: int) -> float:
-    """Return the same with nested loops over numbers."""
-    rng = random.Random(1)  # noqa: S311  # simulation, not secrets
-    total = squares = 0.0
-    for _ in range(pairs):
-        score = 0.0
-        for _ in range(d):
-            score += rng.gauss(0, 1) * rng.gauss(0, 1)
-        total += score
-        squares += score * score
-    return squares / pairs - (total / pairs) ** 2
-
-
-def seconds(contestant: Callable[[int, int], float], d: int, pairs: int, at_most: int) -> float:
-    """Return the time of ``pairs`` pairs; beyond ``at_most`` it is measured on those and scaled up."""
-    measured = min(pairs, at_most)
-    begun = time.perf_counter()
-    contestant(d, measured)
-    return (time.perf_counter() - begun) * pairs / measured
-
-
-def available() -> dict[str, tuple[Callable[[int, int], float], int]]:
-    """Return the contestants that can run here, each with the components it may draw before scaling up."""
-    found: dict[str, tuple[Callable[[int, int], float], int]] = {"NumPy pairs": (numpy_pairs, 10**12)}
-    if importlib.util.find_spec("torch"):
-        found["PyTorch pairs"] = (torch_pairs, 10**12)
-    found["Python loops"] = (python_loops, 400_000)
-    return found
 
 
 def engine(d: int, alpha: float) -> tuple[float, float, int, int, float]:
@@ -148,29 +96,20 @@ def main() -> None:
     """Print the table of times and ratios."""
     alpha = FALSE_ALARM / len(DIMENSIONS)
     z = normal_quantile(alpha)
-    contestants = available()
     engine(4, alpha)  # the first use derives the block variance
-    names = "".join(f" {name:>22}" for name in contestants)
-    print(f"{'d':>5} {'engine s':>9} {'width':>7} {'side':>5} {'eff.':>5} {'floor':>6}{names}")
-    totals = dict.fromkeys(["engine", *contestants], 0.0)
+    print(f"{'d':>5} {'engine s':>9} {'width':>7} {'side':>5} {'eff.':>5} {'floor':>6} {'NumPy':>12}")
+    totals = [0.0, 0.0]
     with threadpool_limits(limits=1):
         for d in DIMENSIONS:
             took, width, side, drawn, efficiency = engine(d, alpha)
-            totals["engine"] += took
             over_floor = took / floor(d, side, drawn)
+            begun = time.perf_counter()
+            numpy_pairs(d, pairs_needed(d, z, WIDTH))
+            plain = time.perf_counter() - begun
+            totals = [totals[0] + took, totals[1] + plain]
             line = f"{d:5d} {took:9.3f} {width:7.3%} {side:5d} {efficiency:5.2f} {over_floor:6.2f}"
-            for name, (contestant, components) in contestants.items():
-                pairs = pairs_needed(d, z, WIDTH)
-                other = seconds(contestant, d, pairs, max(1, components // (2 * d)))
-                totals[name] += other
-                scaled = "~" if components // (2 * d) < pairs else " "
-                line += f" {scaled}{other:10.2f} s {other / took:7.0f}×"
-            print(line, flush=True)
-    print(
-        f"total {totals['engine']:9.3f} s"
-        + " " * 27
-        + "".join(f"  {totals[name]:10.2f} s {totals[name] / totals['engine']:7.0f}×" for name in contestants)
-    )
+            print(f"{line} {plain:10.2f} s {plain / took:7.0f}×", flush=True)
+    print(f"total {totals[0]:9.3f} s {totals[1]:37.2f} s {totals[1] / totals[0]:7.0f}×")
 
 
 if __name__ == "__main__":
