@@ -2,6 +2,7 @@
 
 import json
 import re
+from email.message import Message
 
 import pytest
 from citeproc import Citation as Cited
@@ -14,6 +15,7 @@ from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
+from verify.evidence import Proof
 
 STYLE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
@@ -114,6 +116,51 @@ def test_a_claim_of_the_user_s_own_is_cited_with_its_authors() -> None:
     entry = citations.FORMS["bibtex"](cite(run, named))
     assert r"author = {{Ada Lovelace} and {C. \& D.}}," in entry
     assert named.sealed().digest != own.sealed().digest
+
+
+def test_a_citation_says_of_its_own_number_what_it_is() -> None:
+    """Measured or computed, against what is derived or not, with error, level, tolerance and sample size."""
+    run = record()
+    claim = next(one for one in run.claims if one.id == "score-variance")
+    check = next(one for one in claim.checks if one.blocks)
+    cited = cite(run, claim, check)
+    assert cited.judged == f"Measured, compared with a derived prediction: {check.verdict}"
+    for part in (
+        " ± ",
+        " (standard error), simultaneous interval [",
+        "] at level 1",
+        "95% interval [",
+        "n = ",
+    ):
+        assert part in cited.found.replace("\N{NO-BREAK SPACE}", " ")
+    assert "tolerance ±1% of the prediction" in cited.found
+    words = {
+        "set": "Measured, compared with a threshold set in advance, which nothing derives: ",
+        "computed": "Measured, compared with a threshold computed from what is derived: ",
+    }
+    for origin, start in words.items():
+        assert cite(run, claim, check.model_copy(update={"origin": origin})).judged.startswith(start)
+    measured = claim.derivation.model_copy(update={"status": Proof.MEASURED})
+    bare = claim.model_copy(update={"derivation": measured})
+    assert "a prediction that nothing derives" in cite(run, bare, check).judged
+    assert cite(run, bare).judged.endswith(", measured")
+    assert cite(run, claim, claim.controls[0]).judged == "Negative control, rejected, as required"
+
+
+def test_the_source_s_address_is_that_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where its pyproject.toml names one; else nothing is invented."""
+    run = record()
+    for urls, wanted in (
+        ([], ""),
+        (["Home, https://a.org", "Repository, https://b.org/x"], "https://b.org/x"),
+    ):
+        message = Message()
+        for url in urls:
+            message["Project-URL"] = url
+        monkeypatch.setattr(citations, "metadata", lambda _, found=message: found)
+        texts = [citations.FORMS[name](cite(run, run)) for name in ("bibtex", "csl-json", "json-ld")]
+        assert {"https://b.org/x" in text for text in texts} == {bool(wanted)}
+        assert cite(run, run).repository == wanted
 
 
 def test_a_run_says_once_what_became_of_its_claims() -> None:

@@ -1,9 +1,7 @@
 """Where the site has what a key names: one place for each key, in citations and in the inventory."""
 
-import builtins
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sphobjinv import Inventory
@@ -13,7 +11,6 @@ from tests.report.records import PAIRWISE, record
 from tests.tool import Ended
 from verify.citing.citations import FORMS, address_on_site, cite, place_on_site
 from verify.citing.lookup import by_key
-from verify.errors import SettingsError
 from verify.files.writing import write_whole
 from verify.report.site import inventory
 
@@ -69,20 +66,6 @@ def test_the_inventory_has_every_place() -> None:
     assert first.uri == f"claims/{PAIRWISE.id}/index.html"
     check = labels[f"claim:{PAIRWISE.id}.{PAIRWISE.checks[0].id}"]
     assert check.uri_expanded == f"claims/{PAIRWISE.id}/index.html#{PAIRWISE.id}.{PAIRWISE.checks[0].id}"
-
-
-def test_an_inventory_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line says what to install."""
-    found = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "sphobjinv":
-            raise ImportError(name)
-        return found(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(SettingsError, match=r"^site: needs sphobjinv; pip install 'sdpa-verify\[site\]'$"):
-        inventory(record())
 
 
 def test_the_site_is_named_once(

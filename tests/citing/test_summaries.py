@@ -103,6 +103,19 @@ def test_statements_are_cases(reference: RunRecord, own: bool) -> None:
     assert run.lenient_exit_status == 0
 
 
+def test_what_was_not_asked_for_has_no_case(reference: RunRecord) -> None:
+    """Of a run of one claim, statements that need other claims are left out."""
+    first = reference.statements[0]
+    opened = tuple(
+        one.model_copy(update={"parts": tuple(part.model_copy(update={"holds": None}) for part in one.parts)})
+        for one in reference.statements[1:]
+    )
+    part = reference.run.model_copy(update={"claims": ("score-variance",)})
+    run = reference.model_copy(update={"run": part, "statements": (first, *opened)})
+    suites = [suite for name, suite in _suites(run).items() if name.startswith("source ")]
+    assert [case.attrib["name"] for suite in suites for case in suite.iter("testcase")] == [first.id]
+
+
 def test_an_audit_has_a_suite_for_each_layer() -> None:
     """The findings that decide are its cases: refuted ones fail, undecided ones are errors, others pass."""
     audit = bad(2, 2)

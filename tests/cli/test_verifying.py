@@ -70,6 +70,19 @@ def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_claim_file_that_is_refused_is_one_failing_case(tool: Tool, tmp_path: Path) -> None:
+    """For a CI system takes a job without a report for one that tested nothing."""
+    (tmp_path / "broken_law.py").write_text("CLAIM = 3\n", encoding="utf-8")
+    junit = tmp_path / "junit.xml"
+    own = ("--claims", tmp_path / "broken_law.py")
+    ended = tool("run", "--out", tmp_path / "out", "--junit", junit, *own)
+    assert ended.status == 2
+    text = junit.read_text("utf-8")
+    assert (text.count("<testcase"), text.count("<failure"), text.count("<skipped")) == (1, 1, 0)
+    assert 'name="broken_law"' in text
+    assert "broken_law.py" in text.partition("<failure")[2]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("[1, 2", "line 1: not complete JSON"), ('{"schema": 1}', "schema 1, this version reads")],

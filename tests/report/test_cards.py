@@ -51,7 +51,7 @@ def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
     )
     for part in (
         "sdpa-verify 0.1.0, pairwise-estimator.at-d32",
-        "1.5427, simultaneous interval [1.5407, 1.5448] at level 1 − 6.1×10⁻⁷",
+        "1.5427 ± 0.0004 (standard error), simultaneous interval [1.5407, 1.5448] at level 1 − 6.1×10⁻⁷",
         "Seed 20170612, standard profile, 2026-11-20",
         f"digest {PAIRWISE.digest}.",
     ):

@@ -8,23 +8,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from importlib.metadata import PackageNotFoundError, metadata
+from typing import NamedTuple
 from urllib.parse import quote
 
-from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject
+from verify.citing.values import AUDIT, RUN, SOURCE, Part, Subject, check_texts
 from verify.errors import CitationError
-from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement
 from verify.evidence.audits import AuditRecord, Finding, LayerRecord
+from verify.evidence.claims import USER
 from verify.evidence.load import creation, digest, names, origin
 from verify.evidence.words import (
     badge,
     capitalised,
     cell_text,
+    control_badge,
     figures,
     held_against,
     most_serious,
     predicted,
     summary,
+    tolerance_text,
 )
 from verify.text import numbers
 from verify.text.escapes import (
@@ -41,14 +45,11 @@ from verify.text.escapes import (
 from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
-_USER = "user"  # the chapter of claims that come from files of the user's own
 
 # No sign that ends a link in Markdown, or a field or an argument in BibTeX and LaTeX.
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
 _ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
-
 _DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")  # what a DOI starts with, bare or as an address
-
 _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
 
 
@@ -56,31 +57,32 @@ _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+
 class Citation:
     """What a reader needs to check a result.
 
-    ``label`` says what is cited, by its id; ``found`` in one sentence what was measured, or nothing where the
+    ``label`` says what is cited, by its id; ``found`` what was measured or computed, or nothing where the
     whole is cited; ``judged`` what became of it. ``title``, ``statement`` and ``what`` may hold LaTeX between
     dollar signs. ``origin`` says which run or audit it is, and ``settings`` the same for programs.
     ``anchor`` is the place in the page and the named destination in the document of this ``stem``, which lie
-    at ``address``. ``own_page`` is the address of its page on a site, where there is one. ``authors`` are
-    those of the tool, or of a claim of the user's own, if they are known.
+    at ``address``. ``own_page`` is the address of its page on a site, ``repository`` that of the tool's
+    source, where there is one. ``authors`` are those of the tool, or of a claim of the user's own.
     """
 
     key: str
+    anchor: str
     label: str
     title: str
     statement: str
-    what: str
-    found: str
     judged: str
     digest: str
+    what: str
+    found: str
     origin: str
     settings: dict[str, int | float | str]
     version: str
     created: datetime
-    anchor: str
     stem: str
-    address: str
+    address: str = ""
     doi: str = ""
     own_page: str = ""
+    repository: str = ""
     authors: tuple[str, ...] = (AUTHORS,)
 
     @property
@@ -132,109 +134,119 @@ def cite(
     results' own, where they have one, and ``site`` the address of a run's site, on which what is cited has a
     page. ``authors`` are those of claims of the user's own that name none.
     """
-    if isinstance(record, RunRecord) and isinstance(subject, ClaimRecord):
-        said = _of_claim(record, subject, part)
-    elif isinstance(record, RunRecord) and isinstance(subject, Statement):
-        said = _of_statement(record, subject)
-    elif isinstance(record, RunRecord) and isinstance(subject, RunRecord):
-        said = _of_run(record)
-    elif isinstance(record, AuditRecord) and isinstance(subject, AuditRecord | LayerRecord):
-        said = _of_audit(record, subject, part)
+    settings: dict[str, int | float | str]
+    if isinstance(record, RunRecord):
+        settings = {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
+        cited = _of_run(record, subject, part)
     else:
-        raise TypeError(f"a {type(subject).__name__} is no part of a {type(record).__name__}")
+        settings = {"audited": f"{creation(record):%Y-%m-%d}"}
+        cited = _of_audit(record, subject, part)
+    if isinstance(subject, ClaimRecord) and subject.chapter == USER:
+        own_authors = subject.authors or authors
+    else:
+        own_authors = (AUTHORS,)
     return Citation(
+        *cited,
         what=_what(part),
         found=_found(part),
         origin=capitalised(origin(record)),
+        settings=settings,
         version=record.tool.version,
         created=creation(record),
         stem=names(record).stem,
         address=address,
         doi=doi.removeprefix("https://doi.org/"),
-        own_page=address_on_site(site, said["key"]) if site and isinstance(record, RunRecord) else "",
-        authors=_authors(subject, authors),
-        **said,
+        own_page=address_on_site(site, cited.key) if site and isinstance(record, RunRecord) else "",
+        repository=repository(),
+        authors=own_authors,
     )
 
 
-def _authors(subject: Subject, given: tuple[str, ...]) -> tuple[str, ...]:
-    if isinstance(subject, ClaimRecord) and subject.chapter == _USER:
-        return subject.authors or given
-    return (AUTHORS,)
+def repository() -> str:
+    """Return the address of the tool's source that its pyproject.toml names, nothing where it names none."""
+    try:
+        urls: list[str] = metadata("sdpa-verify").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    return next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
 
 
-def _of_claim(record: RunRecord, claim: ClaimRecord, part: Part | None) -> dict[str, Any]:
-    key = f"{claim.id}.{part.id}" if part else claim.id
-    return {
-        "key": key,
-        "anchor": key,
-        "label": f"claim {claim.id}",
-        "title": claim.title,
-        "statement": claim.statement,
-        "judged": f"Claim {badge(claim.verdict).word}",
-        "digest": claim.digest,
-        "settings": _settings(record),
-    }
+class _Cited(NamedTuple):
+    """What is cited, as the fields of a citation begin."""
+
+    key: str
+    anchor: str
+    label: str
+    title: str
+    statement: str
+    judged: str
+    digest: str
 
 
-def _settings(record: RunRecord) -> dict[str, int | float | str]:
-    return {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
-
-
-def _of_run(record: RunRecord) -> dict[str, Any]:
+def _of_run(record: RunRecord, subject: Subject, part: Part | None) -> _Cited:
+    if isinstance(subject, ClaimRecord):
+        key = f"{subject.id}.{part.id}" if part else subject.id
+        label, judged = f"claim {subject.id}", _judged(subject, part)
+        return _Cited(key, key, label, subject.title, subject.statement, judged, subject.digest)
+    if isinstance(subject, Statement):
+        source = next(source.title for source in record.sources if source.id == subject.source)
+        return _Cited(
+            f"{SOURCE}.{subject.id}",
+            f"statement-{subject.id}",
+            f"statement {subject.id}",
+            f"A statement of “{source}”, compared with derivation and measurement",
+            subject.text,
+            f"Statement {badge(subject.outcome).word}",
+            digest(record),
+        )
+    if not isinstance(subject, RunRecord):
+        raise TypeError(f"a {type(subject).__name__} is no part of a run")
     (first, count), *others = Counter(badge(claim.verdict).word for claim in record.claims).most_common()
     claims = numbers.counted(len(record.claims), "claim")
     tally = [f"{numbers.count(count)} of {claims} {first}"]
-    return {
-        "key": RUN,
-        "anchor": "summary",
-        "label": "run",
-        "title": "Verification of claims about scaled dot-product attention",
-        "statement": f"{claims}, each with its derivation and checks.",
-        "judged": ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)]),
-        "digest": digest(record),
-        "settings": _settings(record),
-    }
+    judged = ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)])
+    title = "Verification of claims about scaled dot-product attention"
+    statement = f"{claims}, each with its derivation and checks."
+    return _Cited(RUN, "summary", "run", title, statement, judged, digest(record))
 
 
-def _of_statement(record: RunRecord, statement: Statement) -> dict[str, Any]:
-    sources = {source.id: source for source in record.sources}
-    title = sources[statement.source].title
-    return {
-        "key": f"{SOURCE}.{statement.id}",
-        "anchor": f"statement-{statement.id}",
-        "label": f"statement {statement.id}",
-        "title": f"A statement of “{title}”, compared with derivation and measurement",
-        "statement": statement.text,
-        "judged": f"Statement {badge(statement.outcome).word}",
-        "digest": digest(record),
-        "settings": _settings(record),
-    }
+def _judged(claim: ClaimRecord, part: Part | None) -> str:
+    """Return what became of a claim or, in its own words, of one of its numbers."""
+    status = claim.derivation.status
+    if isinstance(part, Fact):
+        return "Computed, not measured"
+    if isinstance(part, ControlRecord):
+        return f"Negative control, {control_badge(part.verdict).word}"
+    if not isinstance(part, Check):
+        return f"Claim {badge(claim.verdict).word}, {badge(status).word}"
+    of = "prediction" if part.relation == "=" else "bound"
+    against = {
+        "derived": f"a derived {of}",
+        "computed": "a threshold computed from what is derived",
+        "set": "a threshold set in advance, which nothing derives",
+    }[part.origin]
+    if status is Proof.MEASURED:
+        against = f"a {of} that nothing derives"
+    elif status is Proof.FAILED:
+        against = f"a {of} whose derivation failed"
+    how = "Measured" if part.blocks else "Computed"
+    return f"{how}, compared with {against}: {badge(part.verdict).word}"
 
 
-def _of_audit(record: AuditRecord, subject: LayerRecord | AuditRecord, part: Part | None) -> dict[str, Any]:
-    source = as_prose(record.source)
-    said = {"digest": record.seal, "settings": {"audited": f"{creation(record):%Y-%m-%d}"}}
+def _of_audit(record: AuditRecord, subject: Subject, part: Part | None) -> _Cited:
+    if not isinstance(subject, AuditRecord | LayerRecord):
+        raise TypeError(f"a {type(subject).__name__} is no part of an audit")
+    title = f"Attention audit of {as_prose(record.source)}"
+    worst = f"Most serious judgement {badge(most_serious(subject.findings)).word}"
     if isinstance(subject, AuditRecord):
-        judged, layers = badge(most_serious(subject.findings)).word, len(subject.layers)
-        return said | {
-            "key": AUDIT,
-            "anchor": "summary",
-            "label": "attention audit",
-            "title": f"Attention audit of {source}",
-            "statement": f"{numbers.counted(layers, 'layer')} audited.",
-            "judged": f"Most serious judgement {judged}",
-        }
-    finding = part if isinstance(part, Finding) else None
-    judged = badge(finding.judgement if finding else most_serious(subject.findings)).word
-    return said | {
-        "key": f"{subject.id}.{finding.id}" if finding else subject.id,
-        "anchor": f"{subject.id}.{finding.name}" if finding else subject.id,
-        "label": f"layer {subject.id}",
-        "title": f"Attention audit of {source}, {as_prose(subject.name)}",
-        "statement": capitalised(summary(subject)),
-        "judged": f"Finding {judged}" if finding else f"Most serious judgement {judged}",
-    }
+        statement = f"{numbers.counted(len(subject.layers), 'layer')} audited."
+        return _Cited(AUDIT, "summary", "attention audit", title, statement, worst, record.seal)
+    key, anchor, label = subject.id, subject.id, f"layer {subject.id}"
+    if isinstance(part, Finding):
+        key, anchor = f"{subject.id}.{part.id}", f"{subject.id}.{part.name}"
+        worst = f"Finding {badge(part.judgement).word}"
+    title = f"{title}, {as_prose(subject.name)}"
+    return _Cited(key, anchor, label, title, capitalised(summary(subject)), worst, record.seal)
 
 
 def place_on_site(key: str) -> str:
@@ -312,37 +324,39 @@ def _what(finding: Part | None) -> str:
 
 
 def _found(finding: Part | None) -> str:
-    if finding is None:
-        return ""
+    """Return a number with its error, intervals, level and sample size, and what it is compared with."""
     if isinstance(finding, Fact):
         return numbers.exact(finding.value)
     if isinstance(finding, Finding):
-        return _measured(finding)
-    level = ""
-    # A control has no standard error of its own; its interval shows which digits are significant.
-    error = (finding.interval[1] - finding.interval[0]) / 10
-    if isinstance(finding, Check):
-        error, level = finding.standard_error, f" at level {numbers.level(finding.level)}"
-    found = numbers.estimate(finding.estimate, error, finding.interval)
-    interval = f", simultaneous interval {found.interval}{level}" if finding.blocks else ""
-    return (
-        f"{found.value}{found.times}{interval}; predicted {predicted(finding, error)}; "
-        f"{badge(finding.verdict).word}"
-    )
-
-
-def _measured(finding: Finding) -> str:
-    estimate, _, low, high = figures(finding)
-    interval = ""
-    if low or high:
-        interval = f"simultaneous interval from {low} to {high} at level {numbers.level(finding.level)}"
-    against = held_against(finding)
-    parts = (estimate, interval, f"compared with {against}" if against else "")
-    return "; ".join(filter(None, parts))
+        estimate, _, low, high = figures(finding)
+        against = held_against(finding)
+        parts = [estimate, f"compared with {against}" if against else ""]
+        if low or high:
+            level = numbers.level(finding.level)
+            parts.insert(1, f"simultaneous interval from {low} to {high} at level {level}")
+        return "; ".join(filter(None, parts))
+    if isinstance(finding, ControlRecord):
+        # A control has no standard error of its own; its interval shows which digits are significant.
+        error = (finding.interval[1] - finding.interval[0]) / 10
+        shown = numbers.estimate(finding.estimate, error, finding.interval)
+        interval = f", simultaneous interval {shown.interval}" if finding.blocks else ""
+        return f"{shown.value}{shown.times}{interval}; predicted {predicted(finding, error)}"
+    if not isinstance(finding, Check):
+        return ""
+    shown = numbers.estimate(finding.estimate, finding.standard_error, finding.interval)
+    text = shown.with_error
+    if finding.blocks:
+        level = numbers.level(finding.level)
+        text += f" (standard error), simultaneous interval {shown.interval} at level {level}"
+        own = {part: text for part, text, *_ in check_texts(finding)}.get(":interval95")
+        text += f", 95% interval {own}" if own else ""
+        text += f", n = {numbers.count(finding.draws)} in {numbers.count(finding.blocks)} blocks"
+    wanted = predicted(finding, finding.standard_error)
+    return f"{text}; predicted {wanted}, tolerance {plain(tolerance_text(finding))}"
 
 
 def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
-    """Return the same paragraph in parts: the second is the key, the fourth what was measured."""
+    """Return the paragraph of plain text in parts: the second is the key, the fourth what was measured."""
     form = without_address(replace(cited, key="\0", what="\0", found="\0"))
     before, between, _, after = form.split("\0")
     measured = f"{capitalised(plain(cited.what))}: {cited.found}" if cited.found else ""
@@ -359,12 +373,14 @@ class _Style(NamedTuple):
     link: str
 
 
-def _escaped(text: str) -> str:
-    return for_html(plain(text))
-
-
 _STYLES = {
-    "html": _Style(for_html, _escaped, "<cite>{}.</cite>", "<code>{}</code>", '<a href="{0}">{0}</a>'),
+    "html": _Style(
+        for_html,
+        lambda prose: for_html(plain(prose)),
+        "<cite>{}.</cite>",
+        "<code>{}</code>",
+        '<a href="{0}">{0}</a>',
+    ),
     "latex": _Style(for_tex, prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
     "markdown": _Style(for_markdown, prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
     "rst": _Style(for_rst, prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
@@ -380,12 +396,12 @@ def _paragraph(cited: Citation, form: str) -> str:
     key, digest = (style.code.format(style.text(one)) for one in (cited.key, cited.digest))
     measured = f" {capitalised(style.prose(cited.what))}: {style.text(cited.found)}." if cited.found else ""
     links = (style.link.format(for_html(one) if form == "html" else one) for one in cited.links)
-    said = (
+    text = (
         f"{style.text(f'{authors}sdpa-verify {cited.version}')}, {key}: "
         f"{style.title.format(style.prose(cited.title))} {style.prose(cited.statement)}{measured} "
         f"{cited.judged}. {style.text(cited.origin)}, digest {digest}."
     )
-    return " ".join([said, *links])
+    return " ".join([text, *links])
 
 
 def without_address(cited: Citation) -> str:
@@ -393,123 +409,129 @@ def without_address(cited: Citation) -> str:
     return _paragraph(replace(cited, doi="", address=""), "text")
 
 
-def to_bibtex(cited: Citation) -> str:
-    """Return a BibTeX entry."""
-    note = f"{cited.judged}. {for_tex(cited.origin)}, digest {cited.short_digest}"
-    if cited.found:
-        note = f"{capitalised(prose_for_tex(cited.what))}: {for_tex(cited.found)}. {note}"
-    entries = {
-        "author": " and ".join(f"{{{for_tex(one)}}}" for one in cited.authors),
-        "title": f"{{sdpa-verify, {cited.label}: {prose_for_tex(cited.title)}}}",
+class _Record(NamedTuple):
+    """What reference managers take, in plain text or, with ``prose`` and ``text`` of LaTeX, in that."""
+
+    id: str
+    title: str
+    authors: list[str]
+    version: str
+    note: str
+
+    @classmethod
+    def of(
+        cls, cited: Citation, prose: Callable[[str], str], text: Callable[[str], str], digest: str
+    ) -> "_Record":
+        measured = f"{capitalised(prose(cited.what))}: {text(cited.found)}. " if cited.found else ""
+        return cls(
+            id=f"sdpa-verify:{cited.key}",
+            title=f"sdpa-verify, {cited.label}: {prose(cited.title)}",
+            authors=[text(author) for author in cited.authors],
+            version=text(f"{cited.version} ({cited.run})"),
+            note=f"{measured}{cited.judged}. {text(cited.origin)}, digest {digest}",
+        )
+
+
+def _bibtex(cited: Citation) -> str:
+    record = _Record.of(cited, prose_for_tex, for_tex, cited.short_digest)
+    source = f", \\url{{{cited.repository}}}" if cited.repository else ""
+    fields = {
+        "author": " and ".join(f"{{{author}}}" for author in record.authors),
+        "title": f"{{{record.title}}}",
         "year": f"{cited.created:%Y}",
-        "month": f"{cited.created:%b}".lower(),
-        "howpublished": f"Software, version {for_tex(cited.version)}",
-        "note": note,
+        "howpublished": f"Software, version {for_tex(cited.version)}{source}",
+        "note": record.note,
         "doi": for_tex(cited.doi),
         "url": cited.url,
     }
-    lines = (
-        f"  {name} = {value}," if name == "month" else f"  {name} = {{{value}}},"
-        for name, value in entries.items()
-        if value
-    )
-    return "\n".join((f"@misc{{sdpa-verify:{cited.key},", *lines, "}"))
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join((f"@misc{{{record.id},", *lines, f"  month = {f'{cited.created:%b}'.lower()},", "}"))
 
 
-def to_csl_json(cited: Citation) -> str:
+def _csl_json(cited: Citation) -> str:
     """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
-    note = f"{cited.judged.lower()}; {cited.origin.lower()}; digest {cited.digest}"
-    item: dict[str, Any] = {
-        "id": f"sdpa-verify:{cited.key}",
+    record = _Record.of(cited, plain, str, cited.digest)
+    item = {
+        "id": record.id,
         "type": "software",
-        "title": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
-        "author": [{"literal": one} for one in cited.authors],
+        "title": record.title,
+        "author": [{"literal": author} for author in record.authors],
         "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
         # Styles print the version, few the note.
-        "version": f"{cited.version} ({cited.run})",
-        "note": f"{plain(cited.what)}: {cited.found}; {note}" if cited.found else note,
+        "version": record.version,
+        "note": record.note,
         "URL": cited.url,
         "DOI": cited.doi,
+        "source": cited.repository,
     }
-    fields = (
-        f"{json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}"
-        for name, value in item.items()
-        if value
-    )
-    return "[{\n  " + ",\n  ".join(fields) + "\n}]"
+    return _json([{name: value for name, value in item.items() if value}])
 
 
-def to_html(cited: Citation) -> str:
-    """Return a paragraph of HTML; formulas are in words."""
-    return f'<p class="citation">{_paragraph(cited, "html")}</p>'
+def _ris(cited: Citation) -> str:
+    """Return a record of a computer program: a tag of two letters in each line."""
+    record = _Record.of(cited, plain, str, cited.digest)
+    lines = [
+        ("TY", "COMP"),
+        *(("AU", author) for author in record.authors),
+        ("TI", record.title),
+        ("PY", f"{cited.created:%Y}"),
+        ("DA", f"{cited.created:%Y/%m/%d}"),
+        ("ET", record.version),
+        ("N1", record.note),
+        ("ID", record.id),
+        ("DO", cited.doi),
+        ("UR", cited.url),
+    ]
+    return "\n".join([*(f"{tag}  - {one_line(text)}" for tag, text in lines if text), "ER  - "])
 
 
-def to_json(cited: Citation) -> str:
-    """Return all that a citation holds, for programs."""
-    content = {**dataclasses.asdict(cited), "created": cited.created.isoformat(), "links": cited.links}
-    return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def to_json_ld(cited: Citation) -> str:
+def _json_ld(cited: Citation) -> str:
     """Return a review of a claim: what is claimed, what became of it, and the run that says so."""
-    properties: dict[str, Any] = {**cited.settings, "sha256": cited.digest}
-    found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
+    record = _Record.of(cited, plain, str, cited.digest)
     kind = "Organization" if AUTHORS in cited.authors else "Person"
-    item: dict[str, Any] = {
+    properties = {**cited.settings, "sha256": cited.digest}
+    tool = {
+        "@type": "SoftwareApplication",
+        "name": "sdpa-verify",
+        "softwareVersion": cited.version,
+        "codeRepository": cited.repository,
+        "additionalProperty": [
+            {"@type": "PropertyValue", "name": name, "value": value} for name, value in properties.items()
+        ],
+    }
+    item = {
         "@context": "https://schema.org",
         "@type": "ClaimReview",
         "@id": cited.identifier,
         "url": cited.url,
         "identifier": f"https://doi.org/{cited.doi}" if cited.doi else "",
-        "alternateName": f"sdpa-verify:{cited.key}",
-        "name": f"sdpa-verify, {cited.label}: {plain(cited.title)}",
+        "alternateName": record.id,
+        "name": record.title,
         "claimReviewed": plain(cited.statement),
-        "description": f"{cited.origin}, digest {cited.digest}",
-        "reviewBody": f"{found}{cited.judged}.",
-        "author": [{"@type": kind, "name": one} for one in cited.authors],
+        "reviewBody": record.note,
+        "author": [{"@type": kind, "name": author} for author in cited.authors],
         "datePublished": f"{cited.created:%Y-%m-%d}",
-        "isBasedOn": {
-            "@type": "SoftwareApplication",
-            "name": "sdpa-verify",
-            "softwareVersion": cited.version,
-            "additionalProperty": [
-                {"@type": "PropertyValue", "name": name, "value": value} for name, value in properties.items()
-            ],
-        },
+        "isBasedOn": {name: value for name, value in tool.items() if value},
     }
-    given = {name: value for name, value in item.items() if value}
     # It may stand in a script element of a page.
-    return json.dumps(given, ensure_ascii=False, indent=2).replace("</", "<\\/")
+    return _json({name: value for name, value in item.items() if value}).replace("</", "<\\/")
 
 
-def to_ris(cited: Citation) -> str:
-    """Return a record of a computer program: a tag of two letters in each line."""
-    found = f"{plain(cited.what)}: {cited.found}. " if cited.found else ""
-    lines = [
-        ("TY", "COMP"),
-        *(("AU", one) for one in cited.authors),
-        ("TI", f"sdpa-verify, {cited.label}: {plain(cited.title)}"),
-        ("PY", f"{cited.created:%Y}"),
-        ("DA", f"{cited.created:%Y/%m/%d}"),
-        ("ET", f"{cited.version} ({cited.run})"),
-        ("N1", f"{found}{cited.judged}. {cited.origin}, digest {cited.digest}"),
-        ("ID", f"sdpa-verify:{cited.key}"),
-        ("DO", cited.doi),
-        ("UR", cited.url),
-    ]
-    given = [f"{tag}  - {one_line(text)}" for tag, text in lines if text]
-    return "\n".join([*given, "ER  - "])
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2)
 
 
 FORMS: dict[str, Callable[[Citation], str]] = {
-    "bibtex": to_bibtex,
-    "csl-json": to_csl_json,
-    "html": to_html,
-    "json": to_json,
-    "json-ld": to_json_ld,
+    "bibtex": _bibtex,
+    "csl-json": _csl_json,
+    "html": lambda cited: f'<p class="citation">{_paragraph(cited, "html")}</p>',
+    "json": lambda cited: _json(
+        {**dataclasses.asdict(cited), "created": cited.created.isoformat(), "links": cited.links}
+    ),
+    "json-ld": _json_ld,
     "latex": partial(_paragraph, form="latex"),
     "markdown": partial(_paragraph, form="markdown"),
-    "ris": to_ris,
+    "ris": _ris,
     "rst": partial(_paragraph, form="rst"),
     "text": partial(_paragraph, form="text"),
 }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
+from verify.evidence import Check, ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
 from verify.evidence.words import badge, figures, most_serious, tallies
 from verify.text import numbers
@@ -17,32 +17,47 @@ Case = tuple[str, str, str]
 """A case's name, "" or "failure", "error" or "skipped", and the message of one that does not pass."""
 
 
-_TOTALS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
-
-
 def to_junit(record: RunRecord | AuditRecord) -> bytes:
     """Return the XML of a run or an audit, whose failing cases are refuted and whose errors are undecided.
 
     Of a run, each claim is a test suite; derivation, checks and controls are its cases, and a failed
-    derivation or a control that was not refuted fails as well. Each source is one, too, of its statements:
-    one that is misprinted or wrong fails, but for those shipped that are known to be, and one that is open
-    is skipped. Properties of a suite say how its claim is
-    derived, and how many of its checks are measured and exact. Of an audit, each layer is a suite, and the
-    findings that decide are its cases.
+    derivation or a control that was not refuted fails as well. Properties of a suite say how its claim is
+    derived, and how many of its checks are measured and exact. Each source is a suite, too, of its
+    statements: one that is misprinted or wrong fails, but for those shipped that are known to be. One that is
+    open is skipped, or left out where the run was asked for some claims alone. Of an audit, each layer is a
+    suite, and the findings that decide are its cases.
     """
-    elapsed = record.run.elapsed_s if isinstance(record, RunRecord) else record.elapsed_s
     root = ET.Element("testsuites", name="sdpa-verify")
-    if isinstance(record, RunRecord):
-        for claim in record.claims:
-            suite = _suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim))
-            _add_properties(suite, claim)
-        for source in record.sources:
-            stated = (one for one in record.statements if one.source == source.id)
-            _suite(root, f"source {source.id}", f"source.{source.id}", (_case(record, one) for one in stated))
-    else:
+    if isinstance(record, AuditRecord):
         for layer in record.layers:
-            _suite(root, layer.id, f"audit.{layer.id}", _audit_cases(layer))
-    for total in ("tests", *_TOTALS.values()):
+            _add_suite(root, layer.id, f"audit.{layer.id}", _audit_cases(layer))
+        return _xml(root, record.elapsed_s)
+    for claim in record.claims:
+        properties = {
+            "derivation": claim.derivation.status.value,
+            "measured-checks": claim.measured_checks,
+            "exact-checks": claim.exact_checks,
+        }
+        _add_suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim), properties)
+    is_whole = not record.run.claims or record.run.own_sources or record.run.pack
+    for source in record.sources:
+        statements = [one for one in record.statements if one.source == source.id]
+        asked = [one for one in statements if is_whole or one.outcome is not Outcome.OPEN]
+        if asked or is_whole:
+            cases = (_statement_case(record, one) for one in asked)
+            _add_suite(root, f"source {source.id}", f"source.{source.id}", cases)
+    return _xml(root, record.run.elapsed_s)
+
+
+def refused_junit(name: str, message: str) -> bytes:
+    """Return the XML of a run that was refused: one failing case, of the input that is at fault."""
+    root = ET.Element("testsuites", name="sdpa-verify")
+    _add_suite(root, name, f"user.{name}", [("input", "failure", message)])
+    return _xml(root, 0.0)
+
+
+def _xml(root: ET.Element, elapsed: float) -> bytes:
+    for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
     root.set("time", f"{elapsed:.3f}")
     ET.indent(root)
@@ -50,100 +65,91 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     return body + b"\n"
 
 
-def _suite(root: ET.Element, name: str, class_name: str, cases: Iterable[Case]) -> ET.Element:
+def _add_suite(
+    root: ET.Element,
+    name: str,
+    class_name: str,
+    cases: Iterable[Case],
+    properties: dict[str, str | int] | None = None,
+) -> None:
     cases = list(cases)
     suite = ET.SubElement(root, "testsuite", name=name, tests=str(len(cases)))
-    for kind, total in _TOTALS.items():
-        suite.set(total, str(sum(problem == kind for _, problem, _ in cases)))
+    for problem, total in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(total, str(sum(kind == problem for _, kind, _ in cases)))
+    if properties:
+        element = ET.SubElement(suite, "properties")
+        for key, value in properties.items():
+            ET.SubElement(element, "property", name=key, value=str(value))
     for case_name, problem, message in cases:
         case = ET.SubElement(suite, "testcase", classname=class_name, name=case_name)
         if problem:
             ET.SubElement(case, problem, message=for_xml(message))
-    return suite
 
 
 def _audit_cases(layer: LayerRecord) -> Iterator[Case]:
-    for one in layer.findings:
-        if one.decides:
-            problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(one.judgement, "")
-            value = "" if one.estimate is None else _measured(*figures(one))
-            fix = f"fix: {one.fix}" if one.fix else ""
-            yield one.id, problem, "; ".join(filter(None, [value, one.reason, one.cause, fix]))
-
-
-def _measured(estimate: str, _error: str, low: str, high: str) -> str:
-    return f"estimate {estimate}" + (f", interval [{low}, {high}]" if low or high else "")
-
-
-def _add_properties(suite: ET.Element, claim: ClaimRecord) -> None:
-    properties = ET.Element("properties")
-    suite.insert(0, properties)
-    said = {
-        "derivation": claim.derivation.status.value,
-        "measured-checks": str(claim.measured_checks),
-        "exact-checks": str(claim.exact_checks),
-    }
-    for name, value in said.items():
-        ET.SubElement(properties, "property", name=name, value=value)
+    for finding in layer.findings:
+        if finding.decides:
+            problem = {Judgement.REFUTED: "failure", Judgement.UNDECIDED: "error"}.get(finding.judgement, "")
+            value = ""
+            if finding.estimate is not None:
+                estimate, _, low, high = figures(finding)
+                value = f"estimate {estimate}" + (f", interval [{low}, {high}]" if low or high else "")
+            fix = f"fix: {finding.fix}" if finding.fix else ""
+            yield finding.id, problem, "; ".join(filter(None, [value, finding.reason, finding.cause, fix]))
 
 
 def _cases(claim: ClaimRecord) -> Iterator[Case]:
     derivation = claim.derivation
     yield "derivation", "failure" if derivation.status is Proof.FAILED else "", derivation.reason
     for check in claim.checks:
-        found = numbers.estimate(check.estimate, check.standard_error, check.interval)
-        predicted = numbers.beside(check.prediction, check.standard_error)
-        value = f"estimate {found.value}{found.times}, interval {found.interval}, predicted {predicted}"
-        message = "; ".join(filter(None, [value, check.reason]))
         problem = {Verdict.REFUTED: "failure", Verdict.UNDECIDED: "error"}.get(check.verdict, "")
-        yield check.id, problem, message
+        yield check.id, problem, "; ".join(filter(None, [_measured(check), check.reason]))
     for control in claim.controls:
         standing = control.verdict is not Verdict.REFUTED
         message = f"the negative control was not rejected: {control.what}"
         yield f"control {control.id}", "failure" if standing else "", message
 
 
-def _case(record: RunRecord, statement: Statement) -> Case:
+def _measured(check: Check) -> str:
+    shown = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    predicted = numbers.beside(check.prediction, check.standard_error)
+    return f"estimate {shown.value}{shown.times}, interval {shown.interval}, predicted {predicted}"
+
+
+def _statement_case(record: RunRecord, statement: Statement) -> Case:
     problem = "failure" if record.fails(statement) else "skipped" * (statement.outcome is Outcome.OPEN)
     return statement.id, problem, f"{badge(statement.outcome).word}: {plain(statement.note)}"
 
 
 _MARKS = {Verdict.CONFIRMED: "✅", Verdict.APPROXIMATE: "🟡", Verdict.REFUTED: "❌", Verdict.UNDECIDED: "⚪"}
+_HEAD = "| claim | derivation | measurement | measured checks | exact checks | controls refuted | digest |"
 
 
 def to_markdown(record: RunRecord) -> bytes:
     """Return the page: what did not hold first, then a row for each claim, then the statements' outcomes."""
-    return "\n".join(_lines(record)).encode() + b"\n"
-
-
-def _lines(record: RunRecord) -> Iterator[str]:
     chosen = record.run.settings
-    good = sum(map(_in_order, record.claims))
-    yield f"## sdpa-verify: {good} of {len(record.claims)} claims hold"
-    yield ""
-    yield (
-        f"Version {for_markdown(record.tool.version)}, seed {chosen.seed}, {chosen.profile} profile "
-        f"(tolerance ±{chosen.tolerance:.3g}), false-alarm rate of the run {chosen.false_alarm:g}, "
-        f"{record.run.elapsed_s:.0f} s."
-    )
-    yield ""
     controls = [control for claim in record.claims for control in claim.controls]
     refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
-    yield (
-        f"{record.measured_checks} measured and {record.exact_checks} exact checks; "
-        f"{refuted} of {len(controls)} negative controls rejected."
-    )
-    yield ""
-    for claim in record.claims:
-        if not _in_order(claim):
-            yield f"- **`{claim.id}`: {claim.verdict}.** {prose_for_markdown(claim.reason)}"
-            yield ""
-    yield "| claim | derivation | measurement | measured checks | exact checks | controls refuted | digest |"
-    yield "|---|---|---|--:|--:|--:|---|"
-    yield from map(_row, record.claims)
-    yield ""
-    counts = tallies(Counter(statement.outcome for statement in record.statements), Outcome)
-    yield f"Statements of the sources: {', '.join(f'{one.count} {one.word}' for one in counts)}."
+    bad = [claim for claim in record.claims if not _holds(claim)]
+    outcomes = tallies(Counter(statement.outcome for statement in record.statements), Outcome)
+    blocks = [
+        f"## sdpa-verify: {len(record.claims) - len(bad)} of {len(record.claims)} claims hold",
+        (
+            f"Version {for_markdown(record.tool.version)}, seed {chosen.seed}, {chosen.profile} profile "
+            f"(tolerance ±{chosen.tolerance:.3g}), family-wise error rate of the run "
+            f"{chosen.false_alarm:g}, {record.run.elapsed_s:.0f} s."
+        ),
+        (
+            f"{record.measured_checks} measured and {record.exact_checks} exact checks; "
+            f"{refuted} of {len(controls)} negative controls rejected."
+        ),
+        *(f"- **`{claim.id}`: {claim.verdict}.** {prose_for_markdown(claim.reason)}" for claim in bad),
+        "\n".join([_HEAD, "|---|---|---|--:|--:|--:|---|", *map(_row, record.claims)]),
+    ]
+    if outcomes:
+        counts = ", ".join(f"{outcome.count} {outcome.word}" for outcome in outcomes)
+        blocks.append(f"Statements of the sources: {counts}.")
+    return "\n\n".join(blocks).encode() + b"\n"
 
 
 def _row(claim: ClaimRecord) -> str:
@@ -160,16 +166,12 @@ def _row(claim: ClaimRecord) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _in_order(claim: ClaimRecord) -> bool:
-    holds = claim.verdict in {Verdict.CONFIRMED, Verdict.APPROXIMATE}
-    return holds and claim.derivation.status is not Proof.FAILED
+def _holds(claim: ClaimRecord) -> bool:
+    is_good = claim.verdict in {Verdict.CONFIRMED, Verdict.APPROXIMATE}
+    return is_good and claim.derivation.status is not Proof.FAILED
 
 
 # White text on each has a contrast of at least 4.5.
-_PROOFS = {
-    Proof.DERIVED: "derived, ",
-    Proof.CITING: "derived, ",
-}
 _COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
 _ADVANCE, _SPACE, _HEIGHT = 6.6, 12, 20
 _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"
@@ -183,8 +185,6 @@ _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{heigh
 </g>
 </svg>
 """
-
-
 Badged = ClaimRecord | LayerRecord | AuditRecord
 """What has a verdict that a badge can show."""
 
@@ -201,20 +201,17 @@ class Shield(NamedTuple):
 
 def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Shield:
     """Return the badge of a claim, of a layer or of a whole audit."""
-    if isinstance(subject, ClaimRecord):
-        return _of_claim(subject)
-    digest = record.seal
-    worst = most_serious(subject.findings)
-    label = "attention audit" if isinstance(subject, AuditRecord) else subject.id
-    return Shield(label, worst.value, _COLOURS[badge(worst).tone], digest, worst is Judgement.REFUTED)
-
-
-def _of_claim(claim: ClaimRecord) -> Shield:
-    failed = claim.derivation.status is Proof.FAILED
-    verdict = Verdict.REFUTED if failed else claim.verdict
-    proof = _PROOFS.get(claim.derivation.status, "")
-    message = "derivation failed" if failed else proof + verdict.value
-    return Shield(claim.id, message, _COLOURS[badge(verdict).tone], claim.digest, verdict is Verdict.REFUTED)
+    if not isinstance(subject, ClaimRecord):
+        worst = most_serious(subject.findings)
+        label = "attention audit" if isinstance(subject, AuditRecord) else subject.id
+        is_error = worst is Judgement.REFUTED
+        return Shield(label, worst.value, _COLOURS[badge(worst).tone], record.seal, is_error)
+    status = subject.derivation.status
+    verdict = Verdict.REFUTED if status is Proof.FAILED else subject.verdict
+    derived = "derived, " if status in {Proof.DERIVED, Proof.CITING} else ""
+    message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
+    colour = _COLOURS[badge(verdict).tone]
+    return Shield(subject.id, message, colour, subject.digest, verdict is Verdict.REFUTED)
 
 
 def as_svg(shield: Shield) -> str:

@@ -170,7 +170,7 @@ def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
         *_counts(checks=len(claim.checks), controls=len(claim.controls)),
     ]
     parts: list[tuple[Part | None, Iterator[Text]]] = [(None, iter(text for text in texts if text[1]))]
-    parts += [(check, _check_texts(check)) for check in claim.checks]
+    parts += [(check, check_texts(check)) for check in claim.checks]
     parts += [(control, _control_texts(control)) for control in claim.controls]
     parts += [(fact, _fact_texts(fact)) for fact in claim.facts]
     for part, found in parts:
@@ -191,7 +191,8 @@ def _fact_texts(fact: Fact) -> Iterator[Text]:
         yield part, text, (_figure(fact.value, text),), _unit(fact.what)
 
 
-def _check_texts(check: Check) -> Iterator[Text]:
+def check_texts(check: Check) -> Iterator[Text]:
+    """Yield the values of a check: estimate, intervals, error, level, sample size."""
     unit, error = _unit(check.quantity), check.standard_error
     yield from _estimate_texts(check, error, unit)
     if check.tightness is not None:

@@ -26,7 +26,7 @@ from verify.cli.console import (
     tell,
     together,
 )
-from verify.errors import OutputError, VerifyError, unforeseen
+from verify.errors import ClaimError, OutputError, SourcesError, VerifyError, unforeseen
 from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def run(
     out: Path, junit: Path | None, summary: Path | None, *, lenient_sources: bool, **options: Any
 ) -> None:
     """Verify claims and write results.json only."""
-    from verify.citing.summaries import to_junit, to_markdown
+    from verify.citing.summaries import refused_junit, to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
     results = out / "results.json"
@@ -183,8 +183,15 @@ def run(
                 raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
             taken[place] = f"{option} goes"
             check_writable(path.parent, path.name)
-    with processes(**options) as workers:
-        record = _verified(out, options, workers)
+    own = [path.stem for path in options["claim_files"]]
+    try:
+        with processes(**options) as workers:
+            record = _verified(out, options, workers)
+    except (ClaimError, SourcesError) as error:
+        # A CI system shows a job without its XML as one that tested nothing.
+        if junit is not None:
+            write_whole(junit, refused_junit(next(iter(own), "sdpa-verify"), str(error)))
+        raise
     write_whole(results, record.to_json().encode())
     say(results)
     say_outdated(record, out)
