@@ -1,4 +1,4 @@
-"""How statements of the new vocabulary are printed: LaTeX, terminal, speech, assumptions."""
+"""How statements of the new vocabulary are printed: LaTeX, terminal, assumptions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -105,14 +105,6 @@ def test_figures_set_every_formula() -> None:
     parser = MathTextParser("path")
     for expression, _ in PLAIN:
         assert parser.parse(readable(f"${notation.in_line(expression)}$")).width > 0
-
-
-def test_speech_says_means_and_variances_in_words() -> None:
-    """Alternative texts name means and variances, and say where one ends if that is not plain."""
-    assert notation.spoken(Var(score)) == "the variance of q dot k"
-    assert notation.spoken(E(score) ** 2) == "the mean of q dot k, end mean, squared"
-    proposition = chain(Var(score), STANDARD).proposition
-    assert notation.spoken(proposition) == "the variance of q dot k equals d sub k"
 
 
 @given(st.integers(-20, 20), st.integers(1, 20), st.integers(-3, 3))

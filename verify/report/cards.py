@@ -34,7 +34,6 @@ from verify.files.names import shipped_folder
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
 from verify.text.latex import Prose, plain
-from verify.text.speech import prose_in_words
 
 _DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
 """What has a derivation that stands."""
@@ -153,7 +152,7 @@ def drawing(key: str, figure: Figure) -> FigureView:
     """
     head = f"# x: {plain(figure.x.label)}; y: {plain(figure.y.label)}"
     values = "\n".join([head, *(line for layer in figure.layers for line in _values(layer))])
-    return FigureView(key, Prose(figure.title), prose_in_words(figure.alt), values)
+    return FigureView(key, Prose(figure.title), plain(figure.alt), values)
 
 
 def _values(layer: PlotLayer) -> Iterator[str]:

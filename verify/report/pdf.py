@@ -24,7 +24,6 @@ from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import MARKS, render, standalone
 from verify.text.latex import spoken
-from verify.text.speech import in_words
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
@@ -118,7 +117,7 @@ class PdfMedium:
         key = formula.view_box + formula.body
         name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
         self.formulas.setdefault(name, (formula, latex))
-        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, in_words(latex), style)
+        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, spoken(latex), style)
 
     def mark(self, badge: Badge) -> Markup:
         """Return a background: decoration to a screen reader, as the word stands beside it."""

@@ -20,7 +20,6 @@ from verify.report.run import Report
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, plain, spoken, with_apostrophes
-from verify.text.speech import prose_in_words
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
@@ -80,7 +79,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "spoken": spoken,
     "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
     "tokens": tokens_of,
-    "words": prose_in_words,
 }
 
 

@@ -12,7 +12,7 @@ from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.checks import AsDrawn, Fit, Plot, Scale
 from verify.symbolic.notation import latex
-from verify.text.speech import prose_in_words
+from verify.text.latex import plain
 from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
@@ -162,12 +162,12 @@ _ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other
 def described(figure: Figure) -> str:
     """Return the words that stand in for a figure: its axes, and how each layer runs."""
     ends = [end for layer in figure.layers for end in (layer.x[0], layer.x[-1])]
-    x, y = prose_in_words(figure.x.label), prose_in_words(figure.y.label)
+    x, y = plain(figure.x.label), plain(figure.y.label)
     logarithmic = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
     axes = f"{x}, from {_number(min(ends))} to {_number(max(ends))}"
     said = [f"{y[:1].upper()}{y[1:]} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
     for layer in figure.layers:
-        label = prose_in_words(layer.label or _ROLES[layer.role])
+        label = plain(layer.label or _ROLES[layer.role])
         said.append(f"{label[:1].upper()}{label[1:]}: {_course(layer.x, layer.y)}.")
     return " ".join(said)
 

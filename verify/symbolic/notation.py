@@ -19,7 +19,6 @@ from sympy.printing.latex import LatexPrinter
 from verify.symbolic import vocabulary as of
 from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Index, Indicator, Law, Softmax
 from verify.text.latex import spoken as in_signs
-from verify.text.speech import in_words
 
 SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
 """How relations of lines and statements are written in LaTeX."""
@@ -52,16 +51,6 @@ def plain(expression: Any) -> str:
     text = in_signs(re.sub(r"\\sum(?![a-z])", "Σ", in_line(expression)).replace(r"\int", "∫"))
     text = re.sub(r"\^(\d+)(?![\w/.])", lambda power: power[1].translate(_RAISED), text)
     return re.sub(r"_\((\w+(?:[.,]\w+)?)\)", lambda index: f"_{index[1].replace(',', '')}", text)
-
-
-def spoken(expression: Any) -> str:
-    """Return an expression or proposition in words, such as ``the variance of q dot k``."""
-    words, ends = in_words(in_line(expression)), r"(?=$| (?:plus|minus|equals|is|over)\b)"
-    called = rf"\b(variance|covariance|median) of open paren ((?:(?!paren).)*) close paren{ends}"
-    words = re.sub(r"\bE of (?:open bracket )?", "the mean of ", re.sub(called, r"the \1 of \2", words))
-    # Where a mean ends is said unless that is plain.
-    words = re.sub(rf",? close bracket{ends}", "", words)
-    return words if "open bracket" in words else re.sub(r",? close bracket,?", ", end mean,", words)
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types

@@ -1,1 +1,1 @@
-"""What report, citations and command line print with: numbers, LaTeX, speech, and escapes."""
+"""What report, citations and command line print with: numbers, LaTeX and escapes."""
