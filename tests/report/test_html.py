@@ -327,7 +327,7 @@ def test_print_fetches_pictures_by_their_names(paper: PdfMedium) -> None:
     """The same formula is the same image; figures and marks are kept with their addresses and words."""
     formula = FORMULAS.inline("d")
     assert paper.formula(formula, "", "d") == paper.formula(formula, "", "d")
-    assert list(paper.formulas.values()) == [(formula, "d")]
+    assert list(paper.formulas.values()) == [formula]
     (name,) = re.findall('src="([^"]+)"', paper.figure("c.f", "words"))
     assert (paper.images[name], paper.described) == (FIGURE, {"words"})
     shown = badge(Verdict.REFUTED)

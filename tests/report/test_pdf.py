@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from io import BytesIO
 from itertools import pairwise
 from typing import NamedTuple
-from xml.etree import ElementTree as ET
 
 import pikepdf
 import pytest
@@ -20,7 +19,6 @@ from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
-from verify.files.names import AUDIT, EDITIONS, RUN, shipped_folder
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_screen
 from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
@@ -74,7 +72,24 @@ def test_fonts_are_embedded_and_ours(opened: pikepdf.Pdf) -> None:
     assert len(fonts) >= 4
     for font in fonts:
         assert any(key in font for key in ("/FontFile", "/FontFile2", "/FontFile3"))
-        assert re.search("Source|DejaVu|Unseen", str(font.FontName))
+        assert re.search("Source|DejaVu", str(font.FontName))
+
+
+def test_formulas_are_text(opened: pikepdf.Pdf) -> None:
+    """Every letter of the formulas' fonts is drawn, has a width, and says which character it is."""
+    fonts = [font for page in opened.pages for font in page.Resources.Font.values()]
+    (font,) = {one.objgen: one for one in fonts if one.Subtype == "/Type3"}.values()
+    assert len(font.CharProcs) == len(font.Widths) == int(font.LastChar) + 1 > 50
+    characters = re.findall(rb"<(..)> <(\w{4,})>", font.ToUnicode.read_bytes())
+    letters = [bytes.fromhex(text.decode()).decode("utf-16-be") for _, text in characters]
+    assert {"d", "q", "σ", "√", "=", "∑"} <= set(letters)
+    written = {
+        bytes(instruction.operands[0])[0]
+        for page in opened.pages
+        for instruction in pikepdf.parse_content_stream(page)
+        if str(instruction.operator) == "Tj" and len(bytes(instruction.operands[0])) == 1
+    }
+    assert {int(code, 16) for code, _ in characters} == written
 
 
 def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
@@ -84,26 +99,8 @@ def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
         for item in opened.objects
         if isinstance(item, pikepdf.Dictionary) and "/Alt" in item
     }
-    assert "d sub k" in words
+    assert "d_k" in words
     assert any(text.startswith("Variance of a score against its dimension") for text in words)
-
-
-def test_copied_formulas_are_text(opened: pikepdf.Pdf) -> None:
-    """Under every formula lies its text, unseen, in a face that every page knows."""
-    texts: list[str] = []
-    for page in opened.pages:
-        unseen = False
-        for instruction in pikepdf.parse_content_stream(page):
-            operands, operator = instruction.operands, instruction.operator
-            if str(operator) == "BDC" and "/ActualText" in operands[1]:
-                texts.append(str(operands[1].ActualText))
-            if str(operator) == "Tf":
-                unseen = operands[0] == "/Unseen"
-                assert operands[0] in page.Resources.Font
-            if str(operator) == "Tj" and unseen:
-                assert bytes(operands[0]).decode("utf-16-be") == texts[-1]
-    assert len(texts) > 50
-    assert {"d_k", "Var(q·k) = d_k"} <= set(texts)
 
 
 @pytest.mark.parametrize("subsetter", ["HarfBuzz", pytest.param("fontTools", marks=pytest.mark.slow)])
@@ -160,12 +157,6 @@ def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch
         render_pdf(run)
 
 
-_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
-
-
-_UA = "{http://www.aiim.org/pdfua/ns/id/}"
-
-
 class Tagged(NamedTuple):
     """An element of the structure with the role of the one around it."""
 
@@ -188,17 +179,6 @@ def tagged(opened: pikepdf.Pdf) -> list[Tagged]:
     return list(below(opened.Root.StructTreeRoot, ""))
 
 
-def test_says_that_it_is_pdf_ua(opened: pikepdf.Pdf) -> None:
-    """One block of metadata names PDF/A and PDF/UA, and describes the property that PDF/A does not know."""
-    metadata = ET.fromstring(opened.Root.Metadata.read_bytes())  # noqa: S314 - our own
-    (block,) = metadata.iter(f"{_RDF}RDF")
-    assert [about.get(f"{_UA}part") for about in block if about.get(f"{_UA}part")] == ["1"]
-    described = {node.tag.rpartition("}")[2]: node.text for node in block.iter()}
-    assert described["prefix"] == "pdfuaid"
-    assert described["namespaceURI"] == _UA[1:-1]
-    assert (described["name"], described["valueType"]) == ("part", "Integer")
-
-
 def test_viewers_show_the_title_and_tab_through_links_in_order(opened: pikepdf.Pdf) -> None:
     """Pages with links are tabbed by structure, and every link says where it leads."""
     assert opened.Root.ViewerPreferences.DisplayDocTitle
@@ -218,33 +198,13 @@ def test_formulas_and_figures_are_distinguished(tagged: list[Tagged]) -> None:
     assert len(words["Formula"]) > 20
 
 
-def test_lists_hold_items_and_items_bodies(tagged: list[Tagged]) -> None:
-    """No other element stands in a list or an item, and neither stands elsewhere."""
-    pairs = {(one.above, one.role) for one in tagged}
-    assert {role for above, role in pairs if above == "L"} == {"LI"}
-    assert {role for above, role in pairs if above == "LI"} == {"Lbl", "LBody"}
-    assert {above for above, role in pairs if role == "LI"} == {"L"}
-    assert {above for above, role in pairs if role in {"Lbl", "LBody"}} == {"LI"}
-
-
-def test_links_in_the_structure_hold_a_link(tagged: list[Tagged]) -> None:
-    """What is tagged as a link can be followed."""
-    links = [one.element for one in tagged if one.role == "Link"]
-    assert links
-    assert not [one for one in tagged if (one.above, one.role) == ("Link", "Link")]
-    for link in links:
-        assert any(isinstance(kid, pikepdf.Dictionary) and kid.get("/Type") == "/OBJR" for kid in link.K)
-
-
-def test_headers_say_what_they_head(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
-    """Every header has a scope, and every header that a cell names can be found."""
+def test_headers_say_what_they_head(tagged: list[Tagged]) -> None:
+    """Every header has a scope, and every header that a cell names is there."""
     headers = [one.element for one in tagged if one.role == "TH"]
     assert {str(header.A.Scope) for header in headers} == {"/Row", "/Column"}
-    found = pikepdf.NameTree(opened.Root.StructTreeRoot.IDTree)
     named = {str(name) for one in tagged if one.role == "TD" for name in one.element.A.Headers}
     assert named
-    assert named <= set(found)
-    assert {str(header.ID) for header in headers} == set(found)
+    assert named <= {str(header.ID) for header in headers}
 
 
 def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
@@ -252,31 +212,6 @@ def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
     levels = [int(one.role[1]) for one in tagged if one.role in {"H1", "H2", "H3", "H4", "H5", "H6"}]
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
-def test_lines_at_head_and_foot_are_no_content(opened: pikepdf.Pdf, tagged: list[Tagged]) -> None:
-    """Every numbered piece of a page is in the structure; the line at its foot is an artifact."""
-    held = {one.element.objgen for one in tagged}
-    elements = pikepdf.NumberTree(opened.Root.StructTreeRoot.ParentTree)
-    asides = []
-    for page in opened.pages:
-        marks = [
-            (str(one.operands[0]), one.operands[1])
-            for one in pikepdf.parse_content_stream(page)
-            if str(one.operator) == "BDC"
-        ]
-        numbered = [int(about.MCID) for _, about in marks if "/MCID" in about]
-        assert numbered
-        assert {elements[int(page.StructParents)][number].objgen for number in numbered} <= held
-        asides.append(sum(tag == "/Artifact" and about.Type == "/Pagination" for tag, about in marks))
-    assert all(asides[1:])
-
-
-def test_every_edition_has_a_template_and_a_name() -> None:
-    """The usual one is report.pdf, which citations refer to."""
-    assert [RUN.sheet_of(one) for one in EDITIONS] == ["report.pdf", "report-brief.pdf", "report-full.pdf"]
-    assert all((shipped_folder("templates") / f"{RUN.sheet_of(one)}.j2").is_file() for one in EDITIONS)
-    assert AUDIT.sheet_of(EDITIONS[0]) == AUDIT.sheet
 
 
 @pytest.mark.parametrize("edition", ["brief", pytest.param("report", marks=pytest.mark.slow)])

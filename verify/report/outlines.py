@@ -1,50 +1,31 @@
-"""Formulas and marks as the operators of a PDF page, with text that is not seen but found and copied.
+"""Formulas and marks as operators of a PDF page; a formula's glyphs are a font, so it is found and copied.
 
 WeasyPrint would draw their SVG again wherever they stand, which takes it a third of all its time.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from functools import cache
-from io import BytesIO
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pydyf
-from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.basePen import BasePen
-from fontTools.pens.ttGlyphPen import TTGlyphPen
+from fontTools.pens.boundsPen import ControlBoundsPen
 from fontTools.svgLib.path import parse_path
 
 from verify.report.formulas import Formula
-from verify.report.typeset import SCALE, STROKE_WIDTH
+from verify.report.typeset import STROKE_WIDTH
 
-_TEXT_SIZE = 1000 / SCALE  # of the text around a formula, in thousandths of its em
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 _NOT_FILLED = ("fill", "stroke-width", "stroke-dasharray")
-_NAME = "Unseen"
-_EM = 1000
-_ADVANCE = 500  # of every character, thousandths of an em
-_ASCENT, _DESCENT = 750, -250
-_EPOCH = 2_082_844_800  # of Unix, in seconds of a font file; no date is written
-_GLYPH = 1  # the face's only glyph, which is empty; glyph 0 stands for what a font lacks
-_TO_UNICODE = b"""\
-/CIDInit /ProcSet findresource begin
-12 dict begin
-begincmap
-/CIDSystemInfo << /Registry (Adobe) /Ordering (UCS) /Supplement 0 >> def
-/CMapName /Adobe-Identity-UCS def
-/CMapType 2 def
-1 begincodespacerange
-<0000> <FFFF>
-endcodespacerange
-1 beginbfrange
-<0000> <FFFF> <0000>
-endbfrange
-endcmap
-CMapName currentdict /CMap defineresource pop
-end
-end"""
+_GLYPHS = 256  # of a font
+_TO_UNICODE = """\
+/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CMapName /Formulas def /CMapType 2 def
+1 begincodespacerange <00> <FF> endcodespacerange
+{lists}endcmap CMapName currentdict /CMap defineresource pop end end"""
 
 
 class PdfDrawing:
@@ -68,18 +49,30 @@ class PdfDrawing:
         stream.stream.append(self._operators)
 
 
-def outlined(formula: Formula, text: str) -> PdfDrawing | None:
-    """Return the formula ready to be drawn, or None where it is more than filled outlines.
+class FormulaFonts:
+    """The glyphs of a document's formulas, in as many Type 3 fonts as they need."""
 
-    Who copies it gets the ``text``.
-    """
-    glyphs = {name: _path(path) + " f" for name, path in formula.glyphs}
-    try:
-        drawn = "\n".join(_operators(child, glyphs) for child in ET.fromstring(f"<g>{formula.body}</g>"))  # noqa: S314
-    except _NotAnOutlineError:
-        return None
-    width = float(formula.view_box.split()[2])
-    return PdfDrawing(formula.view_box, unseen(text, width, _TEXT_SIZE) + drawn)
+    def __init__(self) -> None:
+        self._outlines: dict[str, str] = {}
+
+    def drawn(self, formula: Formula) -> PdfDrawing | None:
+        """Return a formula ready to be drawn, or None where it is more than glyphs and bars."""
+        outlines = self._outlines | dict(formula.glyphs)
+        codes = {name: divmod(place, _GLYPHS) for place, name in enumerate(outlines)}
+        try:
+            parts = [_operators(child, codes) for child in ET.fromstring(f"<g>{formula.body}</g>")]  # noqa: S314
+        except _NotGlyphsError:
+            return None
+        self._outlines = outlines
+        return PdfDrawing(formula.view_box, "\n".join(parts))
+
+    def add_to(self, pdf: Any) -> None:
+        """Add the fonts to a document that WeasyPrint has drawn: all of its pages share their fonts."""
+        page = referenced(pdf, pdf.page_references[0])
+        fonts = referenced(pdf, referenced(pdf, page["Resources"])["Font"])
+        glyphs = list(self._outlines.items())
+        for number, start in enumerate(range(0, len(glyphs), _GLYPHS)):
+            fonts[f"Formulas{number}"] = _font(pdf, dict(glyphs[start : start + _GLYPHS]))
 
 
 def stroked(mark: str) -> PdfDrawing:
@@ -91,7 +84,55 @@ def stroked(mark: str) -> PdfDrawing:
     return PdfDrawing("0 0 16 16", "\n".join(drawn))
 
 
-class _NotAnOutlineError(Exception):
+def referenced(pdf: Any, reference: bytes) -> Any:
+    """Return the object of a document that a reference, such as ``b"7 0 R"``, leads to."""
+    return pdf.objects[int(reference.split()[0])]
+
+
+def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:
+    """Add a font of some outlines to a document and return its reference."""
+    procedures, widths, characters = {}, [], []
+    for code, (name, outline) in enumerate(outlines.items()):
+        pen = ControlBoundsPen(None)
+        parse_path(outline, pen)
+        box = pen.bounds or (0, 0, 0, 0)
+        widths.append(round(box[2]))
+        corners = " ".join(f"{corner:g}" for corner in box)
+        glyph = pydyf.Stream([f"{widths[-1]} 0 {corners} d1 {_path(outline)} f"], compress=True)
+        procedures[f"g{code}"] = _added(pdf, glyph)
+        # "TEX-I-1D451" is an italic d, and is copied as a d.
+        letter = unicodedata.normalize("NFKC", chr(int(name.rpartition("-")[2], 16)))
+        characters.append(f"<{code:02X}> <{letter.encode('utf-16-be').hex().upper()}>\n")
+    lists = ""
+    for start in range(0, len(characters), 100):  # a list has at most 100
+        part = characters[start : start + 100]
+        lists += f"{len(part)} beginbfchar\n{''.join(part)}endbfchar\n"
+    names = pydyf.Array([0, *(f"/{name}" for name in procedures)])
+    font = pydyf.Dictionary(
+        {
+            "Type": "/Font",
+            "Subtype": "/Type3",
+            "FontBBox": pydyf.Array([0, -250, 1000, 750]),
+            "FontMatrix": pydyf.Array([0.001, 0, 0, 0.001, 0, 0]),
+            "CharProcs": pydyf.Dictionary(procedures),
+            "Encoding": pydyf.Dictionary({"Type": "/Encoding", "Differences": names}),
+            "FirstChar": 0,
+            "LastChar": len(outlines) - 1,
+            "Widths": pydyf.Array(widths),
+            "Resources": pydyf.Dictionary(),
+            "ToUnicode": _added(pdf, pydyf.Stream([_TO_UNICODE.format(lists=lists)], compress=True)),
+        }
+    )
+    return _added(pdf, font)
+
+
+def _added(pdf: Any, made: Any) -> bytes:
+    pdf.add_object(made)
+    reference: bytes = made.reference
+    return reference
+
+
+class _NotGlyphsError(Exception):
     pass
 
 
@@ -101,6 +142,10 @@ class _Pen(BasePen):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(None)
         self.operators: list[str] = []
+
+    def _write(self, operator: str, *points: tuple[float, float]) -> None:
+        numbers = (f"{number:g}" for point in points for number in point)
+        self.operators.append(" ".join([*numbers, operator]))
 
     def _moveTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - fontTools' names
         self._write("m", point)
@@ -114,10 +159,6 @@ class _Pen(BasePen):  # type: ignore[misc]
     def _closePath(self) -> None:  # noqa: N802
         self._write("h")
 
-    def _write(self, operator: str, *points: tuple[float, float]) -> None:
-        numbers = (f"{number:g}" for point in points for number in point)
-        self.operators.append(" ".join([*numbers, operator]))
-
 
 @cache
 def _path(path: str) -> str:
@@ -126,142 +167,39 @@ def _path(path: str) -> str:
     return "\n".join(pen.operators)
 
 
-def _operators(node: ET.Element, glyphs: Mapping[str, str]) -> str:
+def _operators(node: ET.Element, codes: Mapping[str, tuple[int, int]]) -> str:
+    """Return a node of MathJax's SVG as operators: glyphs as letters of a font, bars as rectangles."""
     if any(name in node.attrib for name in _NOT_FILLED):
-        raise _NotAnOutlineError
+        raise _NotGlyphsError
     if node.tag == "use":
-        drawn = glyphs[node.attrib["href"][1:]]
+        font, code = codes[node.attrib["href"][1:]]
+        drawn = f"BT /Formulas{font} 1000 Tf <{code:02X}> Tj ET"
     elif node.tag == "rect":
         drawn = "{} {} {} {} re f".format(*(node.get(name, "0") for name in ("x", "y", "width", "height")))
     elif node.tag in {"g", "svg"}:
-        drawn = "\n".join(_operators(child, glyphs) for child in node)
+        drawn = "\n".join(_operators(child, codes) for child in node)
     else:
-        raise _NotAnOutlineError
+        raise _NotGlyphsError
     before = _window(node) if node.tag == "svg" else ""
-    before += "".join(
-        _matrix(kind, numbers) for kind, numbers in _TRANSFORM.findall(node.get("transform", ""))
-    )
+    for kind, arguments in _TRANSFORM.findall(node.get("transform", "")):
+        first, *rest = map(float, re.split(r"[\s,]+", arguments.strip()))
+        if kind not in {"translate", "scale"}:
+            raise _NotGlyphsError
+        second = (rest or [0.0 if kind == "translate" else first])[0]
+        before += (
+            f"1 0 0 1 {first:g} {second:g} cm "
+            if kind == "translate"
+            else f"{first:g} 0 0 {second:g} 0 0 cm "
+        )
     return f"q {before}{drawn} Q" if before else drawn
-
-
-def _matrix(kind: str, text: str) -> str:
-    numbers = [float(number) for number in re.split(r"[\s,]+", text.strip())]
-    if kind == "translate":
-        return f"1 0 0 1 {numbers[0]:g} {(numbers[1:] or [0.0])[0]:g} cm "
-    if kind == "scale":
-        return f"{numbers[0]:g} 0 0 {numbers[-1]:g} 0 0 cm "
-    raise _NotAnOutlineError
 
 
 def _window(node: ET.Element) -> str:
     """Return what moves, scales and clips the inside of a nested drawing."""
     x, y, width, height = (float(node.get(name, "0")) for name in ("x", "y", "width", "height"))
-    left, top, inner_width, inner_height = (float(number) for number in node.attrib["viewBox"].split())
+    left, top, inner_width, inner_height = map(float, node.attrib["viewBox"].split())
     across, down = width / inner_width, height / inner_height
     return (
         f"{x:g} {y:g} {width:g} {height:g} re W n "
         f"{across:g} 0 0 {down:g} {x - left * across:g} {y - top * down:g} cm "
     )
-
-
-def unseen(text: str, width: float, size: float) -> str:
-    """Return a text as operators that draw nothing, ``width`` wide on the line at the origin.
-
-    Its ``size`` should be that of the text around it, or a reader takes it for another column. Lengths have
-    y downwards. Programs that know ``ActualText`` take the text
-    from there, all others from the characters.
-    """
-    code = text.encode("utf-16-be").hex().upper()
-    stretch = 100 * width / (_ADVANCE * size / _EM * max(1, len(code) // 4))
-    return (
-        f"q /Span <</ActualText <FEFF{code}>>> BDC BT 3 Tr /{_NAME} {size:g} Tf {stretch:.3f} Tz "
-        f"1 0 0 -1 0 0 Tm <{code}> Tj ET EMC Q\n"
-    )
-
-
-def add_unseen_face(pdf: Any) -> None:
-    """Add the face of unseen text to a document that WeasyPrint has drawn."""
-    file = _add(pdf, pydyf.Stream([_face()], compress=True))
-    glyphs = _add(pdf, pydyf.Stream([_GLYPH.to_bytes(2) * 0x10000], compress=True))
-    characters = _add(pdf, pydyf.Stream([_TO_UNICODE], compress=True))
-    descriptor = _add(
-        pdf,
-        pydyf.Dictionary(
-            {
-                "Type": "/FontDescriptor",
-                "FontName": f"/{_NAME}",
-                "Flags": 4,
-                "ItalicAngle": 0,
-                "FontBBox": pydyf.Array([0, _DESCENT, _ADVANCE, _ASCENT]),
-                "Ascent": _ASCENT,
-                "Descent": _DESCENT,
-                "CapHeight": _ASCENT,
-                "StemV": 80,
-                "FontFile2": file,
-            }
-        ),
-    )
-    below = _add(
-        pdf,
-        pydyf.Dictionary(
-            {
-                "Type": "/Font",
-                "Subtype": "/CIDFontType2",
-                "BaseFont": f"/{_NAME}",
-                "DW": _ADVANCE,
-                "CIDSystemInfo": pydyf.Dictionary(
-                    {
-                        "Registry": pydyf.String("Adobe"),
-                        "Ordering": pydyf.String("Identity"),
-                        "Supplement": 0,
-                    }
-                ),
-                "CIDToGIDMap": glyphs,
-                "FontDescriptor": descriptor,
-            }
-        ),
-    )
-    face = _add(
-        pdf,
-        pydyf.Dictionary(
-            {
-                "Type": "/Font",
-                "Subtype": "/Type0",
-                "BaseFont": f"/{_NAME}",
-                "Encoding": "/Identity-H",
-                "DescendantFonts": pydyf.Array([below]),
-                "ToUnicode": characters,
-            }
-        ),
-    )
-    page = referenced(pdf, pdf.page_references[0])
-    referenced(pdf, referenced(pdf, page["Resources"])["Font"])[_NAME] = face
-
-
-def _add(pdf: Any, made: Any) -> bytes:
-    pdf.add_object(made)
-    reference: bytes = made.reference
-    return reference
-
-
-def referenced(pdf: Any, reference: bytes) -> Any:
-    """Return the object of a document that a reference, such as ``b"7 0 R"``, leads to."""
-    return pdf.objects[int(reference.split()[0])]
-
-
-def _face() -> bytes:
-    """Return the file of a face without outlines."""
-    names = [".notdef", "unseen"]
-    builder = FontBuilder(_EM, isTTF=True)
-    builder.setupGlyphOrder(names)
-    builder.setupCharacterMap({0x20: names[_GLYPH]})
-    builder.setupGlyf({name: TTGlyphPen(None).glyph() for name in names})
-    builder.setupHorizontalMetrics(dict.fromkeys(names, (_ADVANCE, 0)))
-    builder.setupHorizontalHeader(ascent=_ASCENT, descent=_DESCENT)
-    builder.setupPost(keepGlyphNames=False)
-    font = builder.font
-    font.recalcTimestamp = False
-    font["head"].created = font["head"].modified = _EPOCH
-    stream = BytesIO()
-    font.save(stream)
-    return stream.getvalue()

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import pydyf
 from markupsafe import Markup
 
 from verify.errors import RenderError
@@ -17,9 +18,8 @@ from verify.evidence.load import creation, names
 from verify.executors.machine import no_garbage_collection
 from verify.files.names import EDITIONS, shipped_folder
 from verify.files.writing import environment, temporary_folder
-from verify.report.finishing import drop_nested_links, make_accessible, name_places, write_once
 from verify.report.fonts import rules_for_print
-from verify.report.outlines import add_unseen_face, outlined, stroked
+from verify.report.outlines import FormulaFonts, referenced, stroked
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import MARKS, render, standalone
@@ -44,7 +44,7 @@ _NO_LAYOUT = (
 
 
 def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDITIONS[0]) -> bytes:
-    """Return a report as a PDF/A-3a that is PDF/UA-1 as well; the same record gives the same bytes.
+    """Return a report as a PDF/A-3a with the evidence attached; the same record gives the same bytes.
 
     ``parts`` are the record's drawn figures and formulas, made here if not given; ``edition`` is one of
     `EDITIONS`.
@@ -82,13 +82,14 @@ def render_pdf(record: RunRecord, parts: Parts | None = None, edition: str = EDI
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
     with dated, no_garbage_collection(), _quietly(), _fonts(weasyprint) as fonts:
         sheets = [weasyprint.CSS(string=css, font_config=fonts) for css in _sheets()]
+        glyphs = FormulaFonts()
         try:
-            laid_out = document.render(
-                stylesheets=sheets, font_config=fonts, cache=_images(medium), **options
-            )
-            drop_nested_links(laid_out)
-            written: bytes = laid_out.write_pdf(
-                finisher=lambda _document, pdf: _finish(pdf, medium, places), **options
+            written: bytes = document.write_pdf(
+                stylesheets=sheets,
+                font_config=fonts,
+                cache=_images(medium, glyphs),
+                finisher=lambda _document, pdf: _finish(pdf, medium, glyphs, places),
+                **options,
             )
         except AssertionError as error:
             # WeasyPrint gives up so where something higher than a page must not be broken.
@@ -108,7 +109,7 @@ class PdfMedium:
         self._figures = figures
         self._names: dict[str, str] = {}
         self.images: dict[str, str] = {}
-        self.formulas: dict[str, tuple[Formula, str]] = {}
+        self.formulas: dict[str, Formula] = {}
         self.marks: dict[str, str] = {}
         self.described: set[str] = set()
 
@@ -116,7 +117,7 @@ class PdfMedium:
         """Return an image tag; the same formula is the same image."""
         key = formula.view_box + formula.body
         name = self._names.setdefault(key, f"svg:formula-{len(self._names)}")
-        self.formulas.setdefault(name, (formula, latex))
+        self.formulas.setdefault(name, formula)
         return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, spoken(latex), style)
 
     def mark(self, badge: Badge) -> Markup:
@@ -191,23 +192,35 @@ def _weasyprint() -> Any:
     return weasyprint
 
 
-def _images(medium: PdfMedium) -> dict[str, Any]:
+def _images(medium: PdfMedium, glyphs: FormulaFonts) -> dict[str, Any]:
     """Return WeasyPrint's cache of images with what it need not draw: marks, nearly all formulas."""
     drawn: dict[str, Any] = {name: stroked(MARKS[mark]) for name, mark in medium.marks.items()}
-    for name, (formula, latex) in medium.formulas.items():
-        if ready := outlined(formula, spoken(latex)):
+    for name, formula in medium.formulas.items():
+        if ready := glyphs.drawn(formula):
             drawn[name] = ready
         else:
             medium.images[name] = standalone(formula)
     return drawn
 
 
-def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
-    """Add what WeasyPrint does not know of."""
-    make_accessible(pdf, medium.described)
-    add_unseen_face(pdf)
-    name_places(pdf, places)
-    write_once(pdf)
+def _finish(pdf: Any, medium: PdfMedium, glyphs: FormulaFonts, places: Mapping[str, str]) -> None:
+    """Add what WeasyPrint does not know of: formulas, what headers head, names of places."""
+    glyphs.add_to(pdf)
+    for element in pdf.objects:
+        role = element.get("S") if isinstance(element, dict) else None
+        if role == "/Figure" and element["Alt"].string not in medium.described:
+            element["S"] = "/Formula"
+        elif role == "/TH":
+            row = referenced(pdf, element["P"])
+            # What spans columns of a table's body heads the rows below it.
+            is_column = referenced(pdf, row["P"])["S"] == "/THead" or "ColSpan" in element["A"]
+            element["A"]["Scope"] = "/Column" if is_column else "/Row"
+    if places:
+        # An element for every name would do as well, but each takes its share of the time of a layout.
+        names = pdf.catalog["Names"]["Dests"]["Names"]
+        known = {name.string: place for name, place in zip(names[::2], names[1::2], strict=True)}
+        known |= {name: known[place] for name, place in places.items()}
+        names[:] = [part for name in sorted(known) for part in (pydyf.String(name), known[name])]
 
 
 def _fetcher(images: Mapping[str, str]) -> Any:
