@@ -315,8 +315,8 @@ class TestFigures:
         )
         drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", y_scale="linear")
         assert drawn.alt == (
-            "Share of scores over dimension d sub k, from 1 to 5, which is logarithmic. "
-            "Falls: falls from 3 to 1. D sub k squared: level at 1. Turns: rises from 1 to 5 at 2 "
+            "Share of scores over dimension d_k, from 1 to 5, which is logarithmic. "
+            "Falls: falls from 3 to 1. d_k²: level at 1. Turns: rises from 1 to 5 at 2 "
             "and falls to 0.5. Measured: falls from 4 to 2 at 2 and rises to 3. "
             "Swings: from 4 to 5, between 2 and 6."
         )

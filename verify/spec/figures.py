@@ -165,10 +165,11 @@ def described(figure: Figure) -> str:
     x, y = plain(figure.x.label), plain(figure.y.label)
     logarithmic = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
     axes = f"{x}, from {_number(min(ends))} to {_number(max(ends))}"
-    said = [f"{y[:1].upper()}{y[1:]} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
+    said = [f"{y} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
     for layer in figure.layers:
-        label = plain(layer.label or _ROLES[layer.role])
-        said.append(f"{label[:1].upper()}{label[1:]}: {_course(layer.x, layer.y)}.")
+        said.append(f"{plain(layer.label or _ROLES[layer.role])}: {_course(layer.x, layer.y)}.")
+    # A formula keeps its letters.
+    said = [text if text[1:2] in "_^(²" else text[:1].upper() + text[1:] for text in said]
     return " ".join(said)
 
 
