@@ -166,8 +166,7 @@ def described(figure: Figure) -> str:
     logarithmic = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
     axes = f"{x}, from {_number(min(ends))} to {_number(max(ends))}"
     said = [f"{y} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
-    for layer in figure.layers:
-        said.append(f"{plain(layer.label or _ROLES[layer.role])}: {_course(layer.x, layer.y)}.")
+    said += [f"{plain(one.label or _ROLES[one.role])}: {_course(one.x, one.y)}." for one in figure.layers]
     # A formula keeps its letters.
     said = [text if text[1:2] in "_^(²" else text[:1].upper() + text[1:] for text in said]
     return " ".join(said)
