@@ -1,6 +1,5 @@
 """Small random models of many architectures of transformers, for recordings and audits of them."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -98,7 +97,7 @@ _WAVES = {
 class Architecture:
     """A model class of transformers by name, its small configuration, and what it is given.
 
-    ``intended`` is the scale of all its layers as d ↦ number, where it is not 1/√d.
+    ``given`` is the scale that its calls are given as d ↦ number, where it is not 1/√d.
     """
 
     model: str
@@ -106,7 +105,7 @@ class Architecture:
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: str = "tokens"
     kinds: tuple[str, ...] = ("eager", "sdpa")
-    intended: Callable[[int], float] = lambda d: d**-0.5
+    given: Callable[[int], float] = lambda d: d**-0.5
     feature: str = "decoder"
 
 
@@ -143,13 +142,14 @@ ARCHITECTURES = {
         "OPTModel",
         "OPTConfig",
         _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32},
+        given=_one,
         feature="queries scaled before",
     ),
     "granite": Architecture(
         "GraniteModel",
         "GraniteConfig",
         _GROUPED | {"attention_multiplier": 0.0625},
-        intended=lambda _d: 0.0625,
+        given=lambda _d: 0.0625,
         feature="attention_multiplier",
     ),
     "gemma": Architecture("GemmaModel", "GemmaConfig", _GROUPED | {"head_dim": 8}),
@@ -158,14 +158,14 @@ ARCHITECTURES = {
         "Gemma2Config",
         _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0},
         kinds=("eager",),
-        intended=lambda _d: 24**-0.5,
+        given=lambda _d: 24**-0.5,
         feature="soft-cap, query_pre_attn_scalar",
     ),
     "gemma3": Architecture(
         "Gemma3TextModel",
         "Gemma3TextConfig",
         _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24},
-        intended=lambda _d: 24**-0.5,
+        given=lambda _d: 24**-0.5,
         feature="QK-norm, query_pre_attn_scalar",
     ),
     "gpt_oss": Architecture(
@@ -173,8 +173,7 @@ ARCHITECTURES = {
         "GptOssConfig",
         _GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
         kinds=("eager",),
-        intended=lambda d: (1 + 0.1 * math.log(32)) ** 2 * d**-0.5,
-        feature="sinks, YaRN",
+        feature="sinks, YaRN in rotary positions",
     ),
     "falcon": Architecture(
         "FalconModel",
@@ -194,7 +193,7 @@ ARCHITECTURES = {
         "DeepseekV3Model",
         "DeepseekV3Config",
         _LATENT | {"rope_parameters": _YARN},
-        intended=lambda d: (1 + 0.1 * 3.6888794541139363) ** 2 * d**-0.5,
+        given=lambda d: (1 + 0.1 * 3.6888794541139363) ** 2 * d**-0.5,
         feature="latent attention with YaRN",
     ),
     "bert": Architecture("BertModel", "BertConfig", _SIZES | _DROPOUTS, feature="encoder"),
@@ -217,13 +216,12 @@ ARCHITECTURES = {
         "EsmModel",
         "EsmConfig",
         _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3},
+        given=_one,
         feature="encoder, queries scaled before",
     ),
-    "t5": Architecture(
-        "T5Model", "T5Config", _T5, "both", intended=_one, feature="encoder-decoder, no scale"
-    ),
+    "t5": Architecture("T5Model", "T5Config", _T5, "both", given=_one, feature="encoder-decoder, no scale"),
     "umt5": Architecture(
-        "UMT5Model", "UMT5Config", _T5, "both", intended=_one, feature="encoder-decoder, no scale"
+        "UMT5Model", "UMT5Config", _T5, "both", given=_one, feature="encoder-decoder, no scale"
     ),
     "bart": Architecture("BartModel", "BartConfig", _SEQ2SEQ, "both", feature="encoder-decoder"),
     "pegasus": Architecture("PegasusModel", "PegasusConfig", _SEQ2SEQ, "both", feature="encoder-decoder"),
@@ -238,6 +236,7 @@ ARCHITECTURES = {
         "WhisperConfig",
         _SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
+        given=_one,
         feature="audio, queries scaled before",
     ),
     "wav2vec2": Architecture("Wav2Vec2Model", "Wav2Vec2Config", _WAVES, "wave", feature="audio"),

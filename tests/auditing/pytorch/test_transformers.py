@@ -19,7 +19,7 @@ transformers = pytest.importorskip("transformers", reason="needs the extra [tran
 
 from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
-from verify.auditing.pytorch.transformers import intention  # noqa: E402
+from verify.auditing.pytorch.intentions import intention  # noqa: E402
 
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
 
@@ -49,7 +49,7 @@ def check(name: str, recording: Recording) -> int:
             usual = d**-0.5
             meant = usual if layer.intended is None else value(layer.intended.expression, d)
             if layer.name != "head.attention":
-                assert meant == pytest.approx(ARCHITECTURES[name].intended(d), rel=1e-12)
+                assert meant == pytest.approx(ARCHITECTURES[name].given(d), rel=1e-12)
             assert (usual if call.scale is None else call.scale) == pytest.approx(meant, rel=1e-12)
             assert deviation(call) < 1e-6
     return len(recording.layers)
@@ -93,7 +93,7 @@ def test_models_outside_the_interface_are_named(name: str) -> None:
     """They write their attention out."""
     model, given = build(name, "eager"), inputs(name)
     with (
-        pytest.raises(RecordingError, match=r"attention.*: a softmax, or scores times values, outside any"),
+        pytest.raises(RecordingError, match=r"attention.*: ran, and no attention call in it was seen"),
         verify.record(model),
     ):
         model(**given)

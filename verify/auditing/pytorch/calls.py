@@ -1,137 +1,23 @@
-"""Calls of PyTorch's attention in the arrangement of axes that an audit has, and their masks."""
+"""Calls of PyTorch's attention in the arrangement of axes that an audit has, and what their masks say."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 
 from verify.auditing.recording import Call, Intended
 
-DROPPED = "dropout was on, so that outputs are not those of the scores alone; they were left out"
-
-Given = tuple[tuple[Any, ...], dict[str, Any]]
-"""Arguments by position and by name."""
+DROPPED = "dropout was on, so outputs are not those of the scores alone; they were left out"
 
 HIDES = -3e4
 """What is added to a score to hide a key: -inf, or a number as low as half of float16's lowest.
 
-exp(-3e4) is 0 in every dtype, so that such keys take no part unless a row has no others.
+exp(-3e4) is 0 in every dtype, so such keys take no part unless a row has no others.
 """
-
-SLOW = (
-    "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
-    "with other rounding, and zeros where all is padding"
-)
-
-
-class LayerInfo(NamedTuple):
-    """What is known of a layer beside its calls, in the order of `Layer`. ``notes`` are of this call."""
-
-    intended: Intended | None = None
-    width: int | None = None
-    backend: str = ""
-    padded: Mapping[str, int] = MappingProxyType({})
-    notes: tuple[str, ...] = ()
-    mask: str = ""
-
-
-class CallSink(Protocol):
-    """What calls go to: a recorder."""
-
-    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
-        """Keep the call that ``make`` returns, in the layer of this name."""
-
-    def note_written_out(self, name: str) -> None:
-        """Note that the module of this name has a softmax or scores of its own."""
-
-    def leave_out(self, what: str) -> None:
-        """Note in words what is not recorded."""
-
-    def expecting_graphs(self) -> AbstractContextManager[None]:
-        """Allow compiled graphs inside."""
-
-    def unharmed(self, what: str) -> AbstractContextManager[None]:
-        """Note an error inside, which the program does not see."""
-
-
-@contextmanager
-def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
-    """Put ``new`` in the place of an attribute, and what was there back afterwards."""
-    had = name in vars(owner)
-    before = vars(owner).get(name)
-    setattr(owner, name, new)
-    try:
-        yield
-    finally:
-        if had:
-            setattr(owner, name, before)
-        else:
-            delattr(owner, name)
-
-
-class Split(NamedTuple):
-    """What a mask says: ``seen`` is True where a key may be seen, ``bias`` is added. None: all, and 0."""
-
-    seen: Any = None
-    bias: Any = None
-
-
-@dataclass
-class Masks:
-    """Splits masks, each tensor once where the layers of a model share it."""
-
-    _last: Any = None
-    _version: int = -1
-    _split: Split = field(default_factory=Split)
-
-    def split(self, mask: Any) -> Split:
-        """Return what a mask of PyTorch's attention says, its repeated axes of size 1."""
-        if mask is None:
-            return Split()
-        version = -1 if mask.is_inference() else mask._version
-        if mask is not self._last or version != self._version or version < 0:
-            self._split = _split(_compact(mask.detach()))
-            self._last, self._version = mask, version
-        return self._split
-
-
-def added(split: Split, bias: Any) -> Split:
-    """Return a split mask with one more bias."""
-    if bias is None:
-        return split
-    more = _split(_compact(bias.detach()))
-    seen = more.seen if split.seen is None else split.seen if more.seen is None else split.seen & more.seen
-    both = more.bias if split.bias is None else split.bias if more.bias is None else split.bias + more.bias
-    return Split(seen, both)
-
-
-def _split(mask: Any) -> Split:
-    if mask.dtype == torch.bool:
-        return Split(mask, None)
-    hidden = mask <= HIDES
-    seen = ~hidden if bool(hidden.any()) else None
-    bias = mask if seen is None else mask.masked_fill(hidden, 0)
-    return Split(seen, bias if bool((bias != 0).any()) else None)
-
-
-def _compact(mask: Any) -> Any:
-    """Return a mask without the repetitions that an expanded axis has."""
-    for axis, (size, stride) in enumerate(zip(mask.shape, mask.stride(), strict=True)):
-        if size > 1 and stride == 0:
-            mask = mask.narrow(axis, 0, 1)
-    return mask
-
-
-def upto(mask: Any, keys: int) -> Any:
-    """Return a mask without what lies beyond the last key, as some caches are longer than their content."""
-    if mask is None or mask.dim() == 0 or mask.shape[-1] <= max(keys, 1):
-        return mask
-    return mask[..., :keys]
 
 
 class Arguments(NamedTuple):
@@ -147,53 +33,95 @@ class Arguments(NamedTuple):
     enable_gqa: bool = False
 
 
+class LayerInfo(NamedTuple):
+    """What is known of a layer beside its calls, as in `Layer`; ``notes`` are of this call."""
+
+    backend: str
+    intended: Intended | None = None
+    width: int | None = None
+    padded: Mapping[str, int] = MappingProxyType({})
+    mask: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def replaced(owner: Any, name: str, new: Any) -> Iterator[None]:
+    """Put ``new`` in the place of an attribute, and what was there back afterwards."""
+    had, before = name in vars(owner), vars(owner).get(name)
+    setattr(owner, name, new)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before) if had else delattr(owner, name)
+
+
 def is_plain(tensor: Any) -> bool:
-    """Return whether a tensor holds its numbers itself: none of a subclass, nested, or transformed."""
-    if type(tensor) not in {torch.Tensor, torch.nn.Parameter} or tensor.layout != torch.strided:
-        return False
-    inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    return not (tensor.is_nested or tensor.is_meta or inside)
+    """Return whether a tensor holds its own numbers: no subclass, not nested, not inside a transformation."""
+    return (
+        type(tensor) in {torch.Tensor, torch.nn.Parameter}
+        and tensor.layout == torch.strided
+        and not tensor.is_nested
+        and not tensor.is_meta
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
 
 
 def refuse_other(*tensors: Any) -> None:
-    """Refuse tensors that have no plain content.
+    """Raise a ValueError for tensors whose numbers cannot be read."""
+    for tensor in tensors:
+        if not is_plain(tensor):
+            layout = getattr(tensor, "layout", None)
+            raise ValueError(f"a {type(tensor).__name__} of layout {layout} has no plain numbers")
 
-    Raises:
-        ValueError: one is nested, sharded, symbolic, or inside a transformation of functions.
+
+def split_mask(mask: Any, added: Any = None) -> tuple[Any, Any]:
+    """Return what a mask and an ``added`` bias say: which keys are seen, and what is added to scores.
+
+    Both are tensors that are broadcast to the scores, None where all keys are seen or nothing is added. An
+    axis along which a mask is expanded has size 1.
     """
-    for one in tensors:
-        if not is_plain(one):
-            raise ValueError(
-                f"a {type(one).__name__} of layout {getattr(one, 'layout', None)} has no plain numbers"
-            )
+    seen = bias = None
+    for given in (mask, added):
+        if given is None:
+            continue
+        part = given.detach()
+        for axis, (size, stride) in enumerate(zip(given.shape, given.stride(), strict=True)):
+            part = part.narrow(axis, 0, 1) if size > 1 and stride == 0 else part
+        shown = part if part.dtype == torch.bool else part > HIDES
+        if not bool(shown.all()):
+            seen = shown if seen is None else seen & shown
+        if part.dtype != torch.bool:
+            rest = part.masked_fill(~shown, 0)
+            if bool((rest != 0).any()):
+                bias = rest if bias is None else bias + rest
+    return seen, bias
 
 
-def attention_call(given: Arguments, output: Any, masks: Masks) -> Call:
+def attention_call(given: Arguments, output: Any) -> Call:
     """Return the call of ``scaled_dot_product_attention`` with these arguments and this output."""
     refuse_other(given.query, given.key, given.value, output)
-    rank = given.query.dim()
-    mask = given.attn_mask
+    mask, rank = given.attn_mask, given.query.dim()
     if mask is not None and rank > 4:
         mask = mask.expand(*given.query.shape[:-1], given.key.shape[-2])
-    seen, bias = masks.split(mask)
-    query = four(given.query)
-    key, value = (_over(four(one), query.shape[0]) for one in (given.key, given.value))
-    # Under autocast the kernel computes in another dtype than what it is given.
-    query, key, value = (one.to(output.dtype) for one in (query, key, value))
+    seen, bias = (four_axes(part) if rank > 4 else part for part in split_mask(mask))
+    query, key, value = map(four_axes, given[:3])
+    # Keys of one sequence may serve all; and under autocast the kernel computes in the output's type.
+    key, value = (part.expand(len(query), -1, -1, -1) if len(part) == 1 else part for part in (key, value))
+    query, key, value = (part.to(output.dtype) for part in (query, key, value))
     return Call(
         query=query,
         key=key,
         value=value,
-        output=None if given.dropout_p > 0 else four(output),
-        mask=four(seen) if rank > 4 else seen,
-        bias=four(bias) if rank > 4 else bias,
+        output=None if given.dropout_p > 0 else four_axes(output),
+        mask=seen,
+        bias=bias,
         causal=bool(given.is_causal),
         scale=None if given.scale is None else float(given.scale),
     )
 
 
-def four(tensor: Any) -> Any:
-    """Return a tensor with the axes [sequence, head, token, d]: the last three are in PyTorch's order."""
+def four_axes(tensor: Any) -> Any:
+    """Return a tensor with the axes [sequence, head, token, d]; PyTorch leaves out the first or has more."""
     if tensor is None or tensor.dim() == 4:
         return tensor
     if tensor.dim() > 4:
@@ -201,6 +129,49 @@ def four(tensor: Any) -> Any:
     return tensor.reshape((1,) * (4 - tensor.dim()) + tuple(tensor.shape))
 
 
-def _over(tensor: Any, sequences: int) -> Any:
-    """Return keys or values for each sequence, where all share the same."""
-    return tensor.expand(sequences, -1, -1, -1) if tensor.shape[0] == 1 else tensor
+def over_pairs(function: Callable[..., Any], scores: Any) -> Any:
+    """Return a function of flex attention at each score, [sequence, head, query, key], and its places."""
+    places = [torch.arange(size, device=scores.device, dtype=torch.int) for size in scores.shape]
+    for axis in (3, 2, 1, 0):
+        own = tuple(0 if axis == place else None for place in range(4))
+        function = torch.vmap(function, in_dims=(0, *own))
+    return function(scores, *places)
+
+
+def block_mask_seen(block_mask: Any, query: Any, key: Any) -> Any:
+    """Return which keys a block mask of flex attention shows, None where it is no such mask."""
+    rule = getattr(block_mask, "mask_mod", None)
+    if rule is None:
+        return None
+    scores = query.new_zeros(()).expand(*query.shape[:3], key.shape[2])
+    return over_pairs(lambda _, *places: rule(*places), scores)
+
+
+def flex_call(
+    output: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    score_mod: Callable[..., Any] | None = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    *_others: Any,
+    **_named: Any,
+) -> tuple[Call, bool]:
+    """Return the call of ``flex_attention``, and whether its score function only adds to scores.
+
+    What it adds becomes a bias: the same for the scores as they are and for scores of 0.
+    """
+    mask, bias, only_adds = block_mask_seen(block_mask, query, key), None, True
+    if score_mod is not None:
+        shared = query.shape[1] // key.shape[1]
+        factor = query.shape[-1] ** -0.5 if scale is None else scale
+        scores = factor * query.double() @ key.double().repeat_interleave(shared, 1).mT
+        changed, flat = (over_pairs(score_mod, at).double() for at in (scores, torch.zeros_like(scores)))
+        hidden = changed == -torch.inf
+        bias = torch.where(hidden, changed, changed - scores)
+        alike = torch.isclose(bias, flat, rtol=1e-5, atol=1e-5) | (hidden & (flat == -torch.inf))
+        only_adds = bool(alike.all())
+        bias = bias.float() if mask is None else bias.float().masked_fill(~mask, -torch.inf)
+    given = Arguments(query, key, value, mask if bias is None else bias, scale=scale)
+    return attention_call(given, output), only_adds

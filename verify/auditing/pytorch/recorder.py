@@ -5,42 +5,43 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.files import FolderWriter, load
-from verify.auditing.pytorch import flex
-from verify.auditing.pytorch.calls import LayerInfo, Masks
-from verify.auditing.pytorch.mode import AttentionMode
-from verify.auditing.pytorch.modules import Modules
-from verify.auditing.pytorch.transformers import Interface
+from verify.auditing.pytorch import functions, transformers
+from verify.auditing.pytorch.calls import LayerInfo
+from verify.auditing.pytorch.places import Modules
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import RecordingError, SettingsError, what_is_wrong
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _NOT_SEEN = (
-    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention and "
-    "transformers' models where they are not compiled and run in the thread that records"
+    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention, "
+    "flex_attention and transformers' models where they are not compiled"
 )
 _NOT_KEPT = "record: no attention call could be kept"
+_REFUSALS = 8
+"""So many calls in a row that are not kept close a caller, for as many queries as keys or for fewer."""
+
+_NOTHING = (0, 0)
 _recording = threading.Lock()
+
+Make = Callable[[Any], tuple[Call, LayerInfo]]
+"""Returns the call that a module, None outside any, has made, and what is known of its layer."""
 
 
 @contextmanager
 def recording_of(
-    model: Any,
-    out: Path | None,
-    max_sequences: int,
-    max_bytes: int,
-    source: str = "",
-    *,
-    inputs: bool = False,
+    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str, *, inputs: bool
 ) -> Iterator[Recording]:
     """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
 
@@ -50,24 +51,19 @@ def recording_of(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         writer = None if out is None else FolderWriter(out)
-        recorder = Recorder(max_sequences, max_bytes, writer)
-        modules = Modules(recorder, inputs=inputs)
+        recorder = Recorder(max_sequences, max_bytes, writer, inputs=inputs)
         if model is not None:
             if not isinstance(model, torch.nn.Module):
                 raise SettingsError(f"model {str(model)[:60]!r}: is no torch.nn.Module; give one, or None")
-            modules.add_root(model)
+            recorder.modules.add_root(model)
             source = source or type(model).__name__
         source = source or Path(sys.argv[0]).name or "a program"
         layers: list[Layer] = []
         left_out: list[str] = []
-        graphs = compiled_graphs()
         try:
-            with _following(recorder, modules):
+            with recorder.watching():
                 yield Recording(source, layers, left_out)
         finally:
-            if compiled_graphs() != graphs + recorder.expected_graphs:
-                recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
-            recorder.note_silent(modules.silent)
             done = recorder.finish(source)
             layers.extend(load(out).layers if out is not None and done.layers else done.layers)
             left_out.extend(done.left_out)
@@ -78,26 +74,8 @@ def recording_of(
         _recording.release()
 
 
-@contextmanager
-def _following(recorder: Recorder, modules: Modules) -> Iterator[None]:
-    masks = Masks()
-    mode = AttentionMode(recorder, modules, masks)
-    with ExitStack() as stack:
-        interface = Interface(mode, masks, recorder, stack)
-
-        def attach() -> None:
-            interface.attach()
-            flex.attach(mode, recorder, stack)
-
-        modules.before_each_pass = attach
-        stack.enter_context(modules.following())
-        stack.enter_context(mode)
-        attach()
-        yield
-
-
 def compiled_graphs() -> int:
-    """Return how many graphs PyTorch has compiled; under a mode that is new it compiles them once more."""
+    """Return how many graphs PyTorch has compiled; it compiles again what calls a function that records."""
     utils = sys.modules.get("torch._dynamo.utils")
     return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
 
@@ -106,62 +84,96 @@ def compiled_graphs() -> int:
 class _RecordedLayer:
     """A layer as it is being recorded.
 
-    ``shape`` is (heads, heads of keys, d); ``first`` and ``last`` are (sequences, queries, keys) of calls.
+    ``sequences`` were kept of calls that begin with them, and of calls that go on with them, as decoding
+    does. ``first`` and ``last`` are (sequences, queries, keys) of calls.
     """
 
-    info: LayerInfo
-    shape: tuple[int, int, int]
+    name: str
+    info: LayerInfo | None = None
     calls: list[Call] = field(default_factory=list)
-    kept: int = 0
-    continued: int = 0
+    sequences: Counter[bool] = field(default_factory=Counter)
     first: tuple[int, int, int] = (0, 0, 0)
     last: tuple[int, int, int] = (0, 0, 0)
-    last_key: Any = None
     notes: dict[str, None] = field(default_factory=dict)
-    skipped: Counter[str] = field(default_factory=Counter)
+    later: bool = False
+
+    def goes_on(self, size: tuple[int, int, int]) -> bool:
+        """Return whether a call of this size goes on with the sequences of the one before.
+
+        It has fewer queries than keys: those after the keys of the last call, or one where there were more.
+        """
+        self.first, last, self.last = self.first if self.first[0] else size, self.last, size
+        sequences, queries, keys = size
+        is_latest = keys - queries == last[2] or (queries == 1 and self.first[1] > 1)
+        return sequences == last[0] and queries < keys and is_latest
 
 
 @dataclass
 class Recorder:
     """Keeps calls by layer; what it cannot keep it counts, and says at the end.
 
-    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all. ``has_seen_calls`` says
-    whether there was any call to keep, ``expected_graphs`` how many graphs calls that are kept compiled.
+    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all.
     """
 
     max_sequences: int
     max_bytes: int
     writer: FolderWriter | None = None
+    inputs: bool = False
     has_seen_calls: bool = False
-    expected_graphs: int = 0
-    _layers: dict[str, _RecordedLayer] = field(default_factory=dict)
-    _left_out: dict[str, int] = field(default_factory=dict)
-    _written: dict[str, None] = field(default_factory=dict)
+    modules: Modules = field(default_factory=Modules)
+    _layers: dict[tuple[object, ...], _RecordedLayer] = field(default_factory=dict)
+    _left_out: Counter[str] = field(default_factory=Counter)
     _size: int = 0
+    _is_full: bool = False
+    _expected_graphs: int = 0
+    _lock: Any = field(default_factory=threading.RLock)
+    _hook: Any = None
+    _look: Any = None
+    _closed: WeakKeyDictionary[Any, list[int]] = field(default_factory=WeakKeyDictionary)
+    _closed_lines: dict[Any, list[int]] = field(default_factory=dict)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """See the calls that are made inside."""
+        graphs, fused = compiled_graphs(), torch.backends.mha.get_fastpath_enabled()
+        with functions.standing_in(self), transformers.standing_in() as attach:
+
+            def note(module: Any, _args: Any) -> None:
+                if not torch.compiler.is_compiling():
+                    attach()
+                    self.modules.ran.add(module)
+
+            def look(is_close: bool) -> None:
+                # Which modules run, and what PyTorch's fused layers do, is seen until all layers are full.
+                if is_close and self._hook is None:
+                    self._hook = register_module_forward_pre_hook(note)
+                elif not is_close and self._hook is not None:
+                    self._hook = self._hook.remove()
+                torch.backends.mha.set_fastpath_enabled(fused and not is_close)
+
+            attach()
+            self._look = look
+            look(True)
+            try:
+                yield
+            finally:
+                look(False)
+        if compiled_graphs() != graphs + self._expected_graphs:
+            self.leave_out("compiled functions ran; attention calls inside them are not seen")
 
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded; the same words are counted."""
-        self._left_out[what] = self._left_out.get(what, 0) + 1
+        self._left_out[what] += 1
 
-    def note_written_out(self, name: str) -> None:
-        """Note that the module of this name has a softmax or scores of its own, as if attending."""
-        self._written[name] = None
-
-    def note_silent(self, silent: Callable[[Collection[str]], list[str]]) -> None:
-        """Note the modules that ran without a call; ``silent`` is given those with scores of their own."""
-        if names := [name for name in silent(self._written) if name not in self._written]:
-            self.leave_out(f"{_listed(names)}: ran, and no attention call in it was seen")
-
-    def keep(self, name: str, make: Callable[[], tuple[Call, LayerInfo]]) -> None:
-        """Keep the call that ``make`` returns, in the layer of this name; whatever is wrong is noted.
-
-        The program goes on as if nothing were kept.
-        """
-        self.has_seen_calls = True
-        with self.unharmed(f"{name}: a call"), torch.no_grad():
-            call, info = make()
-            check_call(call, name)
-            self._keep(name, call, info)
+    @contextmanager
+    def unharmed(self, what: str) -> Iterator[None]:
+        """Note an error inside, which the program does not see; nor do modes that it has entered see us."""
+        hidden = _disable_current_modes() if torch._C._len_torch_dispatch_stack() else nullcontext()
+        try:
+            with hidden, torch._C.DisableTorchFunction(), torch.no_grad():
+                yield
+        except Exception as error:  # noqa: BLE001 - nothing here may stop a program that we only look at
+            self.leave_out(f"{what} could not be recorded ({what_is_wrong(error)})")
 
     @contextmanager
     def expecting_graphs(self) -> Iterator[None]:
@@ -170,136 +182,118 @@ class Recorder:
         try:
             yield
         finally:
-            self.expected_graphs += compiled_graphs() - before
+            self._expected_graphs += compiled_graphs() - before
 
-    @contextmanager
-    def unharmed(self, what: str) -> Iterator[None]:
-        """Note an error inside, which the program does not see; nor do PyTorch's modes of dispatch."""
-        hidden = nullcontext() if not torch._C._len_torch_dispatch_stack() else _disable_current_modes()
-        try:
-            with hidden:
-                yield
-        except Exception as error:  # noqa: BLE001 - nothing here may stop a program that we only look at
-            self.leave_out(f"{what} could not be recorded ({what_is_wrong(error)})")
+    def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
+        """Return whether no more calls of a caller are kept; this is all that a full recording costs."""
+        closed = self._closed_lines if isinstance(at, tuple) else self._closed
+        with torch._C.DisableTorchFunction():
+            return closed.get(at, _NOTHING)[query.size(axis) < key.size(axis)] >= _REFUSALS
+
+    def see(self, at: Any, query: Any, key: Any, make: Make) -> None:
+        """Keep the call with these queries and keys that ``make`` returns, if its layer has room for it."""
+        self.has_seen_calls = True
+        with self.unharmed("a call"), self._lock:
+            place = self.modules.place(at)
+            with self.unharmed(f"{place.name}: a call"):
+                heads, key_heads = (part.shape[-3] if part.dim() > 2 else 1 for part in (query, key))
+                shape = (place.name, heads, key_heads, query.shape[-1])
+                layer = self._layers.get(shape)
+                if layer is None:
+                    others = any(name == place.name for name, *_ in self._layers)
+                    more = (
+                        f" with {heads} heads, {key_heads} of keys, d = {query.shape[-1]}" if others else ""
+                    )
+                    layer = self._layers[shape] = _RecordedLayer(place.name + more)
+                    self._look(True)
+                sequences = query.shape[:-3].numel() if query.dim() > 3 else 1
+                queries, keys = query.shape[-2], key.shape[-2]
+                goes_on = layer.goes_on((sequences, queries, keys))
+                left = self.max_sequences - layer.sequences[goes_on]
+                closed = self._closed_lines if isinstance(at, tuple) else self._closed
+                refusals = closed.setdefault(at, [0, 0])
+                refusals[queries < keys] += 1
+                if left <= 0 or self._is_full:
+                    layer.later = True
+                    return
+                refusals[queries < keys] = 0
+                call, info = make(place.module)
+                call = replace(call, input=place.input()) if self.inputs else call
+                self._keep(layer, call, info, left, goes_on=goes_on)
+
+    def _keep(self, layer: _RecordedLayer, call: Call, info: LayerInfo, left: int, *, goes_on: bool) -> None:
+        check_call(call, layer.name)
+        sequences, arrays = len(call.query), _arrays(call)
+        if sequences > left:
+            arrays = {
+                name: array[:left]
+                if name in _BY_SEQUENCE and len(array) == sequences and (array.dim() == 4 or name == "input")
+                else array
+                for name, array in arrays.items()
+            }
+            layer.later = True
+        size = sum(array.numel() * array.element_size() for array in arrays.values())
+        if self._size + size > self.max_bytes:
+            self._is_full = True
+            layer.later = True
+        else:
+            # Copied, so that nothing else changes them.
+            call = replace(
+                call, **{name: array.detach().clone().contiguous() for name, array in arrays.items()}
+            )
+            if self.writer is None:
+                layer.calls.append(call)
+            else:
+                self.writer.add(layer.name, call)
+            self._size += size
+            layer.sequences[goes_on] += min(sequences, left)
+            layer.info = info if layer.info is None or _is_unknown(info) else layer.info
+            layer.notes.update(dict.fromkeys(info.notes))
+        if self._is_full or all(
+            other.sequences[False] >= self.max_sequences for other in self._layers.values()
+        ):
+            self._look(False)
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
-        layers = [
-            Layer(name, seen.calls, *seen.info[:4], tuple(seen.notes), _counted(seen.skipped), seen.info.mask)
-            for name, seen in self._layers.items()
-            if seen.kept
-        ]
-        empty = [
-            f"{name}: {'; '.join(_counted(seen.skipped))}"
-            for name, seen in self._layers.items()
-            if not seen.kept and seen.skipped
-        ]
-        left_out = (*_counted(self._left_out), *empty, *self._written_out())
+        layers = []
+        for layer in self._layers.values():
+            limit = f"{self.max_bytes} bytes" if self._is_full else f"{self.max_sequences} sequences"
+            later = f"what came after the first {limit} was not recorded"
+            if layer.info is not None:
+                info, notes = layer.info, (*layer.notes, *([later] if layer.later else ()))
+                layers.append(
+                    Layer(
+                        layer.name,
+                        layer.calls,
+                        info.intended,
+                        info.width,
+                        info.backend,
+                        info.padded,
+                        notes,
+                        mask=info.mask,
+                    )
+                )
+            elif layer.later:
+                self.leave_out(f"{layer.name}: {later}")
+        for names, what in (
+            (self.modules.compiled(), "compiled code, in which attention calls are not seen"),
+            (self.modules.silent(), "ran, and no attention call in it was seen"),
+        ):
+            if names:
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                self.leave_out(f"{', '.join(names[:3])}{more}: {what}")
+        counts = self._left_out.items()
+        left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
         recording = Recording(source, layers, left_out)
         if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
 
-    def _written_out(self) -> list[str]:
-        names = [name for name in self._written if name not in self._layers]
-        unseen = "attention that is written out is not recorded"
-        what = f"a softmax, or scores times values, outside any recorded call; {unseen}"
-        return [f"{_listed(names)}: {what}"] if names else []
-
-    def _keep(self, name: str, call: Call, info: LayerInfo) -> None:
-        name, seen = self._layer(name, call, info)
-        if info.intended is not None and info.intended.origin == "unknown":
-            seen.info = info
-        continues = _continues(seen, call)
-        reason, call = self._within_limits(seen, call, continues=continues)
-        if reason:
-            seen.skipped[reason] += 1
-            return
-        call = _copied(call)
-        if self.writer is None:
-            seen.calls.append(call)
-        else:
-            self.writer.add(name, call)
-        self._size += _size(call)
-        if continues:
-            seen.continued += int(call.query.shape[0])
-        else:
-            seen.kept += int(call.query.shape[0])
-        seen.notes.update(dict.fromkeys(info.notes))
-
-    def _layer(self, name: str, call: Call, info: LayerInfo) -> tuple[str, _RecordedLayer]:
-        """Return the layer of this name, and the name; calls of other shapes are a layer of their own."""
-        shape = (heads, key_heads, d) = (call.query.shape[1], call.key.shape[1], call.query.shape[3])
-        if name in self._layers and self._layers[name].shape != shape:
-            name = f"{name} with {heads} heads, {key_heads} of keys, d = {d}"
-        if name not in self._layers:
-            self._layers[name] = _RecordedLayer(info, shape)
-        return name, self._layers[name]
-
-    def _within_limits(self, seen: _RecordedLayer, call: Call, *, continues: bool) -> tuple[str, Call]:
-        """Return why a call is not kept, or as much of it as is."""
-        left = self.max_sequences - (seen.continued if continues else seen.kept)
-        if left <= 0:
-            kind = "went on with sequences, as generation does, and " if continues else ""
-            return f"{kind}came after the first {self.max_sequences} sequences and were left out", call
-        cut = _first(call, left)
-        if self._size + _size(cut) > self.max_bytes:
-            return f"were left out, as all together would have more than {self.max_bytes} bytes", cut
-        if cut is not call:
-            seen.skipped[f"had sequences after the first {self.max_sequences}, which were left out"] += 1
-        return "", cut
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _counted(reasons: Mapping[str, int]) -> list[str]:
-    return [f"{reason} ({count} calls)" if count > 1 else reason for reason, count in reasons.items()]
-
-
-def _continues(seen: _RecordedLayer, call: Call) -> bool:
-    """Return whether a call goes on with the sequences of the one before, as decoding does.
-
-    It has fewer queries than keys, and its queries are the latest of the keys, or it has one query a
-    sequence where the first call had more, or the same keys.
-    """
-    (sequences, _, queries, _), keys = call.query.shape, call.key.shape[2]
-    size = (int(sequences), int(queries), int(keys))
-    if not seen.first[0]:
-        seen.first = size
-    last, seen.last = seen.last, size
-    before, seen.last_key = seen.last_key, call.key.detach() if queries == 1 else None
-    if last[0] != sequences or queries >= keys:
-        return False
-    if keys - queries == last[2]:
-        return True
-    if queries > 1:
-        return False
-    return seen.first[1] > 1 or (before is not None and torch.equal(before, call.key))
-
 
 def _arrays(call: Call) -> dict[str, Any]:
-    return {name: one for name in ARRAYS.values() if (one := getattr(call, name)) is not None}
+    return {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
 
 
-def _size(call: Call) -> int:
-    return sum(one.numel() * one.element_size() for one in _arrays(call).values())
-
-
-def _first(call: Call, sequences: int) -> Call:
-    """Return the first sequences of a call."""
-    all_of_them = call.query.shape[0]
-    if all_of_them <= sequences:
-        return call
-    cut = {
-        name: one[:sequences]
-        for name, one in _arrays(call).items()
-        if name in _BY_SEQUENCE and (one.dim() == 4 or name == "input") and one.shape[0] == all_of_them
-    }
-    return replace(call, **cut)
-
-
-def _copied(call: Call) -> Call:
-    """Return a call whose arrays nothing else changes."""
-    return replace(call, **{name: one.detach().clone().contiguous() for name, one in _arrays(call).items()})
+def _is_unknown(info: LayerInfo) -> bool:
+    return info.intended is not None and info.intended.origin == "unknown"
