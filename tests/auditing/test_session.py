@@ -37,7 +37,7 @@ model = torch.nn.Sequential(Attention(), Attention())
 with torch.no_grad():
     print(*model(torch.randn(256, 24, 64)).shape)
 """
-NAMED = ("the scale is 1: no scale is applied", "divide by √16: every score is 4 times too large")
+NAMED = "divide by √16, not √64: every score is 2 times too small"
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -69,14 +69,13 @@ def test_the_session_on_the_command_line(
     right = ran(tool, 0, "audit", "right", "--no-pages", "--out", "right-audit")
     assert right.out.startswith("confirmed: 2 layers, 8 heads: ")
     ran(tool, 0, "record", "--out", "part", "model.py")
-    unseen = ran(tool, 3, "audit", "part", "--no-pages", "--out", "part-audit")
-    assert "calls had sequences after the first 200, which were left out" in unseen.out
+    ran(tool, 0, "audit", "part", "--no-pages", "--out", "part-audit")
 
-    ran(tool, 0, "record", "--out", "without", "model.py", "1.0")
+    ran(tool, 0, "record", "--out", "without", "model.py", "0.125")
     without = ran(tool, 1, "audit", "without", "--out", "audit", "--junit", "junit.xml")
     wrong = without.out.splitlines()[0]
     assert wrong.startswith("✗ all 2 layers, all 4 heads: scale-applied, scale-implied refuted: ")
-    assert wrong.endswith("; ".join(NAMED))
+    assert NAMED in wrong
     record = load_audit(tmp_path / "audit" / "audit.json")
     refuted = [one for one in record.findings if one.judgement is Judgement.REFUTED]
     assert len(refuted) == 2 * 8
