@@ -28,6 +28,17 @@ def inverse_square() -> Chain:
     )
 
 
+@cache  # so that its lines are checked once in a process
+def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
+    """Derive that a mean over rows of scores q·k is one over normal rows, of the query's length as deviation.
+
+    What it ends with is integrated wherever a check is of this chain.
+    """
+    normal = "given the query, its scores are independent and normal, with its length as deviation"
+    of_rows = mean.xreplace({score: sqrt(SQUARED_LENGTH) * s[a, j]})
+    return Chain(mean, name=name, title=title).then(of_rows, normal, GIVEN_QUERY)
+
+
 def for_raw_scores(
     bound: Chain,
     inverse: Chain,

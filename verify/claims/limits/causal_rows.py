@@ -11,7 +11,7 @@ from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivat
 from verify.spec import Items, Plot, Threshold, Within, Wrong, cited, d, earlier, j, n, of_probability, score
 from verify.spec.arrays import softmax, stream
 from verify.spec.integrals import Approximation, integrated, over_lengths
-from verify.spec.lemmas import entropy_lost
+from verify.spec.lemmas import entropy_lost, of_queries
 
 POSITIONS, D = (2, 8, 32, 128), 64
 ENTROPY = Entropy(score / sqrt(d), j)
@@ -21,7 +21,7 @@ SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
 
 def derive() -> Chains:
     *others, scaled = entropy_lost("bound")
-    yield from (*others, scaled)
+    yield from (*others, scaled, of_queries(E(log(n) - ENTROPY), "loss", "Their mean loss"))
     even = r"no weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$"
     most = Chain(E(ENTROPY), name="most", title="A row of any scaled scores at most")
     yield most.then(log(n), even, cited("gibbs"), "≤")
@@ -52,12 +52,11 @@ def half_a_nat_lost(_: int, deviation: float) -> Approximation:
 def experiment(derived: Derivation) -> Items:
     lost, (two, *_, last) = derived["scaled"], POSITIONS
     near, settings = Within(0.25, fixed=True), {"n": last, "d_k": D}
-    values = {t: integrated(E(log(n) - ENTROPY), {n: t, d: D}) for t in POSITIONS}
     for t in POSITIONS:
         at, sharper = {n: t, d: D}, 0.95 * (t == last)
         yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=sharper)
         # Rows of many keys vary least.
-        yield Check(f"value-t{t}", lost, at, equals=values[t], tolerance=0.5 if t == last else 0.75)
+        yield Check(f"value-t{t}", derived["loss"], at, tolerance=0.5 if t == last else 0.75)
     rare = Within(
         10, because="few rows lose so much, so that a sharper share takes many more draws", fixed=True
     )
@@ -75,7 +74,7 @@ def experiment(derived: Derivation) -> Items:
     all_keys = math.log(last / two) + lost.start
     yield Wrong("as-if-unmasked", all_keys, {n: two, d: D}, at_most=S.Half, says=says)
     says = "row {cell:n} loses as much as row {value-t128:n}"
-    yield Wrong("same-loss", of=f"value-t{two}", equals=values[last], says=says)
+    yield Wrong("same-loss", of=f"value-t{two}", equals=integrated(derived["loss"].end, at), says=says)
     says, few = "every row, not only their mean, keeps all but half a nat", of_probability()
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
     says = "of two keys' rows as many lose half a nat as of all keys' rows"

@@ -5,9 +5,10 @@ from sympy import Symbol, log, sqrt
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Items, Line
 from verify.spec import Var, Wrong, algebra, d, figures as draw, j, moments, n, score
 from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec.lemmas import lost, of_queries
 
-WIDTH, KEYS = 16, 64
-"""A head's width, and keys of a row."""
+WIDTH, KEYS, PRECISELY = 16, 64, 3e-9
+"""A head's width, keys of a row, and how precisely their entropies are integrated."""
 h, e = Symbol("h", positive=True, integer=True), Symbol("e", positive=True, integer=True)
 ROOTS = {
     "head": (d, "of the head’s width"),
@@ -20,7 +21,7 @@ HERE = {d: WIDTH, h: 4, e: 16}
 
 
 def derive() -> tuple[Chain, ...]:
-    return tuple(
+    scales = (
         Chain(
             Var(score / sqrt(root)),
             Line(Var(score) / root, "a factor enters squared", algebra),
@@ -31,23 +32,26 @@ def derive() -> tuple[Chain, ...]:
         )
         for name, (root, words) in ROOTS.items()
     )
+    losses = (
+        of_queries(lost(score / sqrt(root)), f"loss-{name}", f"Entropy lost, by the root {words}")
+        for name, (root, words) in ROOTS.items()
+    )
+    return *scales, *losses
 
 
 def experiment(derived: Derivation) -> Items:
-    least = 0.0
-    for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
+    least = integrated(derived["loss-head"].end, {n: KEYS, d: WIDTH}, PRECISELY)
+    for name, (root, words) in ROOTS.items():
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
-        lost, at = log(n) - E(Entropy(score / sqrt(root), j)), {n: KEYS, **used}
-        exact = integrated(lost, at, 3e-9)
+        chain = derived.main if name == "head" else derived[name]
         yield Check(f"variance-{name}", chain, used, control=name == "model")
-        yield Check(f"entropy-{name}", lost, at, equals=exact)
-        if name == "head":
-            least = exact
-            continue
-        says = f"the root {words} keeps the variance at {{value}}"
-        yield Wrong(f"one-{name}", of=f"variance-{name}", equals=1, says=says)
-        says = f"the root {words} costs rows as little entropy as the head’s"
-        yield Wrong(f"same-{name}", of=f"entropy-{name}", equals=least, says=says)
+        loss, at = derived[f"loss-{name}"], {n: KEYS, **used}
+        yield Check(f"entropy-{name}", loss, at, equals=integrated(loss.end, at, PRECISELY))
+        if name != "head":
+            says = f"the root {words} keeps the variance at {{value}}"
+            yield Wrong(f"one-{name}", of=f"variance-{name}", equals=1, says=says)
+            says = f"the root {words} costs rows as little entropy as the head’s"
+            yield Wrong(f"same-{name}", of=f"entropy-{name}", equals=least, says=says)
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
@@ -55,7 +59,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         lost = log(n) - E(Entropy(score * sqrt(variance / WIDTH), j))
         return integrated(lost, {n: KEYS, d: WIDTH}, ON_PAPER)
 
-    left = [float(chain.end.subs(HERE)) for chain in derived.chains]
+    left = [float(chain.end.subs(HERE)) for chain in derived.chains[: len(ROOTS)]]
     estimates = [(check.estimate, check.interval) for check in findings.matching("entropy-*")]
     places, points = zip(*sorted(zip(left, estimates, strict=True)), strict=True)
     return draw.figure(

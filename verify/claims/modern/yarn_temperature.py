@@ -8,6 +8,7 @@ from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Line, Plot, Var
 from verify.spec import Wrong, algebra, at_most, cite, d, fact, j, moments, n, score, squares
 from verify.spec.integrals import integrated
+from verify.spec.lemmas import of_queries
 from verify.spec.many_keys import many_keys
 
 D, KEYS, LENGTHS, LAST_LENGTH = 16, 8, (1, 4, 16), 64
@@ -27,7 +28,7 @@ def derive() -> Chains:
         .then(FACTOR**2 * Var(score) / d, "a factor is squared in the variance", algebra)
         .then(FACTOR**2, "the variance of a score is the dimension", moments(STANDARD))
     )
-    yield from many_keys("many")
+    yield from (of_queries(SQUARES, "squares"), of_queries(LOST, "lost"), *many_keys("many"))
     bent, slopes = 1 + ell / 10, ell**2 / 10**4 + 233 * ell / 50000 + Rational(22689, 250000)
     below = at_most(ell * (Rational(1263, 1250000) + (LAST - ell) * slopes), given=(Le(ell, LAST),))
     yield Chain(
@@ -59,8 +60,8 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)
     for length in LENGTHS:
         at = {n: KEYS * length, d: D, longer: length}
-        yield wide(f"squares-s{length}", SQUARES, at, equals=exact(SQUARES)(length))
-        yield wide(f"lost-s{length}", LOST, at, equals=exact(LOST)(length))
+        yield wide(f"squares-s{length}", derived["squares"], at)
+        yield wide(f"lost-s{length}", derived["lost"], at)
     says, once = "the factor enters the variance once", FACTOR.subs(longer, last)
     yield Wrong("factor-once", of=f"variance-s{last}", equals=once, says=says)
     says = "{cell:s} times as long rows attend to as many keys"

@@ -9,7 +9,7 @@ from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, 
 from verify.spec import Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier, equivalent
 from verify.spec import fact, j, l, n, over_keys, s, score, sigma, squares
 from verify.spec.integrals import KEYS, ON_PAPER, integrated
-from verify.spec.lemmas import for_raw_scores, inverse_square
+from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
 
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
 """Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
@@ -47,8 +47,9 @@ def derive() -> tuple[Chain, ...]:
     force = Chain(is_one, name="in-force", title="Where the bound is 1", defines=defines, given=many).then(
         freezing, "it falls as the scores spread", equivalent(t, given=many), "⇔"
     )
-    inverse = inverse_square()
-    return first, exact, bound, force, inverse, for_raw_scores(bound, inverse)
+    inverse, means = inverse_square(), {"unscaled": UNSCALED, "scaled": SCALED}
+    rows = (of_queries(mean, name) for name, mean in means.items())
+    return first, exact, bound, force, inverse, for_raw_scores(bound, inverse), *rows
 
 
 def largest(keys: int) -> float:
@@ -70,10 +71,9 @@ def experiment(derived: Derivation) -> Items:
     for size, false in ((22, 0), (64, 0), (256, 0.8)):
         yield bounded(f"raw-bound-n256-d{size}", raw, {n: 256, d: size}, sharper=false)
     for keys, dimensions in RAW.items():
-        for name, quantity, sizes in (("raw", UNSCALED, dimensions), ("scaled", SCALED, (64,))):
+        for name, chain, sizes in (("raw", "unscaled", dimensions), ("scaled", "scaled", (64,))):
             for size in sizes:
-                at, own = {n: keys, d: size}, f"{name}-n{keys}-d{size}"
-                yield Check(own, quantity, at, equals=integrated(quantity, at), tolerance=2)
+                yield Check(f"{name}-n{keys}-d{size}", derived[chain], {n: keys, d: size}, tolerance=2)
     many, where = KEYS[-1], dict[str, int | float | str](n=KEYS[-1])
     most, less = sqrt(2 * log(S(many))), sqrt(Rational(3, 2) * log(S(many)))
     yield Computed(f"largest-n{many}", HIGHEST, largest, (many,), at_most=most, settings=where)
