@@ -10,7 +10,16 @@ from verify.symbolic.bounds import at_most, earlier
 from verify.symbolic.chains import Chain
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, Dot, E, Entropy, LogSumExp, Softmax
+from verify.symbolic.vocabulary import (
+    NORMAL_COMPONENTS,
+    NORMAL_ROWS,
+    Dot,
+    E,
+    Entropy,
+    Largest,
+    LogSumExp,
+    Softmax,
+)
 from verify.symbolic.vocabulary import a, d, j, l, n, over_keys, q, s, score, score_of, sigma, squares
 
 SQUARED_LENGTH, ROW = Dot(q, a, q, a), sigma * s[a, j]
@@ -65,6 +74,29 @@ def for_raw_scores(
         .then(constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤")
         .then(constant / sqrt(d - 2), "put in", earlier(inverse))
     )
+
+
+@cache  # so that its lines are checked once in a process
+def squares_lack(name: str = "") -> tuple[Chain, Chain]:
+    """Derive how much the squared weights of a normal row lack of 1 at most.
+
+    By the mean of the largest score, the chain "first", and by the number of keys, that of the ``name``.
+    """
+    weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
+    missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
+    stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
+    first = (
+        Chain(1 - E(squares(ROW)), name="first", title="A bound by the largest score")
+        .then(E(weighted) / sigma**2, "integration by parts", stein)
+        .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
+    )
+    largest = r"the largest is at most $\sigma\sqrt{2\ln n}$ on average"
+    bound = (
+        Chain(first.start, name=name, title="A bound by the number of keys" * bool(name))
+        .then(first.end, "the bound by the largest score", earlier(first), "≤")
+        .then(sqrt(2 * log(n)) / sigma, largest, most, "≤")
+    )
+    return first, bound
 
 
 @cache  # so that its lines are checked once in a process

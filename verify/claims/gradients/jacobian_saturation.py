@@ -13,7 +13,8 @@ from verify.spec import Index, Items, Largest, LogSumExp, Plot, Softmax, Thresho
 from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fact, integral, j, l, latex, n
 from verify.spec import over_keys, s, score, sigma, squares
 from verify.spec.integrals import DEVIATIONS, KEYS, integrated
-from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, smaller_of_two
+from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, of_queries, smaller_of_two
+from verify.spec.lemmas import squares_lack
 from verify.spec.score_law import CHI_SQUARE, w
 
 exact = partial(integrated, within=1e-10)
@@ -57,7 +58,7 @@ def derive() -> Chains:
     share = Chain(2 * E(NORM) / E(REST), name="share", title=title, given=(n > 1,))
     yield share.then(1, "the bound by the trace", over_trace, "≤")
     yield from near_the_limit(rest)
-    yield from of_queries(rest, bound)
+    yield from lengths(bound)
 
 
 def near_the_limit(rest: Chain) -> Chains:
@@ -108,7 +109,7 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
     )
 
 
-def of_queries(rest: Chain, bound: Chain) -> Chains:
+def lengths(bound: Chain) -> Chains:
     """Derive what the lengths of queries make of rows: means of scores q·k, and the bounds for them."""
     normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
@@ -122,10 +123,8 @@ def of_queries(rest: Chain, bound: Chain) -> Chains:
         .then(BY_DENSITY / 2, "the mean of the largest score", earlier(largest))
     )
     unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
-    for name, mean in (("attention", scaled), ("ratio", unscaled / scaled)):
-        title = "Unscaled over scaled" if name == "ratio" else "Scores of normal queries and keys"
-        of_rows = mean.xreplace({score: LENGTH * s[a, j]})
-        yield Chain(mean, name=name, title=title).then(of_rows, given_query, normal)
+    yield of_queries(scaled, "attention", "Scores of normal queries and keys")
+    yield of_queries(unscaled / scaled, "ratio", "Unscaled over scaled")
     squared_length = cited("chi-square", laws=NORMAL_COMPONENTS)
     over_lengths = Integral(CHI_SQUARE / sqrt(w), (w, 0, oo))
     quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
@@ -144,16 +143,12 @@ def of_queries(rest: Chain, bound: Chain) -> Chains:
         .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
         .then(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse))
     )
-    most = cited("normal maximum", laws=NORMAL_ROWS)
-    lacks = (
-        Chain(1 - E(SQUARES), name="lacks", title="What the squared weights lack, by the number of keys")
-        .then(E(REST), "under one mean", algebra)
-        .then(LARGEST / sigma, "the bound by the largest score", earlier(rest), "≤")
-        .then(sqrt(2 * log(n)) / sigma, r"the largest of $n$ normal scores", most, "≤")
+    (first, lacks), (mean, smaller), square = (
+        squares_lack("lacks"),
+        smaller_of_two("smaller"),
+        inverse_square(),
     )
-    mean, smaller = smaller_of_two("smaller")
-    square = inverse_square()
-    yield from (square, lacks, mean, smaller)
+    yield from (square, first, lacks, mean, smaller)
     yield for_raw_scores(lacks, square, "raw", "The squared weights of raw scores")
     yield for_raw_scores(smaller, square, "raw-smaller", "The smaller weight of two, for raw scores")
 
@@ -167,44 +162,29 @@ def bounded(name: str, chain: Chain, at: dict[Expr, Expr], sharper: float = 0) -
 
 
 def experiment(derived: Derivation) -> Items:
-    mean, ratio, limit = derived["attention"].start, derived["ratio"].start, exact(derived.end, {n: 2})
+    attention, ratio, limit = derived["attention"], derived["ratio"], exact(derived.end, {n: 2})
     for size in (4, 16, 64):
-        at = {n: S(2), d: S(size)}
-        raw, scaled = (exact(mean, {**at, c: of}) for of in (1, size**-0.5))
-        yield Check(f"unscaled-d{size}", mean, {**at, c: S.One}, equals=raw, tolerance=2.0)
-        at |= {c: 1 / sqrt(S(size))}
-        yield Check(f"scaled-d{size}", mean, at, equals=scaled, control=size == 64)
-    bounds = (("bounded-n16", "unscaled", 16, 0.53), ("lacks-n16", "raw", 16, 0.7))
-    for (name, chain, keys, sharper), size in product(
-        (*bounds, ("smaller", "raw-smaller", 2, 0.95)), (16, 64)
+        for name, factor in (("unscaled", S.One), ("scaled", 1 / sqrt(S(size)))):
+            at, wide = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
+            value, control = exact(attention.end, at), name == "scaled" and size == 64
+            yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=wide, control=control)
+    for name, chain, keys, false in (
+        ("bounded-n16", "unscaled", 16, 0.53),
+        ("lacks-n16", "raw", 16, 0.7),
+        ("smaller", "raw-smaller", 2, 0.95),
     ):
-        at = {n: S(keys), d: S(size)}
-        yield bounded(f"{name}-d{size}", derived[chain], at, sharper * (size == 64))
+        for size, sharper in ((16, 0), (64, false)):
+            yield bounded(f"{name}-d{size}", derived[chain], {n: S(keys), d: S(size)}, sharper)
     # Where two keys are as good as at the bound by the trace, and at their limit.
     narrow, wide = ({n: S(2), sigma: deviation} for deviation in (Rational(1, 4), S(32)))
     yield bounded("by-the-trace-n2", derived["share"], narrow, 0.95)
     yield bounded("bounded-n2", derived["times-sigma"], wide, 0.65)
     for keys, size in ((64, 16), (16, 64)):
         at = {n: S(keys), d: S(size), c: 1 / sqrt(S(size))}
-        name, value = f"ratio-n{keys}-d{size}", integrated(ratio, at)
-        yield Check(name, ratio, at, equals=value, tolerance=2.0)
+        yield Check(f"ratio-n{keys}-d{size}", ratio, at, tolerance=2.0)
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
     yield Check("limit-n2", derived["times-sigma"], wide, equals=limit, tolerance=rare)
-    yield from wrong(mean)
-    title = "Scaled rows keep passing gradients on; unscaled ones less with every dimension"
-    yield Plot(
-        "two-keys",
-        ("scaled-d*", "unscaled-d*"),
-        d,
-        title,
-        curves={
-            "scaled": lambda size: integrated(mean, {n: 2, d: size, c: size**-0.5}),
-            "unscaled": lambda size: integrated(mean, {n: 2, d: size, c: 1}),
-        },
-        bounds={"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)},
-        span=(2, 256),
-        y="mean of {norm}",
-    )
+    yield from wrong(attention)
     yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
     bound, places = derived["bound"], product(KEYS, DEVIATIONS)
     reached = (integrated(bound.start / bound.end, {n: keys, sigma: spread}) for keys, spread in places)
@@ -213,28 +193,49 @@ def experiment(derived: Derivation) -> Items:
     for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
         what = f"mean of the largest of {words} standard normal scores"
         yield fact(f"largest-n{keys}", what, Float(integrated(LARGEST, {n: keys}), 17))
+    title, words = "Scaled rows keep passing gradients on; unscaled ones less and less", "mean of {norm}"
+    curves = {
+        name: partial(of_two, attention.end, power) for name, power in (("scaled", -0.5), ("unscaled", 0))
+    }
+    below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
+    yield Plot("two-keys", checks, d, title, curves=curves, bounds=below, span=(2, 256), y=words)
 
 
-def wrong(mean: Expr) -> Items:
+def of_two(mean: Expr, power: float, size: float) -> float:
+    """Return the mean of two keys whose scores are multiplied by a power of the dimension, integrated."""
+    return integrated(mean, {n: 2, d: size, c: size**power})
+
+
+def wrong(attention: Chain) -> Items:
     """Return other limits, and scaled and unscaled rows taken for each other."""
-    says, half = "the limit is that of the bound, half of {largest}", integrated(LARGEST / 2, {n: 2})
-    yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
-    high = {n: S(2), d: S(64), c: S.One}
-    says, as_much = "unscaled rows transmit as much as scaled ones", exact(mean, {**high, c: S.One / 8})
-    yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
+    mean, high = attention.end, {n: S(2), d: S(64), c: S.One}
+    as_much, half = exact(mean, {**high, c: S.One / 8}), integrated(LARGEST / 2, {n: 2})
+    above, below, one = "ratio-n64-d16", "ratio-n16-d64", Threshold(S.One)
+    where = "{cell:n} keys in {cell:d_k} dimensions"
+    less = f"in every dimension rows pass on less without scaling, such as {where}"
+    more = f"in every dimension they pass on more, such as {where}"
+    for name, of, says, wrongly in (
+        (
+            "half-in-the-limit",
+            "limit-n2",
+            "the limit is that of the bound, half of {largest}",
+            {"equals": half},
+        ),
+        (
+            "as-much-unscaled",
+            "unscaled-d64",
+            "unscaled rows transmit as much as scaled ones",
+            {"equals": as_much},
+        ),
+        ("less-in-every-dimension", above, less, {"at_most": one}),
+        ("more-in-every-dimension", below, more, {"at_least": one}),
+        ("no-change", above, f"scaling changes nothing for {where}", {"equals": one}),
+    ):
+        yield Wrong(name, of=of, says=says, **wrongly)
     says = "the mean is that of the typical gap of scores, and so falls exponentially"
     factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(mean, high), "the derived mean")
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
-    yield Wrong("typical-gap", mean, high, equals=typical, tolerance=whole, says=says)
-    one, above, below = Threshold(S.One), "ratio-n64-d16", "ratio-n16-d64"
-    says = (
-        "in every dimension rows pass on less without scaling, such as {cell:n} keys in {cell:d_k} dimensions"
-    )
-    yield Wrong("less-in-every-dimension", of=above, at_most=one, says=says)
-    says = "in every dimension they pass on more, such as {cell:n} keys in {cell:d_k} dimensions"
-    yield Wrong("more-in-every-dimension", of=below, at_least=one, says=says)
-    says = "scaling changes nothing for {cell:n} keys in {cell:d_k} dimensions"
-    yield Wrong("no-change", of=above, equals=one, says=says)
+    yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
 
 
 CLAIM = Claim(

@@ -4,30 +4,23 @@ from functools import partial
 
 from sympy import Expr, Float, Limit, log, oo, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax
-from verify.spec import Within, Wrong, a, at_least, between, cite, cited, earlier, fact, j, l, n, over_keys, s
-from verify.spec import sigma, squares
+from verify.spec import Chain, Chains, Check, Claim, Derivation, E, Items, Plot, Within, Wrong, a, at_least
+from verify.spec import between, cite, earlier, fact, j, n, s, sigma, squares
 from verify.spec.integrals import integrated
+from verify.spec.lemmas import squares_lack
 from verify.spec.many_keys import ONCE, at_most_keys
 
 GROWING, NAME = 2 * sqrt(2 * log(n)), r"$\sigma = 2\sqrt{2\ln n}$"
-ROW, MEAN = sigma * s[a, j], E(squares(sigma * s[a, j]))
+MEAN = E(squares(sigma * s[a, j]))
 
 
 def derive() -> Chains:
-    weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
-    more = at_least(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
-    stein, most = (cited(theorem, laws=NORMAL_ROWS) for theorem in ("stein", "normal maximum"))
-    bound = (
-        Chain(MEAN)
-        .then(1 - E(weighted) / sigma**2, "integration by parts", stein)
-        .then(1 - E(top) / sigma**2, "no average of scores exceeds the largest", more, "≥")
-        .then(1 - sqrt(2 * log(n)) / sigma, "the largest of $n$ normal scores", most, "≥")
-    )
+    first, lack = squares_lack("lack")
+    bound = Chain(MEAN).then(1 - lack.end, "1 less what they lack at most", earlier(lack), "≥")
     at_growing = earlier(bound, at={sigma: GROWING}, given=(n > 1,))
     cancelled = "the bound for any spread: the number of keys cancels"
     growing = Chain(MEAN.subs(sigma, GROWING), name="growing", title=f"With {NAME}", given=(n > 1,))
-    yield from (bound, growing.then(bound.end.subs(sigma, GROWING), cancelled, at_growing, "≥"))
+    yield from (first, lack, bound, growing.then(bound.end.subs(sigma, GROWING), cancelled, at_growing, "≥"))
     *others, upper = at_most_keys()
     enough, title = earlier(upper, given=(n > ONCE,)), "At a fixed spread at most, for enough keys"
     above = Chain(MEAN, name="at-most", title=title, given=upper.given)

@@ -6,40 +6,27 @@ from functools import partial
 from sympy import Eq, Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Computed, Derivation, E, Items, Largest, Plot
-from verify.spec import Softmax, Threshold, Within, Wrong, a, at_most, cite, cited, d, earlier, equivalent
-from verify.spec import fact, j, l, n, over_keys, s, score, sigma, squares
+from verify.spec import Threshold, Within, Wrong, a, cite, cited, d, earlier, equivalent, fact, j, n, s, score
+from verify.spec import sigma, squares
 from verify.spec.integrals import KEYS, ON_PAPER, integrated
-from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
+from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, squares_lack
 
 RAW = {16: (1, 6, 11, 64, 256), 256: (4, 11, 22, 32, 64, 256)}
 """Dimensions for each number of keys: 2 ln n is 5.5 and 11.1."""
 
-ROW, HIGHEST = sigma * s[a, j], E(Largest(s[a, j], j))
+HIGHEST = E(Largest(s[a, j], j))
 UNSCALED, SCALED = E(squares(score)), E(squares(score / sqrt(d)))
 
 
 def derive() -> tuple[Chain, ...]:
-    weighted, top = over_keys(Softmax(ROW, j) * ROW), Largest(sigma * s[a, l], l)
-    missing = at_most(E(over_keys(Softmax(ROW, j) * (top - ROW))) / sigma**2)
-    first = (
-        Chain(1 - E(squares(ROW)), name="first", title="A bound by the largest score")
-        .then(E(weighted) / sigma**2, "integration by parts", cited("stein", laws=NORMAL_ROWS))
-        .then(E(top) / sigma**2, "no average of scores exceeds the largest", missing, "≤")
-    )
-    by_largest = first.end, "the bound by the largest score", earlier(first)
+    first, bound = squares_lack()
     z, t = Symbol("z", real=True), Symbol("t", positive=True)
     density = exp(-(z**2) / 2) / sqrt(2 * pi) * ((1 + erf(z / sqrt(2))) / 2) ** (n - 1)
     mean = Integral(n * z * density, (z, -oo, oo))
-    most, of_most = (cited(name, laws=NORMAL_ROWS) for name in ("normal maximum", "density of a maximum"))
     exact = (
         Chain(first.start, name="by-the-largest", title="The same as an integral")
-        .then(*by_largest, "≤")
-        .then(mean / sigma, "the density of the largest", of_most)
-    )
-    bound = (
-        Chain(first.start)
-        .then(*by_largest, "≤")
-        .then(sqrt(2 * log(n)) / sigma, r"the largest is at most $\sigma\sqrt{2\ln n}$ on average", most, "≤")
+        .then(first.end, "the bound by the largest score", earlier(first), "≤")
+        .then(mean / sigma, "the density of the largest", cited("density of a maximum", laws=NORMAL_ROWS))
     )
     is_one = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
     freezing = Eq(t, 2 * log(n), evaluate=False)
