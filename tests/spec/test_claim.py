@@ -264,7 +264,7 @@ class TestFigures:
             self.PLOT, patterns={"two keys": "variance-d*"}, curves={}, wrong={"short": (1, (2, 8))}
         )
         other = replace(self.PLOT, span=(1, 128), bounds={"above": lambda at: 2 * at}, x="size")
-        halved = replace(self.PLOT, as_drawn=lambda place, value: value / place, y="share", y_scale="linear")
+        halved = replace(self.PLOT, as_drawn=lambda place, value: value / place, y="share", linear="y")
         first, second, third = self.drawn(plain, other, halved)
         points, joined, wrong = first.layers
         assert (points.label, joined.y, wrong.x) == ("two keys", (2.0, 64.0), (2.0, 8.0))
@@ -313,7 +313,7 @@ class TestFigures:
             figures.dots("turns", (1, 2, 4), (4, 2, 3)),
             figures.dots("swings", (1, 2, 4, 5), (4, 2, 6, 5)),
         )
-        drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", y_scale="linear")
+        drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", linear="y")
         assert drawn.alt == (
             "Share of scores over dimension d_k, from 1 to 5, which is logarithmic. "
             "Falls: falls from 3 to 1. d_k²: level at 1. Turns: rises from 1 to 5 at 2 "

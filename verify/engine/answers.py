@@ -275,5 +275,5 @@ def figure_of(asked: Question, rows: Sequence[Row], formula: Expr | None) -> Fig
         *layers,
         x=over,
         y=f"${in_line(asked.quantity)}$",
-        y_scale="log" if positive else "linear",
+        linear="" if positive else "y",
     )

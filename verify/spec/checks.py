@@ -218,11 +218,12 @@ class Plot:
 
     ``patterns`` are those of the checks' ids; by labels, where several kinds are told apart. ``curves`` are
     what is derived, ``bounds`` what it cannot pass and ``wrong`` what it is not: by their labels, expressions
-    in the symbol or functions of its value. They run from the first check to the last, over the ``span``, or
-    over ends of their own, ``(y, (1, 8))``; without ``curves``, a line joins what the checks are compared
-    with. ``title``, ``x`` and ``y`` are needed where the claim's title, the symbol and the quantity will not
-    do; ``as_drawn`` makes of a place and a measured value what is shown. Without any Plot, a claim's first
-    fit is drawn.
+    in the symbol, and others that have values in ``at``, or functions of its value; means over rows of normal
+    scores are integrated. They run from the first check to the last, over the ``span``, or over ends of their
+    own, ``(y, (1, 8))``; without ``curves``, a line joins what the checks are compared with. ``title``, ``x``
+    and ``y`` are needed where the claim's title, the symbol and the quantity will not do; ``linear`` are the
+    axes that are not logarithmic; ``as_drawn`` makes of a place and a measured value what is shown. Without
+    any Plot, a claim's first fit is drawn.
     """
 
     id: str
@@ -233,12 +234,12 @@ class Plot:
     curves: Mapping[str, Any] = field(default_factory=dict, hash=False)
     wrong: Mapping[str, Any] = field(default_factory=dict, hash=False)
     bounds: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    at: At = field(default_factory=dict, hash=False)
     span: tuple[float, float] | None = None
     as_drawn: AsDrawn = lambda _, value: value
     x: str = ""
     y: str = ""
-    x_scale: Scale = "log"
-    y_scale: Scale = "log"
+    linear: Literal["", "x", "y", "xy"] = ""
 
 
 Item = Check | Wrong | Fit | Computed | Fact | Plot

@@ -11,7 +11,9 @@ from sympy import Basic, Symbol, lambdify, sympify
 from verify.errors import ClaimError, unknown
 from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.checks import AsDrawn, Fit, Plot, Scale
+from verify.spec.integrals import ON_PAPER, integrated
 from verify.symbolic.notation import latex
+from verify.symbolic.vocabulary import E, n
 from verify.text.latex import plain
 from verify.text.numbers import exact
 
@@ -136,10 +138,9 @@ def figure(
     *layers: PlotLayer,
     x: Symbol | str,
     y: str,
-    x_scale: Scale = "log",
-    y_scale: Scale = "log",
+    linear: str = "",
 ) -> Figure:
-    """Return a figure; ``x`` is a symbol or the label of its axis.
+    """Return a figure; ``x`` is a symbol or the label of its axis; ``linear`` are axes not logarithmic.
 
     A label that several layers share stands at the first of them. The words that stand in for a figure say
     what its axes are, and how each layer runs.
@@ -149,8 +150,8 @@ def figure(
     for layer in layers:
         shown.append(layer.model_copy(update={"label": ""}) if layer.label in labels else layer)
         labels.add(layer.label)
-    x_axis = Axis(label=x if isinstance(x, str) else axis_label(x), scale=x_scale)
-    y_axis = Axis(label=y, scale=y_scale)
+    x_axis = Axis(label=x if isinstance(x, str) else axis_label(x), scale=_scale(linear, "x"))
+    y_axis = Axis(label=y, scale=_scale(linear, "y"))
     drawn = Figure(id=name, title=title, alt=name, x=x_axis, y=y_axis, layers=tuple(shown))
     return drawn.model_copy(update={"alt": described(drawn)})
 
@@ -212,16 +213,28 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
     for role, curves in roles.items():
         for label, given in curves.items():
             y, ends = given if isinstance(given, tuple) else (given, places)
-            layers.append(curve(label, y, ends, role, scale=item.x_scale))
+            layers.append(curve(label, _function(y, item), ends, role, scale=_scale(item.linear, "x")))
     return figure(
         item.id,
         item.title or title,
         *layers,
         x=item.x or item.over,
         y=item.y or checks[0][1][0].quantity,
-        x_scale=item.x_scale,
-        y_scale=item.y_scale,
+        linear=item.linear,
     )
+
+
+def _scale(linear: str, axis: str) -> Scale:
+    return "linear" if axis in linear else "log"
+
+
+def _function(y: Any, item: Plot) -> Any:
+    """Return a curve in the symbol of a plot alone; of means over rows the function that integrates them."""
+    if not isinstance(y, Basic):
+        return y
+    if not y.has(E):
+        return y.subs(item.at)
+    return lambda at: integrated(y, {**item.at, item.over: round(at) if item.over == n else at}, ON_PAPER)
 
 
 def usual(title: str, fit: Fit, findings: Any) -> Figure:
@@ -229,5 +242,5 @@ def usual(title: str, fit: Fit, findings: Any) -> Figure:
     checks = findings.matching(fit.pattern)
     curves = {} if fit.law is None else {f"derived: ${latex(sympify(fit.law))}$": fit.law}
     name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"
-    y_scale: Scale = "log" if all(check.estimate > 0 for check in checks) else "linear"
-    return plot(Plot(name, fit.pattern, fit.over, curves=curves, y_scale=y_scale), findings, title)
+    linear: Literal["", "y"] = "" if all(check.estimate > 0 for check in checks) else "y"
+    return plot(Plot(name, fit.pattern, fit.over, curves=curves, linear=linear), findings, title)

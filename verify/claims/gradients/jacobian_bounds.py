@@ -193,8 +193,7 @@ def figures(derived: Derivation) -> Figure:
         *layers,
         x="lead of one score over all others",
         y="norm of the Jacobian",
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

@@ -165,9 +165,9 @@ def experiment(derived: Derivation) -> Items:
     attention, ratio, limit = derived["attention"], derived["ratio"], exact(derived.end, {n: 2})
     for size in (4, 16, 64):
         for name, factor in (("unscaled", S.One), ("scaled", 1 / sqrt(S(size)))):
-            at, wide = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
+            at, times = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
             value, control = exact(attention.end, at), name == "scaled" and size == 64
-            yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=wide, control=control)
+            yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=times, control=control)
     for name, chain, keys, false in (
         ("bounded-n16", "unscaled", 16, 0.53),
         ("lacks-n16", "raw", 16, 0.7),
@@ -195,15 +195,11 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"largest-n{keys}", what, Float(integrated(LARGEST, {n: keys}), 17))
     title, words = "Scaled rows keep passing gradients on; unscaled ones less and less", "mean of {norm}"
     curves = {
-        name: partial(of_two, attention.end, power) for name, power in (("scaled", -0.5), ("unscaled", 0))
+        name: attention.end.subs(c, factor) for name, factor in (("scaled", 1 / sqrt(d)), ("unscaled", 1))
     }
     below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
-    yield Plot("two-keys", checks, d, title, curves=curves, bounds=below, span=(2, 256), y=words)
-
-
-def of_two(mean: Expr, power: float, size: float) -> float:
-    """Return the mean of two keys whose scores are multiplied by a power of the dimension, integrated."""
-    return integrated(mean, {n: 2, d: size, c: size**power})
+    plot = partial(Plot, "two-keys", checks, d, title, at={n: 2}, span=(2, 256))
+    yield plot(curves=curves, bounds=below, y=words)
 
 
 def wrong(attention: Chain) -> Items:

@@ -255,7 +255,7 @@ def figures() -> Iterator[Figure]:
         *success,
         x="learning rate",
         y=f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps",
-        y_scale="linear",
+        linear="y",
     )
     yield draw.figure(
         "training-curves",
@@ -264,7 +264,7 @@ def figures() -> Iterator[Figure]:
         *curves,
         x="training step",
         y="mean loss over the seeds, with three standard errors",
-        y_scale="linear",
+        linear="y",
     )
 
 

@@ -90,7 +90,7 @@ def experiment(derived: Derivation) -> Items:
         as_drawn=lambda at, value: math.log(at) - value,
         x="position {n}",
         y=words,
-        y_scale="linear",
+        linear="y",
     )
 
 

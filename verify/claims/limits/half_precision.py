@@ -106,7 +106,7 @@ def experiment(derived: Derivation) -> Items:
         wrong=wrong,
         span=(4, 1024),
         y=words,
-        y_scale="linear",
+        linear="y",
     )
 
 

@@ -97,8 +97,7 @@ def experiment(derived: Derivation) -> Items:
         span=(-1, 8),
         x="score {b} of the sink",
         y=words,
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

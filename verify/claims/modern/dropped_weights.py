@@ -98,8 +98,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         *layers,
         x="rate $r$",
         y="share",
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

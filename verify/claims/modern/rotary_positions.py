@@ -124,8 +124,7 @@ def experiment(derived: Derivation) -> Items:
         span=(0, 10),
         x="distance of query and key",
         y=words,
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

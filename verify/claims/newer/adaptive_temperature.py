@@ -135,8 +135,7 @@ def figures(findings: Findings) -> Figure:
         draw.curve("no factor", S.One, span, "other", scale="linear"),
         x="entropy, in nats",
         y="factor on scores",
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

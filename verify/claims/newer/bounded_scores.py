@@ -98,8 +98,7 @@ def figures(derived: Derivation) -> Figure:
         draw.dots("three keys in sixteen high", ranges, few, "other"),
         x="range {R} of scores",
         y="entropy lost, in nats",
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

@@ -65,7 +65,7 @@ def experiment(derived: Derivation) -> Items:
         span=(16, 1e6),
         x="number of tokens {n}",
         y=words,
-        y_scale="linear",
+        linear="y",
     )
 
 

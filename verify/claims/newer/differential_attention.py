@@ -129,7 +129,7 @@ def experiment(derived: Derivation) -> Items:
         span=(0.01, 0.8),
         x="factor {factor} of the second map",
         y=words,
-        x_scale="linear",
+        linear="x",
     )
 
 

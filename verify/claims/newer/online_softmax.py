@@ -119,9 +119,7 @@ def experiment(derived: Derivation) -> Items:
     yield fact("published-lag", "largest exponential over the reference, 8 in powers of two", exp(LAG))
     title = "A partial sum is at most one and the exponential of the lag for each other key"
     words, curves = "largest partial sum", {"bound: {main:end}": derived.end.subs(n, KEYS)}
-    yield Plot(
-        "sums", "sum-t*", t, title, curves=curves, span=(0.5, 6), x="lag {t}", y=words, x_scale="linear"
-    )
+    yield Plot("sums", "sum-t*", t, title, curves=curves, span=(0.5, 6), x="lag {t}", y=words, linear="x")
 
 
 CLAIM = Claim(

@@ -103,7 +103,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
     title = "Clipping to a low level leaves a score below minus that level in half of all draws"
     words, curves, wrong = "share of inputs", {"one half": S.Half}, {"if both sides were bounded": S.Zero}
-    yield Plot("below", "below-d*", d, title, curves=curves, wrong=wrong, y=words, y_scale="linear")
+    yield Plot("below", "below-d*", d, title, curves=curves, wrong=wrong, y=words, linear="y")
 
 
 CLAIM = Claim(

@@ -133,7 +133,7 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"scaled-d{size}", what, derived["scaled"].end.subs(d, size))
     words, curves = "mean sum of a row’s weights", {"integrated": mean_of_sigmoids}
     bounds = {"from above": most.end.subs(sigma, 1), "from below": least.end.subs(sigma, 1)}
-    yield Plot("sums", "sum-n*", n, curves=curves, bounds=bounds, y=words, y_scale="linear")
+    yield Plot("sums", "sum-n*", n, curves=curves, bounds=bounds, y=words, linear="y")
 
 
 CLAIM = Claim(

@@ -9,7 +9,6 @@ from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivat
 from verify.spec import Plot, Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, earlier, j, l, m
 from verify.spec import n, over_keys, s, sigma
 from verify.spec.arrays import complex_step, softmax
-from verify.spec.integrals import integrated
 
 delta, x = Symbol("delta", positive=True), Family("x", n)
 NORMS = {"sum": (1, "sum"), "length": (2, "Euclidean"), "largest": (np.inf, "maximum")}
@@ -63,11 +62,6 @@ def move_of_weights(by: float) -> float:
     return float(np.subtract(*softmax(scores)[:, 0])) / (by / 2)
 
 
-def mean_slope(deviation: float) -> float:
-    """Return the mean sum of a row for two keys with normal scores of that deviation, integrated."""
-    return integrated(2 * E(weight * (1 - weight)), {n: 2, sigma: deviation})
-
-
 def experiment(derived: Derivation) -> Items:
     check, tight = partial(Check, shape={m: 16}), Within(0.5, fixed=True)
     for size in (0.25, 1, 4):
@@ -93,19 +87,12 @@ def experiment(derived: Derivation) -> Items:
     says = "a finite step, too, moves a weight by half as much"
     yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says=says)
     title = "The slope of softmax is one half at equal scores, and less wherever they differ"
-    curves, bounds = {"integrated": mean_slope}, {"bound: {main:end}": derived.end}
-    yield Plot(
-        "slope",
-        "slope-s*",
-        sigma,
-        title,
-        curves=curves,
-        bounds=bounds,
-        span=(0.1, 8),
-        x="standard deviation {sigma} of scores",
-        y="mean absolute sum of a row of the Jacobian",
-        y_scale="linear",
+    curves, bounds = {"integrated": derived["mean-slope"].end}, {"bound: {main:end}": derived.end}
+    plot = partial(
+        Plot, x="standard deviation {sigma} of scores", y="mean absolute sum of a row of the Jacobian"
     )
+    at, span = {n: 2}, (0.1, 8.0)
+    yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds, at=at, span=span, linear="y")
 
 
 CLAIM = Claim(

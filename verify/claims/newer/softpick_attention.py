@@ -88,9 +88,7 @@ def experiment(derived: Derivation) -> Items:
         what = f"sum of a row of very many keys at scores of deviation {float(deviation)}"
         yield fact(f"limit-s{words}", what, Float(float(derived.end.subs(sigma, deviation)), 6))
     curves, bounds = {"integrated": mean_total}, {"limit": Float(float(limit))}
-    yield Plot(
-        "sums", "sum-n*", n, curves=curves, bounds=bounds, y="mean sum of a row’s weights", y_scale="linear"
-    )
+    yield Plot("sums", "sum-n*", n, curves=curves, bounds=bounds, y="mean sum of a row’s weights", linear="y")
 
 
 CLAIM = Claim(

@@ -80,8 +80,7 @@ def figures(findings: Findings) -> Figure:
         *layers,
         x="{scaled_score}",
         y="density",
-        x_scale="linear",
-        y_scale="linear",
+        linear="xy",
     )
 
 

@@ -40,7 +40,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         bounds=bounds,
         as_drawn=lambda size, mean: mean / size**0.5,
         y=words,
-        y_scale="linear",
+        linear="y",
     )
 
 

@@ -167,7 +167,7 @@ def figures(findings: Findings) -> Iterator[Figure]:
             layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
         alt += "the curves of the exact law lie on both."
         y = "share of scores, in bins of a quarter deviation"
-        yield draw.figure(name, title, *layers, x=axis, y=y, x_scale="linear", y_scale="linear")
+        yield draw.figure(name, title, *layers, x=axis, y=y, linear="xy")
 
 
 CLAIM = Claim(

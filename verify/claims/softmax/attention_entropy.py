@@ -57,7 +57,7 @@ def experiment(derived: Derivation) -> Items:
         curves=curves,
         wrong=wrong,
         y=words,
-        y_scale="linear",
+        linear="y",
     )
 
 

@@ -10,14 +10,17 @@ from verify.spec.many_keys import many_keys
 MANY = 10**6
 
 
-def times_squares(keys: float) -> float:
+TIMES = n * E(squares(s[a, j]))
+
+
+def times_squares(keys: int) -> float:
     """Return n·E Σp² for a number of keys with scores of deviation 1, integrated."""
-    return integrated(n * E(squares(s[a, j])), {n: round(keys)})
+    return integrated(TIMES, {n: keys})
 
 
 def derive() -> tuple[Chain, ...]:
     *others, limit = many_keys()
-    unit = Chain(Limit(n * E(squares(s[a, j])), n, oo), name="unit", title="Scores of variance 1").then(
+    unit = Chain(Limit(TIMES, n, oo), name="unit", title="Scores of variance 1").then(
         EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})
     )
     return *others, limit, unit
@@ -40,9 +43,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
     says, few = "{n} = 1000 keys are as good as infinitely many", times_squares(1000)
     yield Wrong("limit-at-thousand", of="limit", at={n: 1000}, equals=EULER, computed=few, says=says)
-    words, curves, bounds = "mean of {times}", {"exact": times_squares}, {"{limit:prediction}": EULER}
+    words, curves, bounds = "mean of {times}", {"exact": TIMES}, {"{limit:prediction}": EULER}
     yield Plot(
-        "towards-e", "squares-n*", n, curves=curves, bounds=bounds, span=(2, 4096), y=words, y_scale="linear"
+        "towards-e", "squares-n*", n, curves=curves, bounds=bounds, span=(2, 4096), y=words, linear="y"
     )
 
 

@@ -1,7 +1,5 @@
 """Without scaling the largest softmax weight tends to 1 as the dimension grows; with it, it settles."""
 
-from collections.abc import Callable
-
 from sympy import Expr, Float, sqrt
 
 from verify.spec import Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax, Threshold, Within
@@ -18,14 +16,6 @@ def largest(scores: Expr) -> Expr:
     return E(Largest(Softmax(scores, j), j))
 
 
-def of_two(scores: Expr) -> Callable[[float], float]:
-    """Return the mean of the larger of two weights as a function of the dimension, integrated."""
-    return lambda size: integrated(largest(scores), {n: 2, d: size})
-
-
-RAW, SCALED = of_two(score), of_two(score / sqrt(d))
-
-
 def derive() -> tuple[Chain, ...]:
     mean, bound = smaller_of_two()
     inverse, means = inverse_square(), {"largest": score, "largest-scaled": score / sqrt(d)}
@@ -40,7 +30,8 @@ def experiment(derived: Derivation) -> Items:
     for name, chain, keys, size in two + many:
         yield Check(f"{name}-keys-d{size}", chain, {n: keys, d: size})
     for size in MANY[:3]:
-        at, truth, false = {n: 2, d: size}, 1 - RAW(size), 0.95 if size == 64 else 0
+        at, false = {n: 2, d: size}, 0.95 if size == 64 else 0
+        truth = 1 - integrated(raw.end, at)
         yield Check(f"raw-bound-d{size}", derived["raw"], at, sharper=false, sharper_truth=truth)
     of_rows, larger = largest(sigma * s[a, j]), "mean of the larger weight of two keys at"
     for size in (1, 4, 16):
@@ -51,24 +42,16 @@ def experiment(derived: Derivation) -> Items:
         share = rf"share of the bound on $1 - \mathbb{{E}}\max_j p_j$ that is reached at $\sigma = {size}$"
         yield fact(f"reached-sigma-{size}", share, Float(smaller / bound, 6))
     yield fact("settles", rf"{larger} $\sigma = 1$", Float(integrated(of_rows, {n: 2, sigma: 1}), 6))
-    yield fact("one-dimension", rf"{larger} $d_k = 1$", Float(RAW(1), 6))
+    yield fact("one-dimension", rf"{larger} $d_k = 1$", Float(integrated(raw.end, {n: 2, d: 1}), 6))
     says = "scaled attention saturates in high dimension: one of {cell:n} keys gets as much as unscaled"
     yield Wrong("scaled-saturates", of="scaled-many-keys-d256", equals=raw.end, says=says)
     says = "without scaling the weights stay as they are with it"
-    yield Wrong("raw-stays", of="raw-two-keys-d1024", equals=SCALED(1024), says=says)
+    yield Wrong("raw-stays", of="raw-two-keys-d1024", equals=scaled.end, says=says)
     says = "the softmax itself prevents saturation: the largest of two weights stays below {value}"
     yield Wrong("softmax-prevents-it", of="raw-two-keys-d1024", at_most=Threshold(0.9), says=says)
-    words, curves = "mean of the larger weight of two keys", {"unscaled": RAW, "over {root_d}": SCALED}
-    wrong = {"wrong: stays below $0.9$": 0.9}
-    yield Plot(
-        "largest-weight",
-        ("raw-two-keys-d*", "scaled-two-keys-d*"),
-        d,
-        curves=curves,
-        wrong=wrong,
-        y=words,
-        y_scale="linear",
-    )
+    curves, wrong = {"unscaled": raw.end, "over {root_d}": scaled.end}, {"wrong: stays below $0.9$": 0.9}
+    checks, words = ("raw-two-keys-d*", "scaled-two-keys-d*"), "mean of the larger weight of two keys"
+    yield Plot("largest-weight", checks, d, curves=curves, wrong=wrong, at={n: 2}, y=words, linear="y")
 
 
 CLAIM = Claim(
