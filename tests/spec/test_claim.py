@@ -8,25 +8,8 @@ import pytest
 
 from tests.report.builders import check
 from verify.errors import ClaimError
-from verify.spec import (
-    STANDARD,
-    Chain,
-    Check,
-    Claim,
-    Derivation,
-    Figure,
-    Findings,
-    Fit,
-    Line,
-    Plot,
-    Var,
-    algebra,
-    d,
-    fact,
-    figures,
-    moments,
-    score,
-)
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Figure, Findings, Fit, Line, Plot, Var
+from verify.spec import algebra, d, fact, figures, moments, score
 from verify.spec.checks import Item, Items
 
 SIZES = (2, 64)
@@ -315,7 +298,7 @@ class TestFigures:
         )
         drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", linear="y")
         assert drawn.alt == (
-            "Share of scores over dimension d_k, from 1 to 5, which is logarithmic. "
+            "Share of scores, against dimension d_k, from 1 to 5, which is logarithmic. "
             "Falls: falls from 3 to 1. d_k²: level at 1. Turns: rises from 1 to 5 at 2 "
             "and falls to 0.5. Measured: falls from 4 to 2 at 2 and rises to 3. "
             "Swings: from 4 to 5, between 2 and 6."

@@ -13,8 +13,8 @@ from verify.evidence import Axis, Check, Figure, PlotLayer
 from verify.spec.checks import AsDrawn, Fit, Plot, Scale
 from verify.spec.integrals import ON_PAPER, integrated
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import E, n
 from verify.text.latex import plain
+from verify.symbolic.vocabulary import E, n
 from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
@@ -163,20 +163,26 @@ _ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other
 def described(figure: Figure) -> str:
     """Return the words that stand in for a figure: its axes, and how each layer runs."""
     ends = [end for layer in figure.layers for end in (layer.x[0], layer.x[-1])]
-    x, y = plain(figure.x.label), plain(figure.y.label)
-    logarithmic = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
-    axes = f"{x}, from {_number(min(ends))} to {_number(max(ends))}"
-    said = [f"{y} over {axes}{logarithmic.get((figure.x.scale, figure.y.scale), '')}."]
-    said += [f"{plain(one.label or _ROLES[one.role])}: {_course(one.x, one.y)}." for one in figure.layers]
-    # A formula keeps its letters.
-    said = [text if text[1:2] in "_^(²" else text[:1].upper() + text[1:] for text in said]
-    return " ".join(said)
+    scales = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
+    span = f"from {_number(min(ends))} to {_number(max(ends))}"
+    axes = f"{_sentence(figure.y.label)}, against {plain(figure.x.label)}, {span}"
+    said = [axes + scales.get((figure.x.scale, figure.y.scale), "")]
+    said += [f"{_sentence(layer.label or _ROLES[layer.role])}: {_course(layer)}" for layer in figure.layers]
+    return ". ".join(said) + "."
 
 
-def _course(x: Sequence[float], y: Sequence[float]) -> str:
-    """Return how a layer runs, such as ``rises from 1 to 64``; what is under 2% of its range is noise."""
+def _sentence(label: str) -> str:
+    """Return a label in words, with a capital letter where it begins with a word."""
+    words = plain(label)
+    return words if label.startswith("$") else words[:1].upper() + words[1:]
+
+
+def _course(layer: PlotLayer) -> str:
+    """Return how a layer runs, such as ``rises from 1 to 64``; its intervals, or 2%, are noise."""
+    x, y = layer.x, layer.y
     first, last, low, high = y[0], y[-1], min(y), max(y)
-    noise = 0.02 * max(high - low, abs(high), abs(low))
+    widths = (above - below for below, above in zip(layer.lo, layer.hi, strict=True))
+    noise = max(0.02 * max(high - low, abs(high), abs(low)), *widths, 0.0)
     start, end = _number(first), _number(last)
     if high - low <= noise:
         return f"level at {start}"
