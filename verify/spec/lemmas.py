@@ -5,7 +5,7 @@ from functools import cache
 from sympy import Expr, Gt, Indexed, Integral, Min, S, Symbol, exp, log, oo, pi, simplify, sqrt
 
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
-from verify.symbolic.analysis import integral, numerically
+from verify.symbolic.analysis import by_density, integral, numerically
 from verify.symbolic.bounds import at_most, earlier
 from verify.symbolic.chains import Chain
 from verify.symbolic.checks import algebra, moments, substitute
@@ -22,6 +22,7 @@ from verify.symbolic.vocabulary import (
 )
 from verify.symbolic.vocabulary import a, d, j, l, n, over_keys, q, s, score, score_of, sigma, squares
 
+c = Symbol("c", real=True)
 SQUARED_LENGTH, ROW = Dot(q, a, q, a), sigma * s[a, j]
 GIVEN_QUERY = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_ROWS})
 
@@ -167,6 +168,18 @@ def entropy_lost(name: str = "") -> tuple[Chain, Chain, Chain]:
         .then(S.Half, "the mean of the squared length is the dimension", mean_length)
     )
     return first, bound, scaled
+
+
+@cache  # so that its lines are checked once in a process
+def exponential_of_row() -> Chain:
+    """Derive the mean of an exponential of c times a normal score."""
+    y = Symbol("y", real=True)
+    mean = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
+    return (
+        Chain(E(exp(c * s[a, j])), name="exponential", title="The mean of an exponential of a normal score")
+        .then(mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS))
+        .then(exp(c**2 / 2), "integrated", integral())
+    )
 
 
 def lost(scores: Expr) -> Expr:

@@ -1,6 +1,7 @@
 """Under a causal mask, row t attends to t keys, and its mean entropy is that of t keys."""
 
 import math
+from functools import partial
 
 import numpy as np
 import scipy
@@ -57,15 +58,12 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=sharper)
         # Rows of many keys vary least.
         yield Check(f"value-t{t}", derived["loss"], at, tolerance=0.5 if t == last else 0.75)
-    rare = Within(
-        10, because="few rows lose so much, so that a sharper share takes many more draws", fixed=True
-    )
+    rare = Within(10, because="few rows lose so much", fixed=True)
     share = over_lengths(half_a_nat_lost, two, D, D**-0.5).value
     yield Check(f"rows-below-t{two}", SHARE, {n: two, d: D}, equals=share, tolerance=rare)
     for t, least in {8: Rational(9, 50), 32: Rational(29, 100), last: Rational(37, 100)}.items():
-        name, at, sharper = f"rows-below-t{t}", {n: t, d: D}, 1.1 * (t == last)
-        bound = Threshold(least)
-        yield Check(name, SHARE, at, at_least=bound, tolerance=Within(fixed=True), sharper=sharper)
+        of_rows = partial(Check, at_least=Threshold(least), tolerance=Within(fixed=True))
+        yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
     what = "largest distance of a row’s weights under a causal mask from those of its own keys alone"
     yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=settings, allowance=ROUNDING)
     says, unmasked = "without the mask a row has the same weights", distance_of_rows(False)
@@ -78,20 +76,10 @@ def experiment(derived: Derivation) -> Items:
     says, few = "every row, not only their mean, keeps all but half a nat", of_probability()
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
     says = "of two keys' rows as many lose half a nat as of all keys' rows"
-    yield Wrong("same-share", of=f"rows-below-t{two}", equals=bound, says=says)
-    words, curves = "mean entropy, in nats", {"{main:end}": derived.end}
-    bounds = {"{most:end}": derived["most"].end}
-    yield Plot(
-        "by-position",
-        "value-t*",
-        n,
-        curves=curves,
-        bounds=bounds,
-        as_drawn=lambda at, value: math.log(at) - value,
-        x="position {n}",
-        y=words,
-        linear="y",
-    )
+    yield Wrong("same-share", of=f"rows-below-t{two}", equals=Threshold(least), says=says)
+    curves, bounds = {"{main:end}": derived.end}, {"{most:end}": derived["most"].end}
+    plot = partial(Plot, as_drawn=lambda at, lost: math.log(at) - lost, x="position {n}", linear="y")
+    yield plot("by-position", "value-t*", n, curves=curves, bounds=bounds, y="mean entropy, in nats")
 
 
 CLAIM = Claim(

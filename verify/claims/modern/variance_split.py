@@ -2,11 +2,11 @@
 
 from functools import partial
 
-from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product, symbols
+from sympy import Expr, Matrix, Rational, S, Symbol, eye, kronecker_product
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Line, Named
-from verify.spec import Sum, Var, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n, numbers
-from verify.spec import of_deviation, over_components, q
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Family, Given, Index, Items, Named, Sum
+from verify.spec import Var, Wrong, a, assume, d, e, earlier, i, j, k, l, m, moments, n, numbers, of_deviation
+from verify.spec import over_components, q
 
 r, c, g = Symbol("r", positive=True, integer=True), Index("c"), Index("g")
 A, B, mu, nu = Given("A", d, r), Given("B", d, r), Given("mu", d), Given("nu", d)
@@ -19,7 +19,6 @@ def query(at: Index) -> Expr:
     return mu[at] + Sum(A[at, c] * z[a, c], (c, 1, r))
 
 
-SYMBOLS = symbols(r"\mu_q \mu_k \Sigma_q \Sigma_k")
 SCORE, OTHER = (
     Named(Symbol(name), over_components(query(i) * (nu[i] + Sum(B[i, e] * w[key, e], (e, 1, r)))))
     for key, name in ((j, r"q\cdot k"), (l, r"q\cdot k'"))
@@ -39,20 +38,17 @@ OF_MEAN = Named(Symbol(r"q^{\mathsf T} \mu_k"), over_components(query(i) * nu[i]
 
 
 def derive() -> tuple[Chain, ...]:
-    moment = moments(LAWS)
-    within = Chain(
-        E(SCORE**2) - E(SCORE * OTHER),
-        Line(E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment),
-        Line(TRACE + BY_QUERY, "the mean of a quadratic form", moment),
-        name="within",
-        title="Within rows: the mean variance of the scores of one query",
+    moment, title = moments(LAWS), "Within rows: the mean variance of the scores of one query"
+    within = (
+        Chain(E(SCORE**2) - E(SCORE * OTHER), name="within", title=title)
+        .then(E(GIVEN_QUERY), "given the query, its scores are independent and vary like this", moment)
+        .then(TRACE + BY_QUERY, "the mean of a quadratic form", moment)
     )
-    between = Chain(
-        E(SCORE * OTHER) - E(SCORE) * E(OTHER),
-        Line(Var(OF_MEAN), "given the query, both scores have this mean", moment),
-        Line(BY_KEY, "the variance of a linear form", moment),
-        name="between",
-        title="Between rows: the variance of the mean score of a query",
+    title = "Between rows: the variance of the mean score of a query"
+    between = (
+        Chain(E(SCORE * OTHER) - E(SCORE) * E(OTHER), name="between", title=title)
+        .then(Var(OF_MEAN), "given the query, both scores have this mean", moment)
+        .then(BY_KEY, "the variance of a linear form", moment)
     )
     means = "the variance within a row, and what is left, for both scores have one mean"
     total = (
@@ -73,8 +69,7 @@ def experiment(derived: Derivation) -> Items:
     laws = {family: numbers(matrix.tolist()) for family, matrix in blocks.items()}
     check = partial(Check, at={d: 8, r: 8}, laws=laws, tolerance=2.0)
     within, between, wrong = derived["within"], derived["between"], partial(Wrong, laws=laws)
-    yield check("within", within)
-    yield check("between", between)
+    yield from (check("within", within), check("between", between))
     yield check("total", derived, control="biased-prediction")
     says = "the keys’ mean makes rows vary, and the queries’ mean shifts them"
     yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says=says)
@@ -94,6 +89,6 @@ CLAIM = Claim(
     meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first part "
     "acts. Keys with a large common component make scores look widely spread, and a scale chosen by the "
     "total variance would be too small. An audit of real attention reports both parts.",
-    symbols=dict(zip(("mu_q", "mu_k", "sigma_q", "sigma_k"), SYMBOLS, strict=True)),
+    symbols={f"sigma_{of}": Symbol(rf"\Sigma_{of}") for of in "qk"},
     assumptions=assume(mixed="Queries and keys are what matrices make of independent components."),
 )

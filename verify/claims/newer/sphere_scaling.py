@@ -22,22 +22,19 @@ UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 
 def derive() -> Chains:
     below = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v
-    other = Chain(
-        below,
-        Line((1 - exp(-2 * beta * v)) / (2 * beta * v), "integrated", integral()),
-        name="other",
-        title="One other key, uniform below the largest at $v$",
-        defines="the mean of another key’s exponential over that of the largest",
-    )
+    title = "One other key, uniform below the largest at $v$"
+    defines = "the mean of another key’s exponential over that of the largest"
+    other = Chain(below, name="other", title=title, defines=defines)
+    other = other.then((1 - exp(-2 * beta * v)) / (2 * beta * v), "integrated", integral())
     density = n * (n - 1) * v ** (n - 2) / (2 * beta)
     less = at_most(Integral(density * exp(-2 * beta * v), (v, 0, 1)))
-    others = Chain(
-        Integral(density * (1 - exp(-2 * beta * v)), (v, 0, 1)),
-        Line(Integral(density, (v, 0, 1)), "without the exponential", less, "≤"),
-        Line(n / (2 * beta), "integrated", integral(given=(n >= 2,))),
-        name="others",
-        title="All others, the largest of $n$ having the density $nv^{n-1}$",
-        defines="the mean of the sum of the others’ exponentials",
+    all_others = Integral(density * (1 - exp(-2 * beta * v)), (v, 0, 1))
+    title = "All others, the largest of $n$ having the density $nv^{n-1}$"
+    defines = "the mean of the sum of the others’ exponentials"
+    others = (
+        Chain(all_others, name="others", title=title, defines=defines)
+        .then(Integral(density, (v, 0, 1)), "without the exponential", less, "≤")
+        .then(n / (2 * beta), "integrated", integral(given=(n >= 2,)))
     )
     yield from (other, others)
     scores, largest = 2 * beta * UNIFORM, E(Largest(Softmax(2 * beta * UNIFORM, j), j))
@@ -87,22 +84,17 @@ def experiment(derived: Derivation) -> Items:
 
 
 CLAIM = Claim(
-    title="For keys spread evenly over a sphere, scores that grow like the logarithm of the length are not "
-    "enough",
+    title="For keys on a sphere, scores that grow like the logarithm of the length are not enough",
     statement="Let {n} keys be uniform on the sphere in three dimensions, and let scores be {beta} times "
     "their cosines with one query. The mean of the largest weight is at least {main:end}.",
     meaning="The more keys lie on the sphere, the closer the nearest are to a query and to each other. To "
     "tell them apart in three dimensions, a scale that grows like the number of keys is enough; computed "
-    "values show that one like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} "
-    "and {bound-d3-n4096:n} keys the weight is measured as {bound-d3-n4096:estimate.3}, against "
-    "{bound-d3-n4096:prediction.4}. In {d} dimensions the scale has to grow like the power {power} of {n}: "
-    "the scale at which the largest weight is one half grows, from {bound-d3-n64:n} to {bound-d3-n4096:n} "
-    "keys, like the power {power-d2:3} in two dimensions, {power-d3:3} in three, {power-d4:3} in four and "
-    "{power-d5:3} in five. In nine dimensions it is still {power-d9:3}, in seventeen {power-d17:3}: these "
-    "lengths are too short for the power to show. At scales that grow so, the largest weight, as measured, "
-    "goes from {kept-d2-n64:estimate.2} for {kept-d2-n64:n} keys to {kept-d2-n1024:estimate.2} for "
-    "{kept-d2-n1024:n} in two dimensions, and from {kept-d5-n64:estimate.2} to {kept-d5-n1024:estimate.2} in "
-    "five.",
+    "values show that one like its logarithm is far too small. The bound is close: at {bound-d3-n4096:beta=} and {bound-d3-n4096:n} keys the weight is measured as "
+    "{bound-d3-n4096:estimate.3}, against {bound-d3-n4096:prediction.4}. In {d} dimensions the scale has to "
+    "grow like the power {power} of {n}: that at which the largest weight is one half grows, from "
+    "{bound-d3-n64:n} to {bound-d3-n4096:n} keys, like the power {power-d2:3} in two dimensions, "
+    "{power-d3:3} in three, {power-d4:3} in four and {power-d5:3} in five. In nine dimensions it is still "
+    "{power-d9:3}, in seventeen {power-d17:3}: these lengths are too short for the power to show.",
     symbols={"beta": beta, "d": d, "power": 2 / (d - 1)},
     references=cite("chen2025"),
 )

@@ -49,18 +49,22 @@ def gap(dimension: int, above: Any) -> LargestGap:
 
 
 def experiment(tolerance: float) -> Items:
-    near, points = of_probability(0.5), points_of(MOST)
+    compared: dict[str, Any] = {"equals": 0, "tolerance": of_probability(0.5)}
     for size in DIMENSIONS:
         exact = gap(size, from_density(size, points_of(size)))
-        yield Check(f"distance-d{size}", exact, {d: size}, equals=0, tolerance=near)
-    normal, next_law = special.ndtr(points_of(1)), from_density(3, points_of(2))
-    stretched = from_density(MOST, points / (1 + 5 * tolerance))
+        yield Check(f"distance-d{size}", exact, {d: size}, **compared)
+    stretched = from_density(MOST, points_of(MOST) / (1 + 5 * tolerance))
     for name, size, law, says in (
-        ("normal-law", 1, normal, "a score of one dimension is normal, with unit variance"),
-        ("next-dimension", 2, next_law, "a score of two dimensions has the law of three"),
+        ("normal-law", 1, special.ndtr(points_of(1)), "a score of one dimension is normal"),
+        (
+            "next-dimension",
+            2,
+            from_density(3, points_of(2)),
+            "a score of two dimensions has the law of three",
+        ),
         ("stretched", MOST, stretched, "scores of {cell:d_k} dimensions are larger by five tolerances"),
     ):
-        yield Wrong(name, gap(size, law), {d: size}, equals=0, tolerance=near, says=says)
+        yield Wrong(name, gap(size, law), {d: size}, says=says, **compared)
 
 
 def figures(findings: Findings) -> Figure:
@@ -74,14 +78,8 @@ def figures(findings: Findings) -> Figure:
         curve = [root * float(function(max(abs(place), 1e-3) * root)) for place in at]
         layers.append(draw.dots("measured", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide))
         layers.append(draw.joined(f"$d_k = {size}$", at, curve))
-    return draw.figure(
-        "densities",
-        "Scores of few dimensions are sharply peaked, those of many nearly normal",
-        *layers,
-        x="{scaled_score}",
-        y="density",
-        linear="xy",
-    )
+    title = "Scores of few dimensions are sharply peaked, those of many nearly normal"
+    return draw.figure("densities", title, *layers, x="{scaled_score}", y="density", linear="xy")
 
 
 CLAIM = Claim(
@@ -90,8 +88,7 @@ CLAIM = Claim(
     "{z}; at negative ones measurement finds the mirror image.",
     meaning="A score is not normal, even when its components are: in one dimension its density has an "
     "infinite peak at 0 and heavier tails, in two it is the Laplace density, and it approaches the normal "
-    "one only as dimensions are added. Intervals for normal data are therefore invalid for scores of few "
-    "dimensions.",
+    "one only as dimensions are added. Intervals for normal data are invalid for scores of few dimensions.",
     symbols={"z": z},
     references=cite("dlmf"),
 )
