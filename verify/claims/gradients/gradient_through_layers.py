@@ -209,23 +209,23 @@ def figures(findings: Findings) -> Figure:
 CLAIM = Claim(
     title="Without scaling, the gradient grows through the layers at initialisation, faster in wider heads",
     statement="In a stack of {L} residual attention layers over {n} tokens whose scores hardly vary, without "
-    "normalisation, the gradient’s mean square grows by {main:end}. With full scores, "
-    "{unscaled-growth:n} tokens of {unscaled-growth:D} dimensions normalised after each of "
-    "{unscaled-growth:L} layers, the unscaled "
-    "norm grows by less than uniform attention’s rate, {scaled-growth:prediction.3} a layer, where {d_k} is "
-    "a quarter of the width, and by more where {d_k} is half or all of it. Where {d_k} is two or four times "
-    "the width, it grows by more than {unscaled-growth:prediction} a layer, the most that uniform attention "
-    "reaches in ever deeper stacks. At {unscaled-growth:d_k=} it grows less than with uniform attention if "
-    "scores are divided by {root_d}, and not at all if by {d_k}; over {tenfold-over-many-layers:L} "
-    "layers it grows unscaled more than tenfold, but by less than {unscaled-growth:prediction} a layer.",
+    "normalisation, the gradient’s mean square grows by {main:end}. With full scores, {unscaled-growth:n} "
+    "tokens of {unscaled-growth:D} dimensions normalised after each of {unscaled-growth:L} layers, the "
+    "unscaled norm grows by less than uniform attention’s rate, {scaled-growth:prediction.3} a layer, where "
+    "{d_k} is a quarter of the width, and by more where {d_k} is half or all of it. Where {d_k} is two or "
+    "four times the width, it grows by more than {unscaled-growth:prediction} a layer, the most that uniform "
+    "attention reaches in ever deeper stacks. At {unscaled-growth:d_k=} it grows less than with uniform "
+    "attention if scores are divided by {root_d}, and not at all if by {d_k}; over "
+    "{tenfold-over-many-layers:L} layers it grows unscaled more than tenfold, but by less than "
+    "{unscaled-growth:prediction} a layer.",
     meaning="The statement that gradients accumulate without scaling is right for a network at its start, "
-    "where undecided rows send back undamped gradients, and each layer adds some. By how "
-    "much depends on the dimension of queries and keys against the width of the model: heads are mostly "
-    "narrower than the model, and there the growth is slower than here at twice the width. It depends on "
-    "the depth, too: over four times as many layers the norm grows by less per layer. With scaling it grows "
-    "over six layers by less than with uniform attention. That is not like clipping, which bounds every "
-    "gradient at every step: once its weights have grown, scaled attention passes that rate again. Measured "
-    "on small stacks of attention alone, without the other layers of a transformer.",
+    "where undecided rows send back undamped gradients, and each layer adds some. By how much depends on the "
+    "dimension of queries and keys against the width of the model: heads are mostly narrower than the model, "
+    "and there the growth is slower than here at twice the width. It depends on the depth, too: over four "
+    "times as many layers the norm grows by less per layer. With scaling it grows over six layers by less "
+    "than with uniform attention. That is not like clipping, which bounds every gradient at every step: once "
+    "its weights have grown, scaled attention passes that rate again. Measured on small stacks of attention "
+    "alone, without the other layers of a transformer.",
     symbols={"L": L, "n": n},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "

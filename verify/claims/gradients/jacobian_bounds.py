@@ -204,9 +204,9 @@ CLAIM = Claim(
     "at least {second:end} and {first:end}; for every {x}, {largest} and {main}, and {half}. It is "
     "not monotone in the temperature: where one of three scores leads the others by $0$, $\\ln 2$ or "
     "$2\\ln 2$, it is {norm-t1}, {norm-t2} and {norm-t4}.",
-    meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row "
-    "that is spread over very many keys blocks it as much as a saturated one. So making scores smaller does "
-    "not always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
+    meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row that is "
+    "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
+    "always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
     symbols={"n": n, "x": x, "p_1": p_1, "p_2": p_2, "form": FORM},

@@ -241,10 +241,10 @@ CLAIM = Claim(
     "softmax, the mean of its squared Frobenius norm {norm} is at most {bound:end} always, by way of "
     "{middle}, and times {sigma} it tends to {main:end} as the scores spread. For standard normal queries "
     "and keys, {sigma} is the length of the query, about {root_d}, if scores are not scaled, and the mean "
-    "falls to zero: in 3 dimensions or more, {raw}, and the smaller of two weights is {raw-smaller:end} "
-    "at most on average. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
-    meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if "
-    "they are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
+    "falls to zero: in 3 dimensions or more, {raw}, and the smaller of two weights is {raw-smaller:end} at "
+    "most on average. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
+    meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if they "
+    "are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
     "largest scores nearly tie keep the mean up. (The bound is loose: no mean was found above two thirds of "
     "it, which is its limit.) And it falls below the scaled value late when there are many keys, since an "
     "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "

@@ -273,10 +273,10 @@ CLAIM = Claim(
     "dimension",
     statement="Gradient descent at scale {c} and rate {eta} is unscaled gradient descent from weights {root} "
     "times as large at rate {rate}. One head learning to look up one of four tokens, from weights of "
-    "variance one over their number of rows, at seven rates: with {success-rate:d_k=} and "
-    "with eight times as many dimensions, division by {root_d}, in most seeds, succeeds at more rates than "
-    "no scale and takes fewer steps to the same loss, averaged over the rates and at the best of each; every "
-    "scale succeeds at some rate.",
+    "variance one over their number of rows, at seven rates: with {success-rate:d_k=} and with eight times "
+    "as many dimensions, division by {root_d}, in most seeds, succeeds at more rates than no scale and takes "
+    "fewer steps to the same loss, averaged over the rates and at the best of each; every scale succeeds at "
+    "some rate.",
     meaning="Without scaling, training is slower and succeeds at fewer learning rates in sixteen dimensions "
     "and more so in {success-rate:d_k} and in eight times as many; in four it succeeded at more. It does not "
     "fail as such: with a rate chosen for it, unscaled training succeeds too, and so does division by {d_k}, "

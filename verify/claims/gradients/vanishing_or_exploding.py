@@ -171,8 +171,8 @@ CLAIM = Claim(
     title="Without scaling, the typical gradient vanishes in high dimension while the root mean square grows",
     headline="median-vanishes",
     statement="Compare the norm of one query’s gradient at unit scale with that at the scale of one over "
-    "{root_d}, for standard normal components. Where scores hardly vary, the ratio is {main:end} in "
-    "the limit. At full size the ratio of root mean squares rises with the dimension, for sixteen keys and "
+    "{root_d}, for standard normal components. Where scores hardly vary, the ratio is {main:end} in the "
+    "limit. At full size the ratio of root mean squares rises with the dimension, for sixteen keys and "
     "{rms-queries-d16:d_k=}, {rms-queries-d64:d_k} and {rms-grows:d_k} to {ratio-queries-d16:3}, "
     "{ratio-queries-d64:3} and {ratio-queries-d256:3} for queries, nearly the same for keys, and "
     "{ratio-values-d16:3}, {ratio-values-d64:3} and {ratio-values-d256:3} for values; that of medians starts "
@@ -182,8 +182,8 @@ CLAIM = Claim(
     "With sixteen keys it is less than half a per cent in {median-vanishes:d_k} dimensions.",
     meaning="“Gradients vanish” and “gradients explode” are both half true. Most rows saturate and send "
     "almost nothing back, but the rare row that is still undecided between two keys sends back a gradient "
-    "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many "
-    "keys, even the typical gradient is larger without scaling. Say which norm, which statistic and which "
-    "path is meant. All this is at initialisation: trained weights are not independent.",
+    "that lacks the damping factor, and it dominates every mean square. In low dimension, or with many keys, "
+    "even the typical gradient is larger without scaling. Say which norm, which statistic and which path is "
+    "meant. All this is at initialisation: trained weights are not independent.",
     assumptions=assume(upstream="Values and the gradient at the output are standard normal and independent."),
 )

@@ -66,8 +66,8 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="Aligned queries and keys have scores with a mean of their own",
     statement="If query and key components are standard normal with correlation {rho}, pair by pair, the "
-    "mean of the score is {main:end} and its variance {variance:end}: dividing by {d_k} keeps the "
-    "mean, dividing by {root_d} does not.",
+    "mean of the score is {main:end} and its variance {variance:end}: dividing by {d_k} keeps the mean, "
+    "dividing by {root_d} does not.",
     meaning="The root is the right scale at initialisation, when queries and keys are independent of each "
     "other. Where training aligns them, the mean takes over, {ratio:end} standard deviations from zero, "
     "which calls for division by {d_k}: the choice of maximal-update parametrisation. Which scale is right "

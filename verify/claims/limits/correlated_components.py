@@ -71,8 +71,8 @@ CLAIM = Claim(
     statement="For independent, centred {q} and {k} with covariance matrices {sigma_q} and {sigma_k}, "
     "{trace}; with unit variances and correlation {rho} between any two components of a vector, it is "
     "{main:end}.",
-    meaning="The root of the dimension suffices while components are uncorrelated. Real activations "
-    "occupy fewer directions than they have components; with a correlation of one quarter the variance at "
+    meaning="The root of the dimension suffices while components are uncorrelated. Real activations occupy "
+    "fewer directions than they have components; with a correlation of one quarter the variance at "
     "{variance-d64:d_k} dimensions is {variance-d64:prediction}, about five times too much for the root. "
     "What counts is not {d_k} but {trace:end}, which can be measured.",
     symbols={"sigma_q": SIGMA_Q, "sigma_k": SIGMA_K, "rho": rho, "counted_once": COUNTED_ONCE},

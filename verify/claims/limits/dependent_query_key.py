@@ -53,11 +53,9 @@ def derive() -> Chains:
         .then(written_out(E(SCORE)), put_in, algebra)
         .then(TRACE + MEANS, "the covariance of a product, and the product of the means", moments(LAWS))
     )
-    yield Chain(
-        Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k")),
-        name="covariance",
-        title="The covariance of a component of the query with one of the key",
-    ).then(C, r"the entries of $C = AB^{\mathsf T}$", moments(LAWS))
+    pair, title = Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k")), "A component of each"
+    entries = r"the entries of $C = AB^{\mathsf T}$"
+    yield Chain(pair, name="covariance", title=title).then(C, entries, moments(LAWS))
 
 
 CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
@@ -80,8 +78,7 @@ def experiment(derived: Derivation) -> Items:
         name, there = f"covariance-q{row}-k{column}", {**at, i: row, l: column}
         yield Check(name, derived["covariance"], there, laws=law, tolerance=2.0)
         if (row, column) != (1, 2):
-            says = rf"$\operatorname{{Cov}}(q_{row}, k_{column})$ has the other sign"
-            yield Wrong(f"reversed-{name}", of=name, equals=-CROSS[row - 1, column - 1], says=says)
+            yield Wrong(f"reversed-{name}", of=name, equals=-CROSS[row - 1, column - 1])
     says = "{C} is the covariance of the key with the query, the other way round"
     yield Wrong("transposed", of="covariance-q1-k2", equals=CROSS[1, 0], says=says)
     crossed, other_way = GENERAL.xreplace({SQUARE: CROSSED}), GENERAL.xreplace({OF_MEANS: OTHER_WAY})
@@ -99,12 +96,9 @@ CLAIM = Claim(
     statement="For jointly normal {q} and {k} with the covariances {C} of {q} with {k}, the variance of "
     "{score} is {main:end}; the mean is {mean:end}.",
     meaning="This formula applies once training has made queries and keys depend on each other. The "
-    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is "
-    "zero, the formula of the earlier chapters is recovered.",
+    "dependence can lower the variance as well as raise it, for {square} may be negative. Where {C} is zero, "
+    "the formula of the earlier chapters is recovered.",
     symbols={"C": Symbol("C"), "square": SQUARE, "crossed": CROSSED} | NAMES,
-    assumptions=assume(
-        mixed="Jointly normal vectors are what matrices make of independent normal numbers, "
-        "$q = \\mu_q + Az$ and $k = \\mu_k + Bz$, with $C = AB^{\\mathsf T}$."
-    ),
+    assumptions=assume(mixed="Jointly normal vectors are what matrices make of independent normal numbers."),
     references=cite("isserlis1918"),
 )

@@ -73,14 +73,14 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="Whether scaled scores start with unit variance is decided by the initialisation",
     statement="Different tokens of squared length {D}, as layer normalisation leaves them, sent through "
-    "independent projections with centred entries of variance {v}, have {main}: {fused-xavier-variance} "
-    "for Xavier's initialisation of one square matrix, {by-head:end} head by head, "
-    "{packed-xavier-variance} for queries, keys and values packed together, {he-variance} for He's, "
-    "{linear-default-variance} for a uniform law on either side of zero up to one over the root of {D}.",
+    "independent projections with centred entries of variance {v}, have {main}: {fused-xavier-variance} for "
+    "Xavier's initialisation of one square matrix, {by-head:end} head by head, {packed-xavier-variance} for "
+    "queries, keys and values packed together, {he-variance} for He's, {linear-default-variance} for a "
+    "uniform law on either side of zero up to one over the root of {D}.",
     meaning="The assumption of unit components is a statement about the projections. Common defaults differ "
     "in the variance of scaled scores from {linear-default-variance} to {he-variance}, from a softmax that "
-    "starts almost even to one that is already sharp. Changing the initialisation changes the temperature "
-    "of attention.",
+    "starts almost even to one that is already sharp. Changing the initialisation changes the temperature of "
+    "attention.",
     symbols={"D": D, "v": v},
     references=cite("glorot2010", "he2015"),
 )

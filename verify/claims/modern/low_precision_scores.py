@@ -156,10 +156,10 @@ CLAIM = Claim(
     "{spacing-bfloat16:at} bfloat16 has a spacing of {spacing-bfloat16:prediction}, E4M3 one of "
     "{spacing-e4m3:prediction}. If all scores of a row move by at most {epsilon}, a weight moves by at most "
     "{main:end}. Scaling by a power of two gives the same bits before rounding as after.",
-    meaning="Two raw scores near 64, less than half apart, may be equal in bfloat16, and their "
-    "weights with them; scores of one or less move by four thousandths at most, and weights by less. Whether "
-    "scores are rounded before they are scaled or after hardly matters, for the error is in proportion to "
-    "the score. What helps is a small score at the softmax.",
+    meaning="Two raw scores near 64, less than half apart, may be equal in bfloat16, and their weights with "
+    "them; scores of one or less move by four thousandths at most, and weights by less. Whether scores are "
+    "rounded before they are scaled or after hardly matters, for the error is in proportion to the score. "
+    "What helps is a small score at the softmax.",
     assumptions=assume(nearest="To nearest, ties to even, within a format’s normal numbers."),
     symbols={"b": b, "epsilon": epsilon},
     references=cite("kalamkar2019", "micikevicius2022"),

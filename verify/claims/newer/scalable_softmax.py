@@ -34,13 +34,9 @@ def derive() -> Chains:
     yield Chain(LEADER, least, title=title, defines=what)
     most = Line(MOST, "no other score is more than $R$ behind", less, "≤")
     yield Chain(LEADER, most, name="most", title="Its weight at most", defines=what)
-    yield Chain(
-        1 / (1 + (n - 1) * exp(-g)),
-        Line(PLAIN, "both parts times the leader’s exponential", algebra),
-        name="plain",
-        title="Without a factor, all others alike",
-        defines="the weight of the leader",
-    )
+    plain = Line(PLAIN, "both parts times the leader’s exponential", algebra)
+    title, defines = "Without a factor, all others alike", "the weight of the leader"
+    yield Chain(1 / (1 + (n - 1) * exp(-g)), plain, name="plain", title=title, defines=defines)
     yield from around_critical("the lead times $s$")
 
 
@@ -72,22 +68,20 @@ def experiment(derived: Derivation) -> Items:
             of_levels = partial(Computed, settings=where, allowance=ROUNDING)
             yield of_levels(f"{name}-n{keys}", what, weight_of_leader, given, equals=value)
     least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
+    longer, shorter, same = (least.subs(g, LEAD * Rational(part, 20)) for part in (21, 19, 20))
     says = "the bound for a lead larger by a twentieth holds as well"
-    longer = least.subs({n: 10, g: LEAD * Rational(21, 20)})
     yield Wrong("longer-lead", of="least-n10", at_least=longer, says=says)
-    says, shorter = "a lead smaller by a twentieth does as well", LEAD * Rational(19, 20)
-    value = least.subs({n: last, g: shorter})
-    yield Wrong("smaller-factor", of=f"scalable-n{last}", equals=value, says=says)
-    says, value = "without the factor the leading key keeps the same weight", least.subs({n: last, g: LEAD})
-    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=value, says=says)
+    for name, of, wrong, says in (
+        ("smaller-factor", "scalable", shorter, "a lead smaller by a twentieth does as well"),
+        ("no-factor-needed", "plain", same, "without the factor the leading key keeps the same weight"),
+    ):
+        yield Wrong(name, of=f"{of}-n{last}", equals=wrong.subs(n, last), says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
-    bound, plain = derived.end.subs({factor: FACTOR, g: LEAD}), PLAIN.subs(g, LEAD)
     title = "With the factor the leading key keeps its weight; without it the weight fades"
-    words, curves = "mean weight of the leading key", {"drawn": (mean_of_leader, (10, 1000))}
-    wrong, bounds = {"without the factor": plain}, {"bound: {main:end}": bound}
-    yield Plot(
-        "leader", "value-n*", n, title, curves=curves, bounds=bounds, wrong=wrong, span=(10, 10_000), y=words
-    )
+    curves, wrong = {"drawn": (mean_of_leader, (10, 1000))}, {"without the factor": PLAIN}
+    plot = partial(Plot, at=put, span=(10, 10_000), y="mean weight of the leading key")
+    bounds = {"bound: {main:end}": derived.end}
+    yield plot("leader", "value-n*", n, title, curves=curves, bounds=bounds, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -4,7 +4,7 @@ import math
 import numpy as np
 from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
-from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Line, Plot
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Plot
 from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n
 from verify.spec import of_probability, over_keys, s, sigma
 
@@ -28,14 +28,12 @@ def derive() -> Chains:
         .then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn)
         .then(S.Half, "half of all scores are positive", integral())
     )
-    positive = Chain(
-        E(POSITIVE),
-        Line(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn),
-        Line(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral()),
-        Line(mean * below - S.Half, "integrated", integral()),
-        name="kept",
-        title="Positive scores",
-        defines=r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$",
+    defines = r"the mean of $e^s - 1$ where that is positive, for normal scores $s$ of deviation $\sigma$"
+    positive = (
+        Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines)
+        .then(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn)
+        .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral())
+        .then(mean * below - S.Half, "integrated", integral())
     )
     whole = (
         Chain(E(ABOVE), name="whole", title="All scores")
@@ -44,14 +42,13 @@ def derive() -> Chains:
     )
     yield from (positive, whole)
     part, size = positive.start, "a size is twice the positive part less the number"
+    share = positive.end / (2 * positive.end - mean + 1), "the mean of the positive part", earlier(positive)
     gathered = (mean * below - S.Half) / (mean * erf(sigma / sqrt(2)))
     yield (
         Chain(part / E(SIZE), title="The positive part’s share of the mean size")
         .then(part / (2 * part - E(ABOVE)), size, algebra)
         .then(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole))
-        .then(
-            positive.end / (2 * positive.end - mean + 1), "the mean of the positive part", earlier(positive)
-        )
+        .then(*share)
         .then(gathered, "terms gathered", algebra)
     )
 
@@ -74,13 +71,10 @@ def experiment(derived: Derivation) -> Items:
     yield Check("limit-n1024", TOTAL, at, at_most=limit, tolerance=near, sharper=0.98)
     yield Check("zero-n64", ZERO, {n: 64}, equals=derived["half"].end)
     for words in ("half", "one"):
-        at_deviation = {sigma: DEVIATIONS[words]}
-        yield Check(f"kept-s{words}", positive, at_deviation)
-        yield Check(f"share-s{words}", derived, at_deviation)
-    says = "rows of many keys sum to four fifths"
-    yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=0.1, says=says)
-    says = "the weights of a row sum to one, as with softmax"
-    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says=says)
+        yield Check(f"kept-s{words}", positive, {sigma: DEVIATIONS[words]})
+        yield Check(f"share-s{words}", derived, {sigma: DEVIATIONS[words]})
+    yield Wrong("four-fifths", TOTAL, at, equals=Rational(4, 5), tolerance=0.1)
+    yield Wrong("sums-to-one", of="sum-n1024", equals=S.One, says="a row sums to one, as with softmax")
     yield Wrong("limit-at-once", of="sum-n2", equals=limit, says="the limit holds for two keys")
     says, within = "no weight is zero, as with softmax", of_probability()
     yield Wrong("none-is-zero", ZERO, {n: 64}, equals=S.Zero, tolerance=within, says=says)
@@ -99,12 +93,11 @@ CLAIM = Claim(
     "{sigma}, the positive part has mean {kept:end}, which is the share {main:end} of the mean absolute "
     "value.",
     meaning="A key with a negative score gets no weight at all; that is half of the keys if scores are "
-    "symmetric about zero. Negative scores still count in the denominator, so rows do not sum to one. On "
-    "average over rows of standard normal scores, the sum is {sum-n2:prediction.3} for two keys, "
-    "{sum-n64:prediction.3} for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard "
-    "deviation it is {limit-shalf:4}, at twice it {limit-stwo:4}. That the sum of a row tends to this share, "
-    "by the law of large numbers, is measured only. The sum of a row follows the scale of its scores, and so "
-    "do the outputs. A row whose scores are all zero is zero over zero, which the small constant that "
-    "programs add to the denominator turns into zero.",
+    "symmetric about zero. Negative scores still count in the denominator, so rows do not sum to one: for "
+    "standard normal scores the sum is {sum-n2:prediction.3} on average for two keys, {sum-n64:prediction.3} "
+    "for {sum-n64:n}, and {limit-sone:4} for very many; at half that standard deviation it is "
+    "{limit-shalf:4}, at twice it {limit-stwo:4}. That the sum of a row tends to this share, by the law of "
+    "large numbers, is measured only. A row whose scores are all zero is zero over zero, which the small "
+    "constant that programs add to the denominator turns into zero.",
     references=cite("zuhri2025"),
 )

@@ -107,8 +107,8 @@ def experiment() -> Items:
 CLAIM = Claim(
     title="Four steps, with an optional mask, compute attention",
     statement="Product of queries and keys, scale, optional mask, softmax over the keys, product with the "
-    "values: each entry of the result is {main:end}, over the keys that the mask leaves, and the "
-    "weights of every row sum to one.",
+    "values: each entry of the result is {main:end}, over the keys that the mask leaves, and the weights of "
+    "every row sum to one.",
     meaning="The array code that the other claims measure is attention as defined: equal up to rounding to "
     "plain loops, with no mask, a causal one and one for padding. A mask must set scores to minus infinity; "
     "zero is a score like any other. A row whose keys are all masked has no softmax.",

@@ -128,13 +128,13 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="The variance over all pairs of shared vectors comes out low",
     statement="Let {V} be the plain variance of the scores of all pairs of {N} vectors with mean {mu} and "
-    "deviation {sigma} per component. Its expectation falls short of the variance of a score, by "
-    "{share:end} of it, in every dimension: by {relative-bias:2%} for 100 vectors, uniform between 0 and 1.",
+    "deviation {sigma} per component. Its expectation falls short of the variance of a score, by {share:end} "
+    "of it, in every dimension: by {relative-bias:2%} for 100 vectors, uniform between 0 and 1.",
     meaning="Scores that share a vector move together, so their plain variance misses what moves them all. "
     "The popular experiment still shows the right shape, a straight line without curvature; only its slope "
-    "is {relative-bias:2%} low. And its 4950 pairs are worth far fewer independent ones: a single "
-    "run scatters by about 1/7 of its mean in a single dimension and by 1/8 in 32, for its relative variance "
-    "is {scatter-d1:estimate.2} and {scatter-d32:estimate.2}.",
+    "is {relative-bias:2%} low. And its 4950 pairs are worth far fewer independent ones: a single run "
+    "scatters by about 1/7 of its mean in a single dimension and by 1/8 in 32, for its relative variance is "
+    "{scatter-d1:estimate.2} and {scatter-d32:estimate.2}.",
     symbols={"V": V, "N": N, "mu": mu, "sigma": sigma},
     references=cite("hoeffding1948"),
 )

@@ -72,9 +72,8 @@ CLAIM = Claim(
     title="The size of a typical score grows like the root of the dimension",
     statement="For independent standard normal components, {main}, which approaches {above:end} from below "
     "and is at least {below:end}.",
-    meaning="Scores grow, but not because vectors with more components align: their mean stays 0. What "
-    "grows is their size, about 0.8 times the root of the dimension, half of them positive and half "
-    "negative. A raw score of {magnitude-d64:prediction.2} in size is ordinary at {magnitude-d64:d_k} "
-    "dimensions.",
+    meaning="Scores grow, but not because vectors with more components align: their mean stays 0. What grows "
+    "is their size, about 0.8 times the root of the dimension, half of them positive and half negative. A "
+    "raw score of {magnitude-d64:prediction.2} in size is ordinary at {magnitude-d64:d_k} dimensions.",
     references=cite("dlmf5"),
 )

@@ -121,14 +121,14 @@ def experiment(derived: Derivation) -> Items:
 
 CLAIM = Claim(
     title="Scores become normal as the dimension grows",
-    statement="For independent standard normal components, {score} has the third moment {third:end} and "
-    "the kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies "
-    "{x} standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order "
-    "in the inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
+    statement="For independent standard normal components, {score} has the third moment {third:end} and the "
+    "kurtosis {main:end}, where a normal number has 3. For positive {x}, the probability that it lies {x} "
+    "standard deviations or more below 0 is less than a normal number’s by {distance:end} to first order in "
+    "the inverse of {d_k}: the distance to the normal law shrinks like this inverse, not like the usual "
     "inverse of {root_d}.",
-    meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the "
-    "probability of lying below any given value is off by about 0.002 at most, that of lying "
-    "between two values by twice as much. Formulas that take scores as normal are approximations of this "
-    "quality, worse in few dimensions and, relative to what is left there, in the far tails.",
+    meaning="At the usual 64 dimensions a scaled score is normal for most purposes: the probability of lying "
+    "below any given value is off by about 0.002 at most, that of lying between two values by twice as much. "
+    "Formulas that take scores as normal are approximations of this quality, worse in few dimensions and, "
+    "relative to what is left there, in the far tails.",
     symbols={"x": x},
 )

@@ -173,15 +173,15 @@ def figures(findings: Findings) -> Iterator[Figure]:
 CLAIM = Claim(
     title="Histograms of scores widen with the dimension",
     statement="Let all components be independent, those of queries with one law and those of keys with "
-    "another, both of finite variance. Then {main}, and as the dimension grows, the share of scores at "
-    "most {x} standard deviations above their mean tends to {limit:end}, which is 95% at "
+    "another, both of finite variance. Then {main}, and as the dimension grows, the share of scores at most "
+    "{x} standard deviations above their mean tends to {limit:end}, which is 95% at "
     "{normal-deviations-d100:prediction.4}.",
     meaning="What the eye sees in histograms of dot products is right: in more dimensions they are wider, by "
-    "the root of the ratio of the dimensions, not by that ratio. The point above which 5% of "
-    "scores lie, taken from their mean, is computed and measured: for standard normal components "
-    "{normal-point-d2:prediction.3} in 2 dimensions and {normal-point-d100:prediction.3} in 100, for "
-    "uniform ones between 0 and 1, {uniform-point-d3:prediction.2} in 3, "
-    "{uniform-point-d100:prediction.3} in 100 and {uniform-point-d1000:prediction.3} in 1000. "
-    "Where components have a mean, the whole histogram moves as well, in proportion to the dimension.",
+    "the root of the ratio of the dimensions, not by that ratio. The point above which 5% of scores lie, "
+    "taken from their mean, is computed and measured: for standard normal components "
+    "{normal-point-d2:prediction.3} in 2 dimensions and {normal-point-d100:prediction.3} in 100, for uniform "
+    "ones between 0 and 1, {uniform-point-d3:prediction.2} in 3, {uniform-point-d100:prediction.3} in 100 "
+    "and {uniform-point-d1000:prediction.3} in 1000. Where components have a mean, the whole histogram moves "
+    "as well, in proportion to the dimension.",
     symbols={"x": x},
 )

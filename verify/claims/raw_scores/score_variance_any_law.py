@@ -73,8 +73,8 @@ def experiment(derived: Derivation) -> Items:
 
 CLAIM = Claim(
     title="The law of the components does not matter, only their mean and variance",
-    statement="For independent components with mean 0 and variance 1 of whatever law, {main}; the "
-    "kurtosis, if it is finite, does depend on the law: it is {kurtosis:end}.",
+    statement="For independent components with mean 0 and variance 1 of whatever law, {main}; the kurtosis, "
+    "if it is finite, does depend on the law: it is {kurtosis:end}.",
     meaning="Real activations are never exactly normal, and for the variance this does not matter: uniform, "
     "skewed or heavy-tailed components with the same two moments give the same line. What the law does "
     "change are the extremes of single scores, and this fades as the dimension grows.",

@@ -130,9 +130,9 @@ def experiment(derived: Derivation) -> Items:
 
 CLAIM = Claim(
     title="Worked dot products are right, and show nothing about variance",
-    statement="The dot products of 1, …, $n$ with 3, …, $n + 2$ are {main}: {dot-2}, {dot-4} and "
-    "{dot-6} for {sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. It grows with the cube as the components grow too; "
-    "three products in each of two and three dimensions cannot show that a variance grows.",
+    statement="The dot products of 1, …, $n$ with 3, …, $n + 2$ are {main}: {dot-2}, {dot-4} and {dot-6} for "
+    "{sum-n2:n=}, {sum-n4:n} and {sum-n6:n}. It grows with the cube as the components grow too; three "
+    "products in each of two and three dimensions cannot show that a variance grows.",
     meaning="Examples with hand-picked integers are popular and their arithmetic is right. But they let the "
     "components grow along with the dimension, so what they show is a growing mean of products of positive "
     "numbers. And with 3 numbers a side, a ratio of variances as large as in the sources’ example comes up "

@@ -21,12 +21,9 @@ def derive() -> tuple[Chain, ...]:
     order = Chain(sign(c * first - c * second)).then(
         sign(first - second), "a positive factor leaves the sign of the difference", algebra
     )
-    odds = Chain(
-        log(Softmax(first, j) / Softmax(second, l)),
-        name="odds",
-        title="What the softmax makes of two scores",
-        defines="the logarithm of the ratio of two weights",
-    ).then(first - second, "the common denominator cancels: only the difference counts", algebra)
+    ratio, title = log(Softmax(first, j) / Softmax(second, l)), "What the softmax makes of two scores"
+    odds = Chain(ratio, name="odds", title=title, defines="the logarithm of the ratio of two weights")
+    odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
     tower = "given the query, the score is normal with variance its squared length"
@@ -76,14 +73,12 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("raised", what, change, raised, equals=0, settings=at, allowance=ROUNDING)
     share, within = derived["beyond"], of_probability(0.5)
     yield Check("scores-beyond-one", share, {d: D}, tolerance=within)
-
     by_length = 1 / np.linalg.norm(drawn(f"keys-{MOST}", MOST), axis=1)
     says = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
     yield Wrong("own-factor", of=f"order-n{MOST}", computed=reordered(scores(), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
     yield Wrong("matrix-product", of="shape", computed=entries(lambda x: x @ by_length), says=says)
-    says = "as the order stays, so do the softmax weights"
-    yield Wrong("weights-stay", of="raised", computed=change(divided), says=says)
+    yield Wrong("weights-stay", of="raised", computed=change(divided), says="the weights stay, too")
     says = "scaling makes all scores small: none is larger than 1 in size"
     yield Wrong("all-small", share, {d: D}, equals=0, tolerance=within, says=says)
 

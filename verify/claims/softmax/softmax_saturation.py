@@ -57,15 +57,15 @@ def experiment(derived: Derivation) -> Items:
 CLAIM = Claim(
     title="Without scaling, the softmax saturates as the dimension grows",
     headline="raw-many-keys-d256",
-    statement="For two keys whose independent normal scores have standard deviation {sigma}, {main}: "
-    "as they spread the smaller weight tends to 0 on average, and the larger one to 1. For raw scores of one "
-    "query with standard normal keys, {sigma} is the length of the query; on average over standard normal "
-    "queries of 3 dimensions or more, the smaller weight is at most {raw:end}, which tends to 0 as the "
-    "dimension grows.",
+    statement="For two keys whose independent normal scores have standard deviation {sigma}, {main}: as they "
+    "spread the smaller weight tends to 0 on average, and the larger one to 1. For raw scores of one query "
+    "with standard normal keys, {sigma} is the length of the query; on average over standard normal queries "
+    "of 3 dimensions or more, the smaller weight is at most {raw:end}, which tends to 0 as the dimension "
+    "grows.",
     meaning="Raw scores lead to winner-take-all attention, and the softmax does not counteract it. The "
     "deviation of scaled scores settles at 1 instead, and the mean of the larger of two weights goes from "
-    "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With 16 keys "
-    "and {raw-many-keys-d256:d_k} dimensions the largest raw weight is {raw-many-keys-d256:prediction.2} on "
+    "{one-dimension:3} in one dimension to {settles:3}: both are integrated numerically. With 16 keys and "
+    "{raw-many-keys-d256:d_k} dimensions the largest raw weight is {raw-many-keys-d256:prediction.2} on "
     "average, the largest scaled one {scaled-many-keys-d256:prediction.2}. How soon depends on the number of "
     "keys; the claim on concentration says when.",
 )
