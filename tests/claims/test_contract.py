@@ -2,38 +2,25 @@
 
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree as ET
 
-import numpy as np
 import pytest
 
 from tests.catalogue import CATALOGUE, EACH_BY_HAND, EACH_QUICKLY_MADE, derivation, experiment
 from verify import api
 from verify.engine import runner
 from verify.engine.sources import read_sources
-from verify.evidence import PROFILES, Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
-from verify.montecarlo.experiment import (
-    Comparison,
-    Exact,
-    Experiment,
-    Fit,
-    Prediction,
-    Quantity,
-    every_comparison,
-    route_of,
-)
+from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
+from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Prediction, Quantity
 from verify.report.confirmation import OPENING, ratios
 from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
 from verify.report.run import FRONT, HALF, report_of
-from verify.montecarlo import reference_loops as loops
-from verify.spec import Chain, Claim, Var, arrays, d, score
+from verify.spec import Chain, Claim, Var, d, score
 from verify.symbolic import notation
 from verify.text.escapes import pieces
 
@@ -109,20 +96,12 @@ def test_round_figures_are_called_thresholds(records: dict[str, ClaimRecord]) ->
     """A one-sided check against a plain decimal was not derived, and does not say so."""
     for name, record in records.items():
         for check in record.checks:
-            if check.relation != "=" and _is_round(check.prediction_latex):
-                assert check.origin == "set", (name, check.id)
-
-
-def _is_round(prediction: str) -> bool:
-    """Return whether a prediction below 1 is written with two decimals, or is a fraction that could be.
-
-    Not so a half: derivations do end in it.
-    """
-    parts = re.fullmatch(r"\\frac\{(\d+)\}\{(\d+)\}", prediction)
-    if parts is None:
-        return re.fullmatch(r"0\.\d{1,2}", prediction) is not None
-    top, bottom = map(int, parts.groups())
-    return top < bottom != 2 and 100 * top % bottom == 0
+            hundredths = 100 * check.prediction
+            # Not so a half: derivations do end in it.
+            is_round = (
+                0 < hundredths < 100 and hundredths != 50 and math.isclose(hundredths, round(hundredths))
+            )
+            assert check.relation == "=" or not is_round or check.origin == "set", (name, check.id)
 
 
 def test_every_check_agrees(records: dict[str, ClaimRecord]) -> None:
@@ -290,21 +269,8 @@ def test_a_prediction_off_by_three_tolerances_is_refuted(reference: RunRecord, n
 @pytest.mark.parametrize(
     ("claim", "wrong"),
     [
-        pytest.param("score-variance", lambda n: n + 1, id="d + 1", marks=pytest.mark.slow),
-        pytest.param("score-variance", lambda n: n**2, id="d squared", marks=pytest.mark.slow),
-        pytest.param("score-variance", lambda n: 1.1 * n, id="1.1 d", marks=pytest.mark.slow),
-        pytest.param("score-variance", lambda n: n / 1.1, id="d over 1.1", marks=pytest.mark.slow),
         pytest.param("score-variance", lambda n: n**1.02, id="d to the power 1.02"),
-        pytest.param("score-variance", lambda n: n**0.5, id="the root of d", marks=pytest.mark.slow),
-        pytest.param("score-variance", lambda n: max(n - 1, 0.5), id="d - 1", marks=pytest.mark.slow),
         pytest.param("sqrt-scaling", lambda n: n, id="scaled variance d"),
-        pytest.param("sqrt-scaling", lambda n: 1 / n, id="scaled variance 1/d", marks=pytest.mark.slow),
-        pytest.param(
-            "over-scaling",
-            lambda n: n**-0.5,
-            id="over-scaled variance 1 over root of d",
-            marks=pytest.mark.slow,
-        ),
         pytest.param("over-scaling", lambda _: 1.0, id="over-scaled variance 1"),
     ],
 )
@@ -317,15 +283,6 @@ def test_a_popular_mistake_is_refuted(claim: str, wrong: Callable[[float], float
         return wrong(float(dict(one.cell.settings)["d_k"]))
 
     assert settled(predicting(CATALOGUE[claim], at_dimension)).verdict is Verdict.REFUTED
-
-
-def test_a_mean_a_fifth_of_a_deviation_off_is_refuted() -> None:
-    """The mean is measured on the scale of the scores' own spread."""
-    wrong = predicting(
-        CATALOGUE["score-mean"],
-        lambda one: 0.2 * float(dict(one.cell.settings)["d_k"]) ** 0.5 if isinstance(one, Quantity) else 0.0,
-    )
-    assert settled(wrong).verdict is Verdict.REFUTED
 
 
 # --- planted faults: derivations ----------------------------------------------------------------------
@@ -362,64 +319,6 @@ def test_a_failed_derivation_ends_its_claim() -> None:
 
 
 # --- planted faults: controls -------------------------------------------------------------------------
-
-
-def uncovered(experiment: Experiment) -> set[str]:
-    """Return the checks whose code no control goes through, and exact ones that do not name theirs."""
-    covered = {route_of(control.comparison) for control in experiment.controls}
-    return {
-        check.id
-        for check in experiment.checks
-        if route_of(check) not in covered or (isinstance(check, Exact) and check.code is None)
-    }
-
-
-@EACH_QUICKLY_MADE
-def test_every_check_has_a_control_through_the_same_code(name: str) -> None:
-    """What could compare a value with itself is seen in a control that does so too, and is not refuted."""
-    assert not uncovered(experiment(name))
-
-
-@EACH_QUICKLY_MADE
-def test_an_exact_value_comes_from_the_code_that_it_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a check or control names a function, replacing that function changes what is compared."""
-    claim = CATALOGUE[name]
-    own = sys.modules[claim.derive.__module__]
-    modules = (own, loops, arrays, *(one for one in vars(own).values() if isinstance(one, ModuleType)))
-    by_code: dict[Callable[..., object], list[Exact]] = {}
-    for one in _exact(experiment(name)):
-        if one.code is not None:
-            by_code.setdefault(one.code, []).append(one)
-    for code, ones in by_code.items():
-        names = [(module, key) for module in modules for key, value in vars(module).items() if value is code]
-        assert names, f"{code.__qualname__} is no name of {modules[0].__name__}, nor of what claims share"
-        with monkeypatch.context() as patch:
-            for module, key in names:
-                patch.setattr(module, key, _spoiling(code))
-            # Derived afresh too, for what a claim keeps of a derivation would hide the change.
-            again = replace(claim).measured_by(replace(claim).derived(), PROFILES["quick"])
-            after = {one.id: one.computed for one in _exact(again)}
-        same = [one.id for one in ones if after[one.id] == one.computed]
-        assert not same, f"not computed by {code.__qualname__}"
-
-
-def _exact(experiment: Experiment) -> list[Exact]:
-    return [one for one in every_comparison(experiment) if isinstance(one, Exact)]
-
-
-def _spoiling(code: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``code`` with every number of its result moved by an uneven amount."""
-
-    def moved(found: Any) -> Any:
-        if isinstance(found, tuple | list):
-            return type(found)(moved(one) for one in found)
-        if isinstance(found, dict):
-            return {key: moved(one) for key, one in found.items()}
-        if isinstance(found, np.ndarray):
-            return found + np.linspace(1, 2, found.size).reshape(found.shape)
-        return found + 1 + found / 2
-
-    return lambda *args, **kwargs: moved(code(*args, **kwargs))
 
 
 @EACH_KIND

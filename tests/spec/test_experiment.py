@@ -8,44 +8,10 @@ from sympy import Integer, Integral, Rational, S, Symbol, exp, gamma, oo, sqrt
 
 from verify.errors import ClaimError
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
-from verify.spec import (
-    CENTRED,
-    GENERAL,
-    NORMAL_COMPONENTS,
-    RADEMACHER,
-    STANDARD,
-    UNIT_INTERVAL,
-    Chain,
-    Check,
-    Computed,
-    Derivation,
-    Dot,
-    E,
-    Fit,
-    Line,
-    Softmax,
-    Threshold,
-    Var,
-    Within,
-    Wrong,
-    a,
-    algebra,
-    d,
-    j,
-    k,
-    moments,
-    mu_k,
-    mu_q,
-    n,
-    over_keys,
-    q,
-    s,
-    score,
-    sigma,
-    sigma_k,
-    sigma_q,
-    squares,
-)
+from verify.spec import CENTRED, GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
+from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
+from verify.spec import algebra, d, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma, sigma_k
+from verify.spec import sigma_q, squares
 from verify.spec.checks import Item
 from verify.spec.experiment import bound_to, experiment_of
 from verify.spec.integrals import integrated
@@ -124,13 +90,14 @@ class TestChecks:
         chain = Chain(E(total * Softmax(score, j)), Line(E(total) / n, "", moments(NORMAL_COMPONENTS)))
         none = Chain(E(exp(total)), Line(E(exp(2 * total) / exp(total)), "", algebra))
         at, value = {n: 3, d: 4}, integrated(chain.end, {n: 3, d: 4})
-        cubes = Check("cubes", chain.start, at, equals=value)
         other, unknown = (
             Check("other", chain.start, at, equals=2 * value),
             Check("unknown", none.start, at, equals=value),
         )
-        experiment = made(cubes, other, unknown, derived=Derivation((chain, none)))
-        assert bound_to(experiment) == ("cubes",)
+        experiment = made(Check("cubes", chain, at), other, unknown, derived=Derivation((chain, none)))
+        assert (bound_to(experiment), experiment.checks[0].prediction.value) == (("cubes",), value)
+        with pytest.raises(ClaimError, match="no one-dimensional integral is known"):
+            made(Check("unknown", none, at), derived=Derivation((none,)))
 
     def test_a_bound_is_derived_where_the_chain_has_one(self) -> None:
         """In the direction of the chain alone."""
@@ -312,6 +279,27 @@ class TestControls:
         assert [controls[name].comparison.prediction.value for name in ("less", "bounded")] == [3, 1]
         with pytest.raises(ClaimError, match="there is no check 'variance'"):
             made(*variances(1, 8), Wrong("x", of="variance", equals=2, says="x"))
+
+    def test_what_is_off_by_a_factor_needs_no_words(self) -> None:
+        """Of a check, of a bound, of a computed value; the truth is known where the check is of the value."""
+        value = Check("value", Var(score), {d: 8}, equals=d, off={"half": Rational(1, 2)})
+        bound = Check("bound", Var(score), {d: 9}, at_most=10, off={"less": 0.8})
+        total = Computed("sum", "a sum", sum, ((1, 2),), equals=Integer(3), off={"more": 2})
+        controls = made(value, bound, total).controls[:3]
+        found = [(one.comparison.id, one.comparison.prediction.value, one.truth) for one in controls]
+        assert found == [("half", 4, 8), ("less", 8, None), ("more", 6, None)]
+        assert controls[1].what.endswith("respects 0.8 times its bound")
+        assert controls[2].what == "a sum is 2 times its value"
+
+    def test_a_wrong_version_without_words_says_what_it_compares(self) -> None:
+        """With the settings of its own."""
+        squared = Wrong("squared", Var(score), {d: 8}, equals=d**2)
+        few = Wrong("few", of="variance-d8", at_most=Threshold(7))
+        first, second, *_ = (
+            one.what.replace("\N{NO-BREAK SPACE}", " ") for one in made(*variances(8), squared, few).controls
+        )
+        label = r"$\operatorname{Var}\left(q\cdot k\right)$"
+        assert (first, second) == (f"{label} is $d_k^2$ at $d_{{k}}$ = 8", f"{label} is at most $7$")
 
     def test_a_bound_gets_a_sharper_one(self) -> None:
         """Of the factor that is false."""

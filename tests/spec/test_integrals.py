@@ -4,31 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from sympy import Expr, log, sqrt
 
 from verify.errors import ClaimError
-from verify.spec import (
-    Dot,
-    E,
-    Entropy,
-    Largest,
-    LogSumExp,
-    Softmax,
-    a,
-    b,
-    d,
-    j,
-    l,
-    n,
-    over_keys,
-    q,
-    s,
-    score,
-    score_of,
-)
-from verify.spec import sigma, squares
+from verify.spec import Dot, E, Entropy, Largest, LogSumExp, Softmax, a, b, d, j, l, n, over_keys, q, s, score
+from verify.spec import score_of, sigma, squares
 from verify.spec.integrals import ON_PAPER, integrated
 
 x = sigma * s[a, j]

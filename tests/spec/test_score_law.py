@@ -2,19 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import integrate, special
-from sympy import lambdify, sqrt
+from hypothesis import given, strategies as st
+from scipy import integrate
+from sympy import lambdify
 
 from verify.montecarlo.distributions import NORMAL
 from verify.montecarlo.quantities import PAIRS, of_pairs
-from verify.spec import Check, Derivation, E, Indicator, LargestGap, d, k, q, score
+from verify.spec import Check, Derivation, LargestGap, d, k, q
 from verify.spec.experiment import experiment_of
 from verify.spec.predictions import value_of
 from verify.spec.score_law import BELOW, DENSITY, SHARE, below, distribution, x, z
 from verify.symbolic.chains import Chain, Line
-from verify.symbolic.notation import in_line
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS
@@ -80,16 +78,3 @@ def test_a_wrong_law_is_refuted() -> None:
     chain = distribution()
     line = Line(BELOW.subs(d, d + 1), "wrong", cited("chi-square", laws=NORMAL_COMPONENTS))
     assert Derivation.of(Chain(chain.start, chain.lines[0], line)).problem
-
-
-def test_what_is_random_stands_on_the_left() -> None:
-    """An event is printed as one says it."""
-    assert in_line(E(Indicator(-x * sqrt(d) - score))) == r"P(q\cdot k < -\sqrt{d_k} x)"
-    assert in_line(SHARE) == r"P(q\cdot k < x)"
-    assert in_line(E(Indicator(score - 2))) == r"P(q\cdot k > 2)"
-    assert in_line(gap(2)) == r"\max_x |P(q\cdot k < x) - F(x)|"
-
-
-def test_normal_numbers_are_another_law() -> None:
-    """The controls of the claim rest on this: in one dimension the laws are far apart."""
-    assert abs(below(1, -0.742) - special.ndtr(-0.742)) > 0.08

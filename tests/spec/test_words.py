@@ -8,24 +8,8 @@ import pytest
 from tests.report.builders import check
 from verify.cli.explore import titled
 from verify.errors import ClaimError
-from verify.spec import (
-    STANDARD,
-    Chain,
-    Check,
-    Claim,
-    Derivation,
-    E,
-    Line,
-    Threshold,
-    Var,
-    Wrong,
-    algebra,
-    d,
-    fact,
-    figures,
-    moments,
-    score,
-)
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Line, Threshold, Var, Wrong, algebra, d
+from verify.spec import fact, figures, moments, score
 from verify.spec.checks import Items
 
 FOUND = (
