@@ -148,7 +148,7 @@ def test_a_figure_is_filled_everywhere() -> None:
     drawn = figures.figure("f", "{main}", *layers, x=d, y="over {score}")
     filled = WORDS.drawn(drawn)
     assert filled.title == r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$"
-    assert filled.alt.startswith("Over q dot k, against dimension ")
+    assert filled.alt.startswith("Over q·k, against dimension ")
     assert (filled.x.label, filled.y.label) == ("dimension $d_k$", r"over $q\cdot k$")
     assert [layer.label for layer in filled.layers] == ["derived $d_k^2$", "at 8"]
     with pytest.raises(ClaimError, match=r"claim mine: its figure f, title has \{odds\}: no slot 'odds'"):
