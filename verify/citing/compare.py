@@ -1,10 +1,10 @@
 """How a run or an audit differs from an earlier one: verdicts, outcomes, keys, values and settings.
 
-Intervals are simultaneous: except with probability of at most the false-alarm rate, all intervals of a run
-contain their true values. So in two runs of the same truth a pair of intervals is disjoint with probability
-of at most the sum of both rates, however the runs depend on each other. A value has *moved* where the two are
-disjoint; that sum is the family-wise error rate of this word, over all values compared. What is computed, or
-drawn by the same seed in the same number, has to be equal to ten digits.
+Intervals are simultaneous: except with probability of at most the family-wise error rate, all intervals of a
+run contain their true values. So in two runs of the same truth a pair of intervals is disjoint with
+probability of at most the sum of both rates, however the runs depend on each other. A value has *moved* where
+the two are disjoint; that sum is the family-wise error rate of this word, over all values compared. What is
+computed, or drawn by the same seed in the same number, has to be equal to ten digits.
 """
 
 import json
@@ -17,9 +17,9 @@ from verify.citing.lookup import by_key
 from verify.citing.values import SOURCE, Evidence, Value
 from verify.errors import ResultsError
 from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
-from verify.evidence.audits import AuditRecord, Finding, LayerRecord
+from verify.evidence.audits import Finding
 from verify.evidence.load import digest, origin
-from verify.evidence.words import Badge, badge
+from verify.evidence.words import badge
 from verify.text import numbers
 from verify.text.escapes import for_markdown, prose_for_markdown
 from verify.text.latex import Prose, plain
@@ -73,25 +73,18 @@ class Changes(NamedTuple):
     @property
     def sentences(self) -> tuple[str, ...]:
         """How much is the same, by which rule a value has moved, and how often that errs."""
-        said = [f"{self.same} of {self.whole} have the same evidence to ten digits."]
+        sentences = [f"{self.same} of {self.whole} have the same evidence to ten digits."]
         if self.judged:
-            said.append(
+            sentences.append(
                 f"{numbers.count(self.judged)} values were drawn otherwise; a value has moved where its two "
-                f"intervals are apart. If nothing changed, any does with probability of at most "
-                f"{numbers.small(self.rate)}, over all of them."
+                f"intervals are disjoint. If nothing changed, the probability that any value appears to have "
+                f"moved is at most {numbers.small(self.rate)}."
             )
         if self.reprinted:
-            said.append(f"{numbers.count(len(self.reprinted))} values differ in printed digits only.")
+            sentences.append(f"{numbers.count(len(self.reprinted))} values differ in printed digits only.")
         if not self.exit_status:
-            said.append("No verdict and no outcome changed.")
-        return tuple(said)
-
-
-class _Judged(NamedTuple):
-    """What is said of something that has a verdict: what it is, in words, and how that is shown."""
-
-    what: str
-    badges: tuple[Badge, ...]
+            sentences.append("No verdict and no outcome changed.")
+        return tuple(sentences)
 
 
 class _Comparable(NamedTuple):
@@ -101,7 +94,6 @@ class _Comparable(NamedTuple):
     counts as rounding.
     """
 
-    what: str
     estimate: float
     ends: tuple[float, float]
     of: object
@@ -119,27 +111,26 @@ def compare(old: Evidence, new: Evidence) -> Changes:
     if type(old) is not type(new):
         raise ResultsError("compare: one is a run, the other an audit; give two of a kind")
     before, after = by_key(old), by_key(new)
-    come, gone = (_wholes(one, other) for one, other in ((after, before), (before, after)))
     measured, earlier = dict(_measured(new)), dict(_measured(old))
     both = [key for key in measured if key in earlier]
     moved = {key: why for key in both if (why := _moved(earlier[key], measured[key]))}
 
-    def printed(key: str) -> tuple[str, str]:
-        return before[key].text, after[key].text
-
     def change(key: str, why: str = "") -> Change:
-        return Change(key, Prose(_what(after[key])), *printed(key), why)
+        part = after[key].part
+        what = getattr(part, "quantity", "") or getattr(part, "what", "")
+        return Change(key, Prose(what), before[key].text, after[key].text, why)
 
-    turned = list(_turned(_judged(before), _judged(after)))
+    turned = list(_turned(before, after))
     statements = tuple(one for one in turned if one.key.startswith(f"{SOURCE}."))
     verdicts = tuple(one for one in turned if one not in statements)
-    told = moved.keys() | {one.key for one in verdicts}
+    listed = moved.keys() | {one.key for one in verdicts}
     reprinted = [
         change(key)
         for key, value in after.items()
-        if value.part is not None and key in before and ":" not in key and key not in told
-        if printed(key)[0] != printed(key)[1]
+        if value.part is not None and key in before and ":" not in key and key not in listed
+        if before[key].text != value.text
     ]
+    digests = _digests(new)
     return Changes(
         earlier=_name(old),
         later=_name(new),
@@ -147,19 +138,19 @@ def compare(old: Evidence, new: Evidence) -> Changes:
         statements=statements,
         moved=tuple(change(key, why) for key, why in moved.items()),
         reprinted=tuple(reprinted),
-        come=come,
-        gone=gone,
-        settings=tuple(_settings(old, new)),
-        same=len(_digests(old) & _digests(new)),
-        whole=len(_digests(new)),
-        judged=sum(_by_interval(earlier[key], measured[key]) for key in both),
+        come=_wholes(after, before),
+        gone=_wholes(before, after),
+        settings=tuple(_changed_settings(_settings(old), _settings(new))),
+        same=len(_digests(old) & digests),
+        whole=len(digests),
+        judged=sum(_is_by_interval(earlier[key], measured[key]) for key in both),
         rate=min(1.0, _rate(old) + _rate(new)),
     )
 
 
 def _name(record: Evidence) -> str:
-    mark = digest(record) if isinstance(record, RunRecord) else record.seal
-    return f"sdpa-verify {record.tool.version}, {origin(record)}, digest {mark[:12]}"
+    seal = digest(record) if isinstance(record, RunRecord) else record.seal
+    return f"sdpa-verify {record.tool.version}, {origin(record)}, digest {seal[:12]}"
 
 
 def _digests(record: Evidence) -> set[tuple[str, str]]:
@@ -172,94 +163,79 @@ def _rate(record: Evidence) -> float:
     """Return the probability, at most, that not all of a record's intervals hold what they are of."""
     if isinstance(record, RunRecord):
         return record.spent
-    return math.fsum(1 - one.level for _, one in _findings(record))
+    return math.fsum(1 - finding.level for layer in record.layers for finding in layer.findings)
 
 
-def _wholes(one: Mapping[str, Value], other: Mapping[str, Value]) -> tuple[str, ...]:
+def _wholes(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the keys that only one record has, without parts; of a whole claim or layer, its own alone."""
-    alone = [key for key in one if key not in other and ":" not in key]
+    alone = [key for key in known if key not in others and ":" not in key]
     return tuple(key for key in alone if key.partition(".")[0] not in alone or "." not in key)
 
 
-def _what(value: Value) -> str:
-    part = value.part
-    return getattr(part, "quantity", "") or getattr(part, "what", "")
-
-
-def _turned(old: Mapping[str, _Judged], new: Mapping[str, _Judged]) -> Iterator[Change]:
+def _turned(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterator[Change]:
     """Yield what is judged otherwise than before, of what both records judge."""
-    for key, seen in new.items():
-        words, earlier = (", ".join(one.word for one in some.badges) for some in (seen, old.get(key, seen)))
-        if words != earlier:
-            yield Change(key, Prose(seen.what), earlier, words)
+    for key in after:
+        if ":" not in key and key in before:
+            what, now = _judged(after[key])
+            _, then = _judged(before[key])
+            if now != then:
+                yield Change(key, Prose(what), then, now)
 
 
-def _judged(known: Mapping[str, Value]) -> dict[str, _Judged]:
-    """Return what has a verdict among values, by its key: claims with their proofs, findings, statements."""
-    found = {}
-    for key, value in known.items():
-        if ":" in key:
-            continue
-        badges: tuple[Badge, ...]
-        match one := value.part or value.subject:
-            case ClaimRecord():
-                what, badges = one.title, (badge(one.derivation.status), badge(one.verdict))
-            case Check():
-                what, badges = one.quantity, (badge(one.verdict),)
-            case ControlRecord():
-                what, badges = f"negative control: {one.what}", (badge(one.verdict),)
-            case Finding():
-                what, badges = one.quantity, (badge(one.judgement),)
-            case Statement():
-                what, badges = one.text, (badge(one.outcome),)
-            case _:
-                continue
-        found[key] = _Judged(what, badges)
-    return found
-
-
-def _findings(record: AuditRecord) -> Iterator[tuple[LayerRecord, Finding]]:
-    return ((layer, finding) for layer in record.layers for finding in layer.findings)
+def _judged(value: Value) -> tuple[str, str]:
+    """Return what has a verdict, a claim with its proof, and that in words; nothing of what has none."""
+    match found := value.part or value.subject:
+        case ClaimRecord():
+            return found.title, f"{badge(found.derivation.status).word}, {badge(found.verdict).word}"
+        case Check():
+            return found.quantity, badge(found.verdict).word
+        case ControlRecord():
+            return f"negative control: {found.what}", badge(found.verdict).word
+        case Finding():
+            return found.quantity, badge(found.judgement).word
+        case Statement():
+            return found.text, badge(found.outcome).word
+    return "", ""
 
 
 def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
     """Yield the values that are compared: of checks and facts, or of findings that have an estimate."""
     if not isinstance(record, RunRecord):
-        for layer, one in _findings(record):
-            if one.estimate is not None:
-                low, high = one.interval
-                ends = (-math.inf if low is None else low, math.inf if high is None else high)
-                # A recording of the same name may hold other data: only the same audit is of the same.
-                is_open = one.interval == (None, None)
-                ends = (one.estimate, one.estimate) if is_open else ends
-                data = None if is_open else record.seal
-                yield f"{layer.id}.{one.id}", _Comparable(one.quantity, one.estimate, ends, (), data)
+        for layer in record.layers:
+            for finding in layer.findings:
+                if finding.estimate is not None:
+                    # A recording of the same name may hold other data: only the same audit is of the same.
+                    is_open = finding.interval == (None, None)
+                    low, high = (finding.estimate, finding.estimate) if is_open else finding.interval
+                    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+                    drawn = None if is_open else record.seal
+                    yield f"{layer.id}.{finding.id}", _Comparable(finding.estimate, ends, (), drawn)
         return
     chosen = record.run.settings
     for claim in record.claims:
         for check in claim.checks:
             how = tuple(check.cell.get(name) for name in _HOW)
-            settings = sorted(one for one in check.cell.items() if one[0] not in _HOW)
-            drawn = (chosen.seed, chosen.device, how, check.looks, check.blocks, check.draws)
-            is_zero = check.method == "exact" and check.prediction == 0
+            cell = tuple(sorted(item for item in check.cell.items() if item[0] not in _HOW))
+            is_exact = check.method == "exact"
             yield (
                 f"{claim.id}.{check.id}",
                 _Comparable(
-                    check.quantity,
                     check.estimate,
                     check.interval,
-                    (check.quantity, check.method, check.relation, tuple(settings)),
-                    None if check.method == "exact" else drawn,
+                    (check.quantity, check.method, check.relation, cell),
+                    None
+                    if is_exact
+                    else (chosen.seed, chosen.device, how, check.looks, check.blocks, check.draws),
                     check.prediction,
-                    check.tolerance if is_zero else 0.0,
+                    check.tolerance if is_exact and check.prediction == 0 else 0.0,
                 ),
             )
         for fact in claim.facts:
             ends = (fact.value, fact.value)
-            yield f"{claim.id}.{fact.id}", _Comparable(fact.what, fact.value, ends, fact.what, None)
+            yield f"{claim.id}.{fact.id}", _Comparable(fact.value, ends, fact.what, None)
 
 
-def _by_interval(old: _Comparable, new: _Comparable) -> bool:
+def _is_by_interval(old: _Comparable, new: _Comparable) -> bool:
     return old.of == new.of and old.drawn != new.drawn
 
 
@@ -269,26 +245,23 @@ def _moved(old: _Comparable, new: _Comparable) -> str:
         return "of another quantity or other settings"
     numbers_of = (*old.ends, *new.ends, old.estimate, new.estimate, old.prediction or 0, new.prediction or 0)
     noise = _DIGITS * max(abs(one) for one in numbers_of if math.isfinite(one)) + max(old.noise, new.noise)
-    if _by_interval(old, new):
-        apart = old.ends[0] > new.ends[1] + noise or new.ends[0] > old.ends[1] + noise
-        why = "intervals apart" if apart else ""
-    else:
-        same = abs(old.estimate - new.estimate) <= noise
-        why = "" if same else "computed otherwise" if new.drawn is None else "otherwise of the same draws"
-    if why or old.prediction is None or new.prediction is None:
-        return why
-    return "" if abs(old.prediction - new.prediction) <= noise else "another prediction"
+    if _is_by_interval(old, new):
+        if old.ends[0] > new.ends[1] + noise or new.ends[0] > old.ends[1] + noise:
+            return "intervals apart"
+    elif abs(old.estimate - new.estimate) > noise:
+        return "computed otherwise" if new.drawn is None else "otherwise of the same draws"
+    if old.prediction is None or new.prediction is None or abs(old.prediction - new.prediction) <= noise:
+        return ""
+    return "another prediction"
 
 
-def _settings(old: Evidence, new: Evidence) -> Iterator[Change]:
-    before, after = _set(old), _set(new)
+def _changed_settings(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
     for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name, ""), after.get(name, "")
-        if one != other:
-            yield Change(name, Prose(""), one, other)
+        if before.get(name, "") != after.get(name, ""):
+            yield Change(name, Prose(""), before.get(name, ""), after.get(name, ""))
 
 
-def _set(record: Evidence) -> dict[str, str]:
+def _settings(record: Evidence) -> dict[str, str]:
     """Return what results depend on besides the claims: settings, budget and versions, in words."""
     if isinstance(record, RunRecord):
         environment, chosen = record.run.environment, dict(record.run.settings)
@@ -300,70 +273,61 @@ def _set(record: Evidence) -> dict[str, str]:
         environment, chosen = record.environment, dict(record.settings)
         asked = {f"{layer.id}: intended scale": layer.intention.expression for layer in record.layers}
         asked |= {"source": record.source}
-    said = {name.replace("_", " "): _worded(value) for name, value in chosen.items()}
+    worded = {
+        name.replace("_", " "): json.dumps(value, default=str)
+        if isinstance(value, dict)
+        else ""
+        if value is None
+        else str(value)
+        for name, value in chosen.items()
+    }
     # Results are the same for any number of workers.
     versions = {name: version for name, version in environment.items() if name != "workers"}
-    return {**said, **asked, "sdpa-verify": record.tool.version, **versions}
-
-
-def _worded(value: object) -> str:
-    return json.dumps(value, default=str) if isinstance(value, dict) else "" if value is None else str(value)
+    return {**worded, **asked, "sdpa-verify": record.tool.version, **versions}
 
 
 _NAMED = 12  # this many keys are named in a line before the others are counted
+
+
+def _groups(found: Changes) -> Iterator[tuple[str, tuple[Change, ...]]]:
+    groups = {
+        "verdicts": found.verdicts,
+        "outcomes of statements": found.statements,
+        "values that moved": found.moved,
+        "settings and versions": found.settings,
+    }
+    return ((title, changes) for title, changes in groups.items() if changes)
 
 
 def to_text(found: Changes) -> str:
     """Return the comparison as plain lines, a heading above each group."""
     lines = [f"before: {found.earlier}", f"after:  {found.later}", ""]
     for title, changes in _groups(found):
-        if changes:
-            lines += [f"{title}:", *(f"  {_line(one)}" for one in changes), ""]
-    return "\n".join([*lines, *_closing(found)])
-
-
-def _groups(found: Changes) -> tuple[tuple[str, tuple[Change, ...]], ...]:
-    return (
-        ("verdicts", found.verdicts),
-        ("outcomes of statements", found.statements),
-        ("values that moved", found.moved),
-        ("settings and versions", found.settings),
-    )
-
-
-def _line(one: Change) -> str:
-    why = f" ({one.why})" if one.why else ""
-    what = f"; {plain(one.what)}" if one.what else ""
-    return f"{one.key}: {one.before or '(none)'} → {one.after or '(none)'}{why}{what}"
-
-
-def _closing(found: Changes) -> Iterator[str]:
+        lines.append(f"{title}:")
+        for one in changes:
+            why = f" ({one.why})" if one.why else ""
+            what = f"; {plain(one.what)}" if one.what else ""
+            lines.append(f"  {one.key}: {one.before or '(none)'} → {one.after or '(none)'}{why}{what}")
+        lines.append("")
     for word, keys in (("new", found.come), ("gone", found.gone)):
         if keys:
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            yield f"keys that are {word}: {', '.join(keys[:_NAMED])}{more}"
+            lines.append(f"keys that are {word}: {', '.join(keys[:_NAMED])}{more}")
     if found.reprinted:
-        whole = [
-            f"{name} {len(list(some))}"
-            for name, some in groupby(found.reprinted, lambda one: one.key.partition(".")[0])
-        ]
-        yield f"in printed digits only: {', '.join(whole)}"
-    yield from found.sentences
+        groups = groupby(found.reprinted, lambda change: change.key.partition(".")[0])
+        counts = ", ".join(f"{name} {len(list(changes))}" for name, changes in groups)
+        lines.append(f"in printed digits only: {counts}")
+    return "\n".join([*lines, *found.sentences])
 
 
 def to_markdown(found: Changes) -> str:
     """Return the comparison as Markdown, a table for each group, with printed digits folded."""
     lines = [f"Before: {for_markdown(found.earlier)}. After: {for_markdown(found.later)}.", ""]
     for title, changes in _groups(found):
-        if changes:
-            lines += [f"### {title.capitalize()}", "", *_rows(changes), ""]
+        lines += [f"### {title.capitalize()}", "", *_rows(changes), ""]
     if found.reprinted:
-        lines += [
-            "<details>",
-            f"<summary>In printed digits only: {len(found.reprinted)} values</summary>",
-            "",
-        ]
-        lines += [*_rows(found.reprinted), "", "</details>", ""]
+        summary = f"<summary>In printed digits only: {len(found.reprinted)} values</summary>"
+        lines += ["<details>", summary, "", *_rows(found.reprinted), "", "</details>", ""]
     for word, keys in (("New", found.come), ("Gone", found.gone)):
         if keys:
             lines += [f"{word} keys: {', '.join(f'`{key}`' for key in keys)}.", ""]
@@ -374,21 +338,20 @@ def _rows(changes: Iterable[Change]) -> Iterator[str]:
     yield "| key | before | now | |"
     yield "|---|---|---|---|"
     for one in changes:
-        cells = (for_markdown(one.before), for_markdown(one.after))
         what = "; ".join(filter(None, [one.why, prose_for_markdown(one.what)]))
-        yield f"| `{one.key}` | {' | '.join(cells)} | {what} |".replace("\n", " ")
+        row = f"| `{one.key}` | {for_markdown(one.before)} | {for_markdown(one.after)} | {what} |"
+        yield row.replace("\n", " ")
 
 
 def to_json(found: Changes) -> str:
     """Return all of the comparison as JSON, for programs."""
-    content = {name: _plain(value) for name, value in found._asdict().items()}
+    content = {
+        name: [one._asdict() if isinstance(one, Change) else one for one in value]
+        if isinstance(value, tuple)
+        else value
+        for name, value in found._asdict().items()
+    }
     return json.dumps({**content, "exit_status": found.exit_status}, ensure_ascii=False, indent=1)
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, tuple):
-        return value
-    return [one._asdict() if isinstance(one, Change) else one for one in value]
 
 
 FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "markdown": to_markdown, "text": to_text}
