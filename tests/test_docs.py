@@ -89,8 +89,8 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert "confirmed" in shown["run"]._repr_html_()
     assert shown["claim"].plot(ax=names["axes"]).get_xlabel()
     assert all(low <= predicted <= high for _, predicted, low, high in shown["frames"])
-    ((_, scores),) = [cell for name, cell in shown["sums"].items() if name == "d64"]
-    assert set(scores) == {"Dot(q, a, k, j)", "Dot(q, a, k, j)**2"}
+    assert re.fullmatch(r"the slope is [01]\.\d{3}, 95% interval \[0\.9.*,\s1\.0.*\]", shown["values"])
+    assert "derived" in str(names["answer"]).lower()
     assert shown["status"] == 0
     plt.close("all")
 
@@ -114,6 +114,20 @@ def test_the_claims_are_derived_and_confirmed(record: RunRecord) -> None:
         assert claim.measured_checks == len(claim.checks) >= 2
         assert claim.controls
         assert {control.verdict for control in claim.controls} == {"refuted"}
+
+
+@pytest.mark.slow
+def test_the_page_from_a_question_to_a_claim_asks_one_thing(tmp_path: Path) -> None:
+    """Its claim file derives and measures what its question asks, at the same dimensions."""
+    (text,) = blocks("python", "docs/asking.md")
+    path = tmp_path / "laplace_scores.py"
+    path.write_text(text, encoding="utf-8")
+    (claim,) = verify.run([path], profile="quick", workers=1).claims
+    (asked,) = re.findall(r'ask "(.*?)" --law (\w+) --dimensions ([\d,]+)', page("docs/asking.md"))
+    dimensions = [int(size) for size in asked[2].split(",")]
+    answer = verify.ask(asked[0], law=asked[1], dimensions=dimensions, tolerance=0.05, workers=1)
+    assert (claim.verdict, claim.derivation.result, answer.exit_status) == ("confirmed", "d_k", 0)
+    assert [check.cell["d_k"] for check in claim.checks if check.method == "monte-carlo"] == dimensions
 
 
 @pytest.mark.slow

@@ -79,10 +79,10 @@ def run(
     None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
     ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
     as ``dask.distributed.Client().get_executor()``, works in their place for all but a ``Claim`` of your own.
-    ``store`` is the path of the file in which finished work is kept, so that a later run goes on from there,
-    if this one is killed too: True is that of the command line, in the user's cache folder or where
-    ``SDPA_VERIFY_STORE`` says, False is none; where that cannot be used there is a warning. None of these
-    changes a result. ``sources`` is a file of statements or the name of a pack that ships, such as
+    ``store`` is the path of the cache, from which a later run goes on, also if this one is killed: True is
+    that of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says, False is none;
+    where that cannot be used there is a warning. None of these changes a
+    result. ``sources`` is a file of statements or the name of a pack that ships, such as
     "introductions"; None means the five documents. Where they are given and no claim is named, only the
     claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
     and ``author`` are those that the report prints, which has defaults for each.

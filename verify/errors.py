@@ -44,7 +44,7 @@ class OutputError(VerifyError):
 
 
 class StoreError(VerifyError):
-    """The store of finished chunks and derivations cannot be opened, read or written."""
+    """The cache of drawn chunks and derivations cannot be opened, read or written."""
 
 
 class SettingsError(VerifyError):

@@ -31,7 +31,8 @@ Examples:
     show_default=True,
     metavar="LAW",
     help="Law of all components: normal, uniform, rademacher, laplace, exponential, t(9), cauchy; with mean "
-    "0 and variance 1, or with mean and deviation in brackets: normal(0, 2); uniform(0, 1) has its ends.",
+    "0 and variance 1, or with mean and standard deviation in brackets: normal(0, 2). The brackets of "
+    "uniform(0, 1) hold its ends.",
 )
 @click.option("--query-law", metavar="LAW", help="Law of the components of queries, if it is another.")
 @click.option("--key-law", metavar="LAW", help="Law of the components of keys, if it is another.")

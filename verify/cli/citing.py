@@ -34,11 +34,11 @@ _results = click.option(
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
 @_results
 def values(names: tuple[str, ...], results: Path | None) -> None:
-    """List the values that can be quoted: keys and their current text.
+    """List the values that can be quoted, with their keys.
 
     Claims or keys restrict the list; "run" selects the values of the run as a whole, "source" the statements
     of documents. For an audit, give layers, keys, or "audit" for its own values. If pyproject.toml names a
-    site, each line ends with the address of the value’s page.
+    site, each line ends with the address of the value's page.
     """
     from verify.citing.citations import address_on_site
     from verify.citing.configuration import configuration
@@ -69,7 +69,10 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     help="Format of the citation.",
 )
 @click.option(
-    "--url", default="", metavar="URL", help="Where the report is published: its page, its folder, or a DOI."
+    "--url",
+    default="",
+    metavar="URL",
+    help="Address of the published report: its page, its folder, or a DOI.",
 )
 @click.option(
     "--doi", default="", metavar="DOI", help="The DOI of the results, such as 10.5281/zenodo.1234567."
@@ -102,7 +105,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
 @click.command("check-docs")
 @click.argument("documents", nargs=-1, type=PATH, metavar="[FILE]...")
-@click.option("--write", is_flag=True, help="Rewrite stale quotations that have a form, such as KEY|.3f.")
+@click.option("--write", is_flag=True, help="Update stale quotations that have a form, such as KEY|.3f.")
 @click.option(
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
 )
@@ -112,7 +115,9 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     help="Add a form to each marker whose text matches exactly one form; list the others.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Also find unmarked numbers that a claim named beside them measures."
+    "--strict",
+    is_flag=True,
+    help="Also find numbers outside markers that belong to a claim which their paragraph names.",
 )
 @click.option(
     "--format",
@@ -135,9 +140,10 @@ def check_docs(
 ) -> None:
     """Compare quotations in documents with the results.
 
-    The exit status is 1 if any differs. A quotation with a form, such as KEY|default or KEY|.3f, must
-    match exactly, and --write updates it. If it has only a key, its wording is yours: its numbers are checked
-    but never rewritten.
+    The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must
+    match exactly, and --write updates it where nothing else stands between its markers. If it has only a key,
+    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are checked
+    by the digest that they carry.
 
     Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
     AsciiDoc, Org, Typst, Python, or any text with comments), folders of them, or patterns such as
@@ -228,7 +234,8 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
     All other formats nest the parts of a key, with underscores for hyphens: a value’s text is
-    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate.
+    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names the
+    digest of its results, by which check-docs tells whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
@@ -241,13 +248,15 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 
 @click.command()
 @click.argument("name", metavar="CLAIM|LAYER|audit")
-@click.option("--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: here]")
+@click.option(
+    "--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: the present one]"
+)
 @_results
 def badge(name: str, out: Path, results: Path | None) -> None:
     """Write a verdict as a badge.
 
-    Writes NAME.svg, and NAME.json for shields endpoints. "audit" stands for an audit as a whole, whose files
-    are called attention-audit; its badge shows the most serious judgement among findings that decide.
+    Writes NAME.svg, and NAME.json, which badge services such as shields.io fetch. "audit" stands for an audit
+    as a whole, whose files are called attention-audit; its badge shows the most serious judgement.
     """
     from verify.citing.lookup import lookup
     from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of
@@ -278,7 +287,7 @@ def badge(name: str, out: Path, results: Path | None) -> None:
     show_default=True,
     help="Format of the output.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 if a value moved, too.")
+@click.option("--strict", is_flag=True, help="Also exit with 1 if a value moved.")
 def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
     """Show how NEW differs from OLD.
 
@@ -304,14 +313,14 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
     type=PATH,
     metavar="FILE",
     help="A results.json, or - for standard input.  [default: what [tool.sdpa-verify] in pyproject.toml "
-    "names, else reports/results.json, else the reference that comes with the tool]",
+    "names, else reports/results.json, else the reference run shipped with the tool]",
 )
 def site(out: Path, results: Path | None) -> None:
     """Write a run as a static site.
 
-    It has a page for each claim and each statement, to publish and to link to. Citations lead there once
-    pyproject.toml has its address, as [tool.sdpa-verify] site. Its objects.inv is for intersphinx, MyST and
-    mkdocstrings: claim:KEY and statement:ID.
+    Each claim and each statement has a page to publish and to link to. Citations lead there once
+    pyproject.toml names the address as site in [tool.sdpa-verify]. The file objects.inv lets intersphinx,
+    MyST and mkdocstrings link to claim:KEY and statement:ID.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord

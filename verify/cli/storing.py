@@ -1,4 +1,4 @@
-"""The commands on the store of finished work: show and clear."""
+"""The commands on the cache of finished work: show and clear."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from verify.engine.store import Store
 
 _option = click.option(
-    "--store", type=PATH, metavar="FILE", help="The store.  [default: in the user's cache folder]"
+    "--store", type=PATH, metavar="FILE", help="The cache.  [default: in the user's cache folder]"
 )
 
 
 @click.group(no_args_is_help=False)
 def store() -> None:
-    """Manage finished work that later runs reuse.
+    """Manage the cache that later runs reuse.
 
-    It consists of checked derivations, drawn chunks and settled claims.
+    It holds checked derivations, drawn samples and settled claims.
     """
 
 
 @store.command()
 @_option
 def show(store: Path | None) -> None:
-    """Show where the store is and how large it is."""
+    """Show where the cache is and how large it is."""
     with _opened(store) as opened:
         rows, size = opened.size()
     say(f"{opened.path}: {rows} rows, {size / 1e6:.1f} MB")
@@ -38,7 +38,7 @@ def show(store: Path | None) -> None:
 @store.command()
 @_option
 def clear(store: Path | None) -> None:
-    """Remove everything from the store."""
+    """Empty the cache."""
     with _opened(store) as opened:
         rows, _ = opened.size()
         opened.clear()

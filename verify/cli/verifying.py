@@ -56,14 +56,14 @@ plan_options = together(
         type=float,
         default=defaults.FALSE_ALARM,
         show_default=True,
-        help="False-alarm rate of the whole run.",
+        help="Family-wise error rate: the probability that any interval of the run is wrong.",
     ),
     click.option(
         "--power",
         type=float,
         default=defaults.POWER,
         show_default=True,
-        help="Probability that a check is decided by its second look.",
+        help="Probability that a check is decided by its second interim analysis.",
     ),
     click.option(
         "--claims",
@@ -81,8 +81,8 @@ edition_option = click.option(
     type=click.Choice(EDITIONS),
     default=EDITIONS[0],
     show_default=True,
-    help="The PDF: at most 14 pages, a hand-out of three, or all evidence; report-brief.pdf and "
-    "report-full.pdf.",
+    help="The PDF: report.pdf of at most 14 pages, report-brief.pdf, a hand-out of three, or "
+    "report-full.pdf with all evidence.",
 )
 words_options = together(
     click.option("--title", metavar="TEXT", help="Title of the report; formulas between dollar signs."),
@@ -106,23 +106,23 @@ run_options = together(
         "--device",
         metavar="cuda|cuda:N|cpu",
         help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
-        "other random streams, so digits differ. Tested on cpu and on an NVIDIA H200.",
+        "other random streams, so that digits differ. Tested on cpu and on an NVIDIA H200.",
     ),
     click.option(
         "--store",
         type=PATH,
         metavar="FILE",
-        help="Where finished work is kept for later runs, on a disk of this machine.  "
+        help="The cache that later runs go on from, on a disk of this machine.  "
         "[default: in the user's cache folder]",
     ),
-    click.option("--fresh", is_flag=True, help="Use no store: derive and draw everything now."),
+    click.option("--fresh", is_flag=True, help="Use no cache: derive and draw everything now."),
     click.option(
         "--sources",
         type=PATH,
         metavar="FILE|PACK",
-        help="Statements to decide in place of the five documents': a TOML file of at most 1 MB, - for "
-        "standard input, or a shipped pack: introductions. Without CLAIM, only the claims that "
-        "they need are run. An empty file means no statements.",
+        help="Statements to decide in place of those of the five documents: a TOML file of at most 1 MB, - "
+        "for standard input, or the shipped pack introductions. Without CLAIM, only the claims that "
+        "the statements need are run. An empty file means no statements.",
     ),
     click.option(
         "--lenient-sources",
@@ -143,9 +143,9 @@ run_options = together(
 @run_options
 @edition_option
 def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) -> None:
-    """Verify claims and write the page, the PDF and the results.
+    """Verify claims and write report.html, report.pdf and results.json.
 
-    These are report.html, report.pdf and results.json.
+    Without CLAIM, all claims of the catalogue are verified. `sdpa-verify list` names them.
     """
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
@@ -164,12 +164,18 @@ def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) ->
 @run_options
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 @click.option(
-    "--summary", type=PATH, metavar="FILE", help="Write it as Markdown as well, for a CI job's page."
+    "--summary",
+    type=PATH,
+    metavar="FILE",
+    help="Write the outcome as Markdown as well, for the page of a CI job.",
 )
 def run(
     out: Path, junit: Path | None, summary: Path | None, *, lenient_sources: bool, **options: Any
 ) -> None:
-    """Verify claims and write results.json only."""
+    """Verify claims and write results.json only.
+
+    Without CLAIM, all claims of the catalogue are verified.
+    """
     from verify.citing.summaries import refused_junit, to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
@@ -232,9 +238,9 @@ def render(results: Path, out: Path | None, edition: str, **words: str | None) -
 @plan_options
 @click.option("--workers", type=int, help="Workers to plan for.  [default: all]")
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
-    """Estimate the time that verifying claims takes.
+    """Estimate how long verifying claims takes.
 
-    It rests on times that were measured; a claim of your own is run at coarse tolerances.
+    The estimate rests on measured times; a claim of your own is tried at coarse tolerances first.
     """
     with processes() as pool:
         from verify import api
@@ -264,9 +270,9 @@ def reproduce(
 ) -> None:
     """Run the claims of RESULTS again and compare.
 
-    Seed, profile, tolerance and claims are those of RESULTS, a results.json, or - for standard input. Says
-    whether all is identical, else what differs and whether by more than both intervals, and which versions
-    or files are missing here. Exits with 0, 1 or 3.
+    Seed, profile, tolerance and claims are those of RESULTS, a results.json, or - for standard input. The
+    exit status is 0 if everything is identical, 1 if a value differs, which is named with whether it lies
+    beyond both intervals, and 3 if a version or a file that is missing here may be the cause.
     """
     from verify.evidence.load import load
 
