@@ -181,7 +181,7 @@ FAULTS = {
     "window of 5": Fault(_window, frozenset(["mask"])),
     "padding is seen": Fault(_padding_seen, frozenset(["mask"])),
     "rotary layout": Fault(partial(_turned, _interleaved), frozenset("qk")),
-    "YaRN's factor in cos and sin": Fault(partial(_turned, lambda one: 1.139 * one), frozenset(["scale"])),
+    "YaRN's factor in cos and sin": Fault(partial(_turned, lambda one: 1.139 * one), frozenset("qk")),
     "positions one too far": Fault(partial(_turned, lambda one: one.roll(1, dims=1)), frozenset("qk")),
     "wrong cache rows": Fault(_wrong_rows, frozenset("kv"), runs=(9, 1, 1)),
     "cross-attention made causal": Fault(

@@ -9,17 +9,17 @@ import datetime as dt
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.differences import EXAMPLES, NUMBERS, Differences, NumberApart, RowApart, RowSums
+from verify.auditing.differences import NUMBERS, SURE, Differences, RowSums
 from verify.auditing.files import load
+from verify.auditing.formula import Mapper
 from verify.auditing.recording import Layer, Recording, check_call
-from verify.auditing.rows import Mapper
 from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
@@ -28,7 +28,6 @@ from verify.evidence.comparisons import (
     ComparedLayer,
     ComparedPart,
     ComparisonRecord,
-    DifferingRow,
     share,
 )
 from verify.evidence.runs import Tool
@@ -40,9 +39,7 @@ _ALIKE = 2.0  # honest queries, keys and values of a layer differ within 1.2 tim
 _ROUNDINGS = 2.0  # units of rounding by which honest arrays differ where nothing before them does
 _GROWTH = 8.0  # by how much more the input of a layer may differ than anything before it
 _ROW = 10.0  # how much farther apart than all rows together a single row may be
-_SURE = 8.0
-_SHARE = 0.25
-"""Standard errors of a factor, and share of what rounding leaves, from which on it is no rounding."""
+_SHARE = 0.25  # of what rounding leaves, from which on a factor counts
 _MOST = 0.25
 """The power of a unit of rounding beyond which a difference is never called rounding: 1.6% in float32."""
 _PACKAGES = ("numpy", "array-api-compat")
@@ -177,45 +174,35 @@ class _Judge:
     """Judges layer after layer: what may differ by rounding grows with what differed before.
 
     ``before`` is the most by which any array differed so far, and ``has_parted`` says whether one did by more
-    than rounding: what comes after that follows. ``factors`` counts the factors that were tested, and more
-    than ``most`` is not called rounding.
+    than rounding: what comes after that follows. ``factors`` counts the factors that were tested.
     """
 
     def __init__(self, *, output_may_be_unseen: bool) -> None:
-        self.before, self.has_parted, self.factors, self.most = 0.0, False, 0, 0.0
+        self.before, self.has_parted, self.factors = 0.0, False, 0
         self._output_may_be_unseen = output_may_be_unseen
 
     def parts(self, found: Differences) -> list[ComparedPart]:
         """Return what is said of each quantity of a layer, in its order."""
-        sizes = {name: rows.relative for name, rows in found.arrays.items()}
-        self.most = found.unit**_MOST
+        sizes = {name: float(rows.relative()) for name, rows in found.arrays.items()}
         floor = max(self.before, _ROUNDINGS * found.unit)
         least = min(sizes[name] for name in ("q", "k", "v") if name in sizes)
         arriving = sizes.get("x", least)
-        parts = []
-        given_apart = self.has_parted
+        parts: list[ComparedPart] = []
+        follows = self.has_parted
         if "x" in sizes or arriving > _GROWTH * floor:
             what = "what the layer is given differs"
             if "x" not in sizes:
                 what = f"queries, keys and values all differ, so {what}; record with inputs to be sure"
-            one = self._array("x", found.arrays.get("x"), what, (arriving, _GROWTH * floor))
-            given_apart |= one.outcome is Agreement.DIFFERS
-            parts.append(one)
+            parts.append(self._array("x", found, what, arriving, _GROWTH * floor, follows=follows))
+            follows |= parts[0].outcome is Agreement.DIFFERS
         # Beside what parted before, what a layer is given says nothing of rounding.
-        usual = 0.0 if given_apart else min(least, _GROWTH * max(arriving, floor))
-        limit = _ALIKE * max(floor, usual)
-        parts += [
-            *(
-                self._vectors(name, found, limit, least, follows=given_apart)
-                for name in ("q", "k", "v")
-                if name in sizes
-            ),
-            *_mask(found),
-            *_bias(found),
-            *(part for name in NUMBERS for part in _number(name, found.numbers[name])),
-        ]
-        if all(one.is_whole for one in found.own) or not self._output_may_be_unseen:
-            parts.append(self._output(found, sizes, limit))
+        limit = _ALIKE * max(floor, 0.0 if follows else min(least, _GROWTH * max(arriving, floor)))
+        for name in [name for name in ("q", "k", "v") if name in sizes]:
+            part = self._array(name, found, f"{QUANTITIES[name]} differ", sizes[name], limit, follows=follows)
+            parts.append(part if follows else self._factor(part, found, least))
+        parts += _exact(found)
+        if all(own.is_whole for own in found.own) or not self._output_may_be_unseen:
+            parts.append(_output(found, sizes.get("out", math.inf), limit))
         if any(part.outcome is Agreement.DIFFERS for part in parts):
             self.has_parted = True
         elif not self.has_parted:
@@ -223,148 +210,112 @@ class _Judge:
         return parts
 
     def _array(
-        self, name: str, rows: RowSums | None, what: str, sizes: tuple[float, float], *, follows: bool = False
+        self, name: str, found: Differences, what: str, size: float, limit: float, *, follows: bool
     ) -> ComparedPart:
-        """Return what is said of an array by its ``sizes``: what it differs by, and what it may."""
-        size, limit = sizes
-        follows |= self.has_parted
-        farthest = rows.worst[0].size if rows is not None and rows.worst else 0.0
-        whole, single = not size <= limit, not farthest <= _ROW * limit
+        """Return what is said of an array that differs by ``size``, and may by ``limit``."""
+        rows = found.arrays.get(name, RowSums())
+        whole, single = not size <= limit, not rows.farthest <= _ROW * limit
         heads: tuple[int, ...] = ()
+        outcome = Agreement.SAME
         if whole or single:
             outcome = Agreement.FOLLOWS if follows else Agreement.DIFFERS
-            if rows is not None:
-                apart = np.flatnonzero(~(rows.by_head <= limit)).tolist()
-                heads = tuple(apart or sorted({row.head for row in rows.worst}))
+            if rows.sums and name != "x":
+                by_head = np.flatnonzero(~(rows.relative(axis=()) <= limit)).tolist()
+                heads = tuple(by_head or sorted({row.head for row in rows.worst}))
             if size == math.inf:
                 what = f"{what}: numbers are not finite in one recording alone"
             elif not whole:
-                what = f"{what} in a few rows, the worst by {share(farthest)}"
-        elif rows is not None and rows.sums["lost_in_both"].any():
+                what = f"{what} in a few rows, the worst by {share(rows.farthest)}"
+        elif rows.sums and rows.sums["lost_in_both"].any():
             outcome, what = Agreement.UNKNOWN, "some rows are not finite in both recordings"
-        elif size > self.most:
+        elif size > found.unit**_MOST:
             outcome, what = Agreement.UNKNOWN, "differs by more than can be told from a fault"
-        else:
-            outcome, what = Agreement.SAME, ""
         return ComparedPart(
             name=name,
             outcome=outcome,
             size=size if math.isfinite(size) else None,
             allowed=limit if whole or outcome is Agreement.SAME else None,
-            heads=heads if name != "x" else (),
-            what="" if outcome is Agreement.FOLLOWS else what,
-            rows=_examples(rows.worst) if rows is not None and outcome is Agreement.DIFFERS else (),
+            heads=heads,
+            what=what if outcome in (Agreement.DIFFERS, Agreement.UNKNOWN) else "",
+            rows=tuple(rows.worst) if outcome is Agreement.DIFFERS else (),
         )
 
-    def _vectors(
-        self, name: str, found: Differences, limit: float, least: float, *, follows: bool
-    ) -> ComparedPart:
-        """Return what is said of queries, keys or values: as a whole, by rows, by a factor of each head."""
-        rows, word = found.arrays[name], QUANTITIES[name]
-        part = self._array(name, rows, f"{word} differ", (rows.relative, limit), follows=follows)
+    def _factor(self, part: ComparedPart, found: Differences, least: float) -> ComparedPart:
+        """Return a part that says so where heads are multiples of their counterparts."""
+        rows, word = found.arrays[part.name], QUANTITIES[part.name]
         factor, error = rows.factors()
-        if follows or not np.isfinite(error).any():
-            return part
         self.factors += int(np.isfinite(error).sum())
-        is_one = (np.abs(factor) > _SURE * error) & (
-            np.abs(factor) > _SHARE * max(least, 2 * _ROUNDINGS * found.unit)
-        )
-        heads = part.heads or tuple(np.flatnonzero(is_one).tolist())
-        is_factor = heads and all(is_one[head] and rows.is_factor(head) for head in heads)
-        if not heads or (part.outcome is Agreement.DIFFERS and not is_factor):
+        smallest = _SHARE * max(least, 2 * _ROUNDINGS * found.unit)
+        is_far = (np.abs(factor) > SURE * error) & (np.abs(factor) > smallest)
+        differs = part.outcome is Agreement.DIFFERS
+        heads = part.heads or tuple(np.flatnonzero(is_far).tolist())
+        if not heads or (differs and not all(is_far[head] and rows.is_factor(head) for head in heads)):
             return part
         ends = sorted({f"{1 + factor[head]:.4g}" for head in heads}, key=float)
-        what = f"{word} of B are {ends[0] if len(ends) == 1 else f'{ends[0]} to {ends[-1]}'} times those of A"
-        allowed = part.allowed if part.outcome is Agreement.DIFFERS else None
-        change = {
-            "outcome": Agreement.DIFFERS,
-            "heads": heads,
-            "what": what,
-            "allowed": allowed,
-            "rows": _examples(rows.worst),
-        }
-        return part.model_copy(update=change)
-
-    def _output(self, found: Differences, sizes: Mapping[str, float], limit: float) -> ComparedPart:
-        own, size = found.own, sizes.get("out", math.inf)
-        known = {"name": "out", "size": size if math.isfinite(size) else None}
-        if not all(one.is_whole for one in own):
-            return ComparedPart(
-                **known, outcome=Agreement.UNKNOWN, what="values or outputs were not recorded"
-            )
-        wrong = [bool(np.any(one.bad)) or bool(one.pooled) for one in own]
-        if wrong[0] == wrong[1]:
-            if wrong[0] and not size <= limit:
-                what = "neither output is that of its own formula, so they cannot be compared"
-                return ComparedPart(**known, outcome=Agreement.UNKNOWN, what=what)
-            return ComparedPart(**known, outcome=Agreement.SAME)
-        place = wrong.index(True)
-        one, count = own[place], int(np.sum(own[place].bad))
-        texts = [f"{count:,} of {one.rows:,} rows are not the attention of their own q, k and v"] * bool(
-            count
-        )
-        texts += dict.fromkeys(one.pooled)
-        what = f"in {'AB'[place]} {'; '.join(texts)}; in {'BA'[place]} all are"
-        heads = tuple(np.flatnonzero(one.bad).tolist()) if count else ()
-        return ComparedPart(
-            **known,
-            outcome=Agreement.DIFFERS,
-            heads=heads,
-            what=what,
-            rows=_examples(one.worst.worst[:EXAMPLES]),
+        by = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
+        return part.model_copy(
+            update={
+                "outcome": Agreement.DIFFERS,
+                "heads": heads,
+                "what": f"{word} of B are {by} times those of A",
+                "allowed": part.allowed if differs else None,
+                "rows": tuple(rows.worst),
+            }
         )
 
 
-def _mask(found: Differences) -> Iterator[ComparedPart]:
-    count = sum(found.seen_in_one)
-    if not count:
-        yield ComparedPart(name="mask", outcome=Agreement.SAME, size=0.0)
-        return
+def _exact(found: Differences) -> Iterator[ComparedPart]:
+    """Yield what is said of masks, of what is added to scores, and of numbers."""
     texts = [
-        f"{side} sees {number:,} keys that {other} hides"
-        for number, side, other in zip(found.seen_in_one, "AB", "BA", strict=True)
+        f"{side} sees {int(number):,} keys that {other} hides"
+        for number, side, other in zip(found.only, "AB", "BA", strict=True)
         if number
     ]
     yield ComparedPart(
         name="mask",
-        outcome=Agreement.DIFFERS,
-        size=count / found.keys,
-        heads=tuple(np.flatnonzero(found.mask.sums["apart"]).tolist()),
+        outcome=Agreement.DIFFERS if texts else Agreement.SAME,
+        size=float(sum(found.only)) / found.keys,
+        heads=tuple(np.flatnonzero(found.mask_heads).tolist()),
         what=" and ".join(texts),
-        rows=_examples(found.mask.worst),
+        rows=tuple(found.mask.worst),
     )
-
-
-def _bias(found: Differences) -> Iterator[ComparedPart]:
     apart, largest = found.bias
     if largest or not apart <= 0:
-        size = apart / largest if largest else math.inf
-        limit = 2 * _ROUNDINGS * found.unit
-        differs = not size <= limit
+        size, limit = (apart / largest if largest else math.inf), 2 * _ROUNDINGS * found.unit
         yield ComparedPart(
             name="bias",
-            outcome=Agreement.DIFFERS if differs else Agreement.SAME,
+            outcome=Agreement.SAME if size <= limit else Agreement.DIFFERS,
             size=size if math.isfinite(size) else None,
             allowed=limit,
-            what="what is added to scores differs" if differs else "",
+            what="" if size <= limit else "what is added to scores differs",
         )
+    for name in NUMBERS:
+        if name in found.numbers:
+            far, heads, what = found.numbers[name]
+            size_or_none = far if math.isfinite(far) else None
+            yield ComparedPart(
+                name=name, outcome=Agreement.DIFFERS, size=size_or_none, heads=heads, what=what
+            )
+        elif name in found.given:
+            yield ComparedPart(name=name, outcome=Agreement.SAME, size=0.0)
 
 
-def _number(name: str, one: NumberApart) -> Iterator[ComparedPart]:
-    if one.first is not None:
-        call, *given = one.first
-        texts = ["none" if number is None else f"{number:.6g}" for number in given]
-        what = f"{texts[0]} in A, {texts[1]} in B" + (f", from call {call} on" if call else "")
-        size = one.size if math.isfinite(one.size) else None
-        yield ComparedPart(
-            name=name, outcome=Agreement.DIFFERS, size=size, heads=tuple(sorted(one.heads)), what=what
-        )
-    elif name == "scale" or one.is_given:
-        yield ComparedPart(name=name, outcome=Agreement.SAME, size=0.0)
-
-
-def _examples(rows: Sequence[RowApart]) -> tuple[DifferingRow, ...]:
-    return tuple(
-        DifferingRow(**row._asdict() | {"size": row.size if math.isfinite(row.size) else None})
-        for row in rows
+def _output(found: Differences, size: float, limit: float) -> ComparedPart:
+    """Return what is said of outputs: each is held against its own formula, never against the other."""
+    known = {"name": "out", "size": size if math.isfinite(size) else None}
+    if not all(own.is_whole for own in found.own):
+        return ComparedPart(**known, outcome=Agreement.UNKNOWN, what="values or outputs were not recorded")
+    wrong = [bool(np.any(own.off)) or bool(own.pooled) for own in found.own]
+    if wrong[0] == wrong[1]:
+        if wrong[0] and not size <= limit:
+            what = "neither output is that of its own formula, so they cannot be compared"
+            return ComparedPart(**known, outcome=Agreement.UNKNOWN, what=what)
+        return ComparedPart(**known, outcome=Agreement.SAME)
+    place = wrong.index(True)
+    own, count = found.own[place], int(np.sum(found.own[place].off))
+    texts = [f"{count:,} of {own.rows:,} rows are not the attention of their own q, k and v"] if count else []
+    what = f"in {'AB'[place]} {'; '.join((*texts, *sorted(own.pooled)))}; in {'BA'[place]} all are"
+    heads = tuple(np.flatnonzero(own.off).tolist()) if count else ()
+    return ComparedPart(
+        **known, outcome=Agreement.DIFFERS, heads=heads, what=what, rows=tuple(own.worst.worst)
     )

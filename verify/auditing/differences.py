@@ -1,73 +1,68 @@
 """How far the calls of one layer in two recordings differ: array by array, head by head, row by row."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verify.auditing.arrays import dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.recording import Array, Call
-from verify.auditing.rows import SURE, Mapper, hidden_from, look, unseen
+from verify.auditing.formula import (
+    FACTOR,
+    HIDDEN,
+    SCALE,
+    Flags,
+    Floats,
+    Formula,
+    Mapper,
+    hidden_and_bias,
+    pool,
+)
+from verify.auditing.formula import compare as against_formula
+from verify.auditing.recording import ARRAYS, Call
+from verify.evidence.comparisons import DifferingRow
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-
-FEWEST_ROWS = 32
-"""Rows of a head from which on the factor between two arrays is estimated."""
-ARRAYS = {"x": "input", "q": "query", "k": "key", "v": "value", "out": "output"}
+COMPARED = {"x": "input", "q": "query", "k": "key", "v": "value", "out": "output"}
 """Arrays with rows, by their names in a comparison."""
 NUMBERS = ("scale", "softcap", "sink")
 """What a call is given beside arrays with rows; the rounding of single precision makes no difference."""
-EXAMPLES = 3
-"""Rows of each quantity that are kept."""
+SURE = 8.0
+"""Standard errors of a pooled number from which on it is no rounding."""
+FEWEST_ROWS = 32
+"""Rows of a head from which on the factor between two arrays is estimated."""
+_EXAMPLES, _PIECE = 3, 1 << 20
 _LARGEST = 1e150  # beyond it squares are out of range: such numbers count as not finite
-_PIECE = 1 << 20
 _SINGLE = 2.0**-22
-_OFF = 0.01  # relative error of a scale, or weight on hidden keys, that only all rows together show
-_SUMS = ("error", "of_a", "of_b", "along", "noise", "mixed", "fourth", "rows", "lost", "lost_in_both")
-
-
-class RowApart(NamedTuple):
-    """A row of one array, and how far apart it is: |b − a| over its length, or the usual one of such rows.
-
-    Of a mask, ``key`` is one that the row sees in one recording alone.
-    """
-
-    size: float
-    call: int
-    sequence: int
-    head: int
-    row: int
-    key: int | None = None
+_OFF = 0.01
+_POOLED = {
+    SCALE: "another scale than the one that it was given fits",
+    FACTOR: "outputs are {:.4g} times the formula’s",
+    HIDDEN: "hidden keys keep some weight",
+}
 
 
 @dataclass
 class RowSums:
-    """Sums over the rows of an array in both recordings, by head, shape (heads,); e = b − a for a row.
+    """Sums over the rows of an array in both recordings, by head; e = b − a for a row.
 
     ``error`` is Σ|e|², ``of_a`` Σ|a|², ``along`` Σ a·e, ``noise`` Σ(a·e)², ``mixed`` Σ(a·e)|a|², ``fourth``
-    Σ|a|⁴. ``lost`` rows have numbers that are not finite in one recording alone, ``lost_in_both`` in both.
+    Σ|a|⁴, ``count`` that of rows. ``lost`` rows are not finite in one recording alone.
     """
 
-    sums: dict[str, Any]
-    worst: list[RowApart] = field(default_factory=list)
+    sums: dict[str, Any] = field(default_factory=dict)
+    worst: list[DifferingRow] = field(default_factory=list)
 
     def add(self, a: Floats, b: Floats, use: Flags, call: int) -> None:
         """Add the rows, shape [sequence, head, row, d], for which ``use`` is True."""
-        finite = [(np.abs(one) < _LARGEST).all(axis=-1) for one in (a, b)]
+        finite = [(np.abs(array) < _LARGEST).all(axis=-1) for array in (a, b)]
         good, lost = use & finite[0] & finite[1], use & (finite[0] != finite[1])
-        a, b = (np.where(good[..., None], one, 0.0) for one in (a, b))
-        error, of_a, of_b, along = (
-            np.vecdot(b - a, b - a),
-            np.vecdot(a, a),
-            np.vecdot(b, b),
-            np.vecdot(a, b - a),
-        )
-        numbers = (error, of_a, of_b, along, along**2, along * of_a, of_a**2, good, lost)
-        for name, array in zip(_SUMS, (*numbers, use & ~finite[0] & ~finite[1]), strict=True):
+        a, b = (np.where(good[..., None], array, 0.0) for array in (a, b))
+        error, of_a, of_b, along = (np.vecdot(*two) for two in ((b - a, b - a), (a, a), (b, b), (a, b - a)))
+        added = {"error": error, "of_a": of_a, "of_b": of_b, "along": along, "noise": along**2}
+        added |= {"mixed": along * of_a, "fourth": of_a**2, "count": good, "lost": lost}
+        added |= {"lost_in_both": use & ~finite[0] & ~finite[1]}
+        for name, array in added.items():
             self.sums[name] = self.sums.get(name, 0.0) + array.sum(axis=(0, 2))
         size = np.maximum(of_a, of_b)
         usual = size.sum() / max(int(good.sum()), 1)
@@ -76,38 +71,40 @@ class RowSums:
 
     def note(self, far: Floats, call: int, key: Any = None) -> None:
         """Keep the rows that are farthest apart, [sequence, head, row], each with its ``key`` if any."""
-        for place in np.argsort(-far, axis=None, kind="stable")[:EXAMPLES]:
-            sequence, head, row = at = tuple(int(one) for one in np.unravel_index(place, far.shape))
+        for place in np.argsort(-far, axis=None, kind="stable")[:_EXAMPLES]:
+            at = tuple(int(index) for index in np.unravel_index(place, far.shape))
             if far[at] > 0:
-                self.worst.append(
-                    RowApart(float(far[at]), call, sequence, head, row, None if key is None else int(key[at]))
-                )
-        # The first of those as far apart.
-        self.worst = sorted(self.worst, key=lambda one: (-one.size, *one[1:5]))[:EXAMPLES]
+                named = dict(zip(("sequence", "head", "row"), at, strict=True))
+                size = float(far[at]) if far[at] < math.inf else None
+                extra = None if key is None else int(key[at])
+                self.worst.append(DifferingRow(size=size, call=call, key=extra, **named))
+        self.worst.sort(key=lambda row: -math.inf if row.size is None else -row.size)
+        del self.worst[_EXAMPLES:]
 
     @property
-    def by_head(self) -> Floats:
-        """The root mean square of e over that of the rows, infinite where some are lost, shape (heads,)."""
-        size = (self.sums["of_a"] + self.sums["of_b"]) / 2
-        found = np.sqrt(np.divide(self.sums["error"], size, out=np.zeros_like(size), where=size > 0))
-        return np.where(self.sums["lost"] > 0, math.inf, found)
+    def farthest(self) -> float:
+        """How far apart the worst row is."""
+        size = self.worst[0].size if self.worst else 0.0
+        return math.inf if size is None else size
 
-    @property
-    def relative(self) -> float:
-        """The same for all heads together."""
-        size = float((self.sums["of_a"] + self.sums["of_b"]).sum()) / 2
-        if self.sums["lost"].any():
-            return math.inf
-        return math.sqrt(float(self.sums["error"].sum()) / size) if size > 0 else 0.0
+    def relative(self, axis: Any = None) -> Any:
+        """Return the root mean square of e over that of the rows, of all heads or by head (``axis`` = ())."""
+        error, size, lost = (
+            np.sum(array, axis=axis)
+            for array in (self.sums["error"], self.sums["of_a"] + self.sums["of_b"], self.sums["lost"])
+        )
+        ratio = np.sqrt(np.divide(2 * error, size, out=np.zeros_like(size), where=size > 0))
+        return np.where(lost > 0, math.inf, ratio)
 
     def factors(self) -> tuple[Floats, Floats]:
         """Return f for each head, where b is a·(1 + f), and its standard error; infinite for few rows."""
-        known = (self.sums["rows"] >= FEWEST_ROWS) & (self.sums["of_a"] > 0)
-        whole = np.where(known, self.sums["of_a"], 1.0)
-        found = np.where(known, self.sums["along"] / whole, 0.0)
-        left = self.sums["noise"] - 2 * found * self.sums["mixed"] + found**2 * self.sums["fourth"]
-        many = self.sums["rows"] / np.maximum(self.sums["rows"] - 1, 1)
-        return found, np.where(known, np.sqrt(np.maximum(left, 0.0) * many) / whole, math.inf)
+        sums = self.sums
+        known = (sums["count"] >= FEWEST_ROWS) & (sums["of_a"] > 0)
+        whole = np.where(known, sums["of_a"], 1.0)
+        factor = np.where(known, sums["along"] / whole, 0.0)
+        left = sums["noise"] - 2 * factor * sums["mixed"] + factor**2 * sums["fourth"]
+        many = sums["count"] / np.maximum(sums["count"] - 1, 1)
+        return factor, np.where(known, np.sqrt(np.maximum(left, 0.0) * many) / whole, math.inf)
 
     def is_factor(self, head: int) -> bool:
         """Return whether a factor is nearly all in which a head's rows differ."""
@@ -117,89 +114,47 @@ class RowSums:
 
 @dataclass
 class OwnFormula:
-    """How outputs of one recording differ from their own formula, by head: rows that do, and by what else."""
+    """How outputs of a recording differ from their own formula: rows by head, and what all rows show."""
 
+    off: Any = 0
     rows: int = 0
-    bad: Any = 0
-    worst: RowSums = field(default_factory=lambda: RowSums({}))
-    pooled: list[str] = field(default_factory=list)
     is_whole: bool = True
+    pooled: set[str] = field(default_factory=set)
+    worst: RowSums = field(default_factory=RowSums)
 
     def add(self, call: Call, number: int, mapper: Mapper) -> None:
         """Hold every row of a call's output against the attention that the call declares."""
-        sequences, heads = map(int, call.query.shape[:2])
-        blocks, scale = np.arange(sequences * heads), _scale(call)
-        unit = unit_of(call)
-        found = look(call, blocks, np.full(len(blocks), scale), unit, mapper)[1]
-        if found is None:
+        if call.value is None or call.output is None:
             self.is_whole = False
             return
-        self.rows += int(found.rows.sum())
-        bad = found.bad + found.broken
-        self.bad = self.bad + bad.reshape(sequences, heads).sum(axis=0)
-        for block in np.flatnonzero(found.bad)[:1]:
-            sequence, head = divmod(int(block), heads)
-            self.worst.worst.append(
-                RowApart(float(found.worst[block]), number, sequence, head, int(found.place[block]))
-            )
-        factor = found.off_by_factor(unit)
-        step = np.abs(found.step)
-        off = (
-            (step > _OFF * abs(scale))
-            & (step > SURE * np.sqrt(found.variance))
-            & (found.room < step * found.slope)
-        )
-        texts = {
-            f"outputs are {1 + factor[np.argmax(np.abs(factor))]:.4g} times the formula’s": factor != 0,
-            "hidden keys keep some weight": found.hidden_weight > _OFF,
-            "another scale than the one that it was given fits": off,
-        }
-        self.pooled += [text for text, found_so in texts.items() if found_so.any()]
-
-
-@dataclass
-class NumberApart:
-    """A number of calls, in both recordings: how far it differs, relative to the larger one, and where."""
-
-    size: float = 0.0
-    first: tuple[int, float | None, float | None] | None = None
-    heads: set[int] = field(default_factory=set)
-    is_given: bool = False
-
-    def add(self, a: Any, b: Any, call: int) -> None:
-        """Add a call's, None where it was given none."""
-        if a is None and b is None:
-            return
-        self.is_given = True
-        far = np.ones(1)
-        if a is not None and b is not None:
-            one, other = np.broadcast_arrays(*(to_numpy(each).reshape(-1) for each in (a, b)))
-            larger = np.maximum(np.abs(one), np.abs(other))
-            far = np.divide(np.abs(one - other), larger, out=np.zeros_like(larger), where=one != other)
-        if not float(far.max()) <= _SINGLE:
-            head = int(np.argmax(far))
-            given = [None if each is None else float(to_numpy(each).reshape(-1)[head]) for each in (a, b)]
-            self.first = self.first or (call, given[0], given[1])
-            self.heads |= set(np.flatnonzero(~(far <= _SINGLE)).tolist()) if len(far) > 1 else set()
-            self.size = max(self.size, float(far.max()))
+        rows = against_formula(Formula(call, scale_of(call)), mapper)
+        self.rows += int(rows.is_compared.sum())
+        self.off = self.off + rows.is_off.sum(axis=(0, 2))
+        self.worst.note(np.where(rows.is_off, np.where(rows.written, rows.ratio, math.inf), 0.0), number)
+        for direction, text in _POOLED.items():
+            multiple, error = pool(rows, direction, rows.is_good)
+            far = np.abs(multiple) if direction != HIDDEN else multiple
+            if (off := far > np.maximum(_OFF, SURE * error)).any():
+                self.pooled.add(text.format(1 + multiple[off][0]))
 
 
 @dataclass
 class Differences:
     """How far the calls of one layer in two recordings differ.
 
-    ``arrays`` are those that both have, by their names in `ARRAYS`; ``missing`` says of others why not. Of
-    ``keys`` of all rows, ``seen_in_one`` counts those that a row sees in A alone, and in B alone. ``bias`` is
-    the largest difference of what is added to scores, and the largest of these. ``heads`` are those of
-    queries and, at most, of keys; ``rows`` were compared, ``padding`` are those that are so in both.
+    ``missing`` says of arrays why they were not compared. ``numbers`` has for each that differs how far, in
+    which heads, and what A and B have. ``only`` counts the keys that rows see in A alone and in B alone, of
+    all ``keys``; ``bias`` is the largest difference of what is added to scores, and the largest of these.
     """
 
     arrays: dict[str, RowSums] = field(default_factory=dict)
-    mask: RowSums = field(default_factory=lambda: RowSums({}))
-    seen_in_one: tuple[int, int] = (0, 0)
+    mask: RowSums = field(default_factory=RowSums)
+    only: Any = 0
+    mask_heads: Any = 0
     keys: int = 0
     bias: tuple[float, float] = (0.0, 0.0)
-    numbers: dict[str, NumberApart] = field(default_factory=lambda: {name: NumberApart() for name in NUMBERS})
+    numbers: dict[str, tuple[float, tuple[int, ...], str]] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
     own: tuple[OwnFormula, OwnFormula] = field(default_factory=lambda: (OwnFormula(), OwnFormula()))
     missing: dict[str, str] = field(default_factory=dict)
     dtype: str = ""
@@ -212,123 +167,109 @@ class Differences:
     def add(self, a: Call, b: Call, mapper: Mapper) -> str:
         """Add a call of each recording, or return in words why they cannot be compared."""
         a, b = in_memory(a), in_memory(b)
-        if problem := _unlike(a, b):
+        if problem := next(_unlike(a, b), ""):
             return problem
-        heads = int(a.query.shape[1]), max(int(one.key.shape[1]) for one in (a, b))
+        heads = int(a.query.shape[1]), max(int(call.key.shape[1]) for call in (a, b))
         if self.calls and heads != self.heads:
             return f"has {heads[0]} heads, and {heads[1]} of keys, unlike the calls before"
-        number, self.calls = self.calls, self.calls + 1
-        self.heads, self.dtype = heads, dtype_of(a)
+        number, self.calls, self.heads, self.dtype = self.calls, self.calls + 1, heads, dtype_of(a)
         self.unit = max(self.unit, unit_of(a), unit_of(b))
-        padding, seen = _in_use(a, b)
-        self.rows += heads[0] * int((~padding).sum())
-        self.padding += heads[0] * int(padding.sum())
-        for name, attribute in ARRAYS.items():
-            one, other = getattr(a, attribute), getattr(b, attribute)
-            if one is None and other is None:
+        used_rows, used_keys = self._add_masks(a, b, number)
+        self.rows += heads[0] * int(used_rows.sum())
+        self.padding += heads[0] * int((~used_rows).sum())
+        for name, attribute in COMPARED.items():
+            pair = [getattr(call, attribute) for call in (a, b)]
+            if all(array is None for array in pair):
                 continue
-            if one is None or other is None or (name == "x" and one.shape != other.shape):
-                self.missing[name] = (
-                    "of one recording only" if one is None or other is None else "of two shapes"
-                )
+            if any(array is None for array in pair) or (name == "x" and pair[0].shape != pair[1].shape):
+                alone = any(array is None for array in pair)
+                self.missing[name] = "of one recording only" if alone else "of two shapes"
                 continue
-            one, other = (_rows(each, name) for each in (one, other))
+            one, other = (_four(to_numpy(array), name) for array in pair)
             most = max(one.shape[1], other.shape[1])
-            one, other = (np.repeat(each, most // each.shape[1], axis=1) for each in (one, other))
-            use = seen if name in ("k", "v") else ~padding
+            one, other = (np.repeat(array, most // array.shape[1], axis=1) for array in (one, other))
+            use = used_keys if name in ("k", "v") else used_rows
             use = use if use.shape == one.shape[:3:2] else np.ones(one.shape[:3:2], dtype=bool)
-            self.arrays.setdefault(name, RowSums({})).add(
-                one, other, use[:, None].repeat(most, axis=1), number
-            )
+            rows = self.arrays.setdefault(name, RowSums())
+            rows.add(one, other, np.repeat(use[:, None], most, axis=1), number)
         for name in NUMBERS:
-            one, other = (_scale(each) if name == "scale" else getattr(each, name) for each in (a, b))
-            self.numbers[name].add(one, other, number)
-        self._add_masks(a, b, ~padding, number)
+            self._add_number(name, *((scale_of(c) if name == "scale" else getattr(c, name)) for c in (a, b)))
         for own, call in zip(self.own, (a, b), strict=True):
             own.add(call, number, mapper)
         return ""
 
-    def _add_masks(self, a: Call, b: Call, use: Flags, number: int) -> None:
-        sequences, heads, queries, _ = map(int, a.query.shape)
-        keys = int(a.key.shape[2])
-        far = np.zeros((sequences, heads, queries), dtype=np.intp)
-        first, in_one = far.copy(), list(self.seen_in_one)
+    def _add_number(self, name: str, a: Any, b: Any) -> None:
+        if a is None and b is None:
+            return
+        self.given.add(name)
+        far = np.ones(1)
+        if a is not None and b is not None:
+            one, other = np.broadcast_arrays(*(np.ravel(to_numpy(np.asarray(number))) for number in (a, b)))
+            larger = np.maximum(np.abs(one), np.abs(other))
+            far = np.divide(np.abs(one - other), larger, out=np.zeros_like(larger), where=one != other)
+        if name not in self.numbers and not float(far.max()) <= _SINGLE:
+            head = int(far.argmax())
+            texts = ["none" if number is None else f"{np.ravel(number)[head]:.6g}" for number in (a, b)]
+            since = f", from call {self.calls - 1} on" if self.calls > 1 else ""
+            heads = tuple(np.flatnonzero(~(far <= _SINGLE)).tolist()) if len(far) > 1 else ()
+            self.numbers[name] = float(far.max()), heads, f"{texts[0]} in A, {texts[1]} in B{since}"
+
+    def _add_masks(self, a: Call, b: Call, number: int) -> tuple[Flags, Flags]:
+        """Add what rows see; return which rows are no padding in both, and which keys are seen in either."""
+        (sequences, heads, queries, _), keys = map(int, a.query.shape), int(a.key.shape[2])
+        sees = np.zeros((sequences, 2, keys), dtype=bool)
+        only, first = np.zeros((2, sequences, heads, queries)), np.zeros((sequences, heads, queries), np.intp)
         strip = max(1, _PIECE // (heads * keys))
-        for sequence in range(sequences):
-            blocks = sequence * heads + np.arange(heads)
+        for s in range(sequences):
             for start in range(0, queries, strip):
-                rows = slice(start, min(start + strip, queries))
-                (hidden, bias), (other, added) = (hidden_from(one, blocks, rows, keys) for one in (a, b))
-                if hidden is not None or other is not None:
-                    in_a, in_b = (np.ones((1, 1, 1), bool) if no is None else ~no for no in (hidden, other))
-                    apart = (in_a != in_b) & use[sequence, rows, None]
-                    apart = np.broadcast_to(apart, (heads, rows.stop - start, keys))
-                    far[sequence, :, rows], first[sequence, :, rows] = apart.sum(axis=2), apart.argmax(axis=2)
-                    in_one = [
-                        count + int((apart & sees).sum())
-                        for count, sees in zip(in_one, (in_a, in_b), strict=True)
-                    ]
-                if bias is not None or added is not None:
-                    self._add_bias(bias, added, hidden, other)
-        self.keys += far.size * keys
-        self.seen_in_one = in_one[0], in_one[1]
-        self.mask.note(np.where(far > 0, 1.0, 0.0), number, first)
-        self.mask.sums["apart"] = self.mask.sums.get("apart", 0) + far.sum(axis=(0, 2))
-
-    def _add_bias(self, bias: Any, added: Any, hidden: Any, other: Any) -> None:
-        one, two = (np.zeros((1, 1, 1)) if each is None else each for each in (bias, added))
-        for unseen_keys in (hidden, other):
-            if unseen_keys is not None:
-                one, two = (np.where(unseen_keys, 0.0, each) for each in (one, two))
-        largest = max(float(np.abs(one).max()), float(np.abs(two).max()))
-        apart = float(np.where(one == two, 0.0, np.abs(one - two)).max())
-        self.bias = max(self.bias[0], apart), max(self.bias[1], largest)
-
-
-def _unlike(a: Call, b: Call) -> str:
-    """Return why two calls cannot be compared, nothing where they can."""
-    for name, attribute in ARRAYS.items():
-        one, other = getattr(a, attribute), getattr(b, attribute)
-        if name == "x" or one is None or other is None:
-            continue
-        shapes = [list(each.shape) for each in (one, other)]
-        heads = [shape.pop(1) for shape in shapes]
-        if shapes[0] != shapes[1] or (
-            heads[0] != heads[1] and (name not in ("k", "v") or max(heads) % min(heads))
-        ):
-            return f"{name} has shape {list(one.shape)} in A and {list(other.shape)} in B"
-    types = [dtype_of(one) for one in (a, b)]
-    return "" if types[0] == types[1] else f"is computed in {types[0]} in A and in {types[1]} in B"
+                cut = slice(s, s + 1), slice(0, heads), slice(start, min(start + strip, queries))
+                parts = [hidden_and_bias(Formula(call, 1.0), *cut, keys) for call in (a, b)]
+                whole = (1, heads, cut[2].stop - start, keys)
+                shown = [np.broadcast_to(True if hid is None else ~hid, whole)[0] for hid, _ in parts]
+                sees[s] |= np.stack([array.any(axis=(0, 1)) for array in shown])
+                apart = shown[0] != shown[1]
+                first[s, :, cut[2]] = apart.argmax(axis=-1)
+                for side in (0, 1):
+                    only[side, s, :, cut[2]] = (apart & shown[side]).sum(axis=-1)
+                bias = [
+                    np.zeros(1) if added is None else np.where(shown[0] & shown[1], added, 0.0)
+                    for _, added in parts
+                ]
+                apart_by = np.where(bias[0] == bias[1], 0.0, np.abs(bias[0] - bias[1])).max()
+                largest = max(float(np.abs(added).max()) for added in bias)
+                self.bias = max(self.bias[0], float(apart_by)), max(self.bias[1], largest)
+        # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
+        used_keys: Flags = np.any(sees, axis=1)
+        used_rows = used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
+        only *= used_rows[:, None]
+        self.only = self.only + only.sum(axis=(1, 2, 3))
+        self.mask_heads = self.mask_heads + only.sum(axis=(0, 1, 3))
+        self.keys += sequences * heads * queries * keys
+        self.mask.note(np.where(only.sum(axis=0) > 0, 1.0, 0.0), number, first)
+        return used_rows, used_keys
 
 
-def _in_use(a: Call, b: Call) -> tuple[Flags, Flags]:
-    """Return which rows are padding in both, [sequence, query], and which keys a row sees in either."""
-    sequences, heads, queries, _ = map(int, a.query.shape)
-    blocks, keys = np.arange(sequences * heads), int(a.key.shape[2])
-    paddings: list[Any] = []
-    seens: list[Any] = []
-    for call in (a, b):
-        padding, seen = unseen(call, blocks)
-        shape = (sequences, heads)
-        paddings.append(_of_blocks(padding, (*shape, queries), fill=False).all(axis=1))
-        seens.append(_of_blocks(seen, (*shape, keys), fill=True).any(axis=1))
-    return paddings[0] & paddings[1], seens[0] | seens[1]
-
-
-def _of_blocks(flags: Flags | None, shape: tuple[int, int, int], *, fill: bool) -> Flags:
-    if flags is None:
-        return np.full(shape, fill)
-    whole: Flags = np.broadcast_to(flags, (shape[0] * shape[1], shape[2])).reshape(shape)
-    return whole
-
-
-def _rows(array: Array, name: str) -> Floats:
-    """Return an array as [sequence, head, row, d]; the input of a module has one head."""
-    plain: Floats = to_numpy(array)
-    if name != "x":
-        return plain
-    return plain.reshape(len(plain) if plain.ndim > 2 else 1, 1, -1, plain.shape[-1])
-
-
-def _scale(call: Call) -> float:
+def scale_of(call: Call) -> float:
+    """Return the scale that a call was given, 1/√d where it was given none."""
     return int(call.query.shape[3]) ** -0.5 if call.scale is None else call.scale
+
+
+def _unlike(a: Call, b: Call) -> Iterator[str]:
+    """Yield why two calls cannot be compared."""
+    for name, attribute in ARRAYS.items():
+        shapes = [list(array.shape) for call in (a, b) if (array := getattr(call, attribute)) is not None]
+        if name in ("q", "k", "v", "out") and len(shapes) == 2:
+            (s, h, *rest), (s_b, h_b, *rest_b) = shapes
+            grouped = name in ("k", "v") and max(h, h_b) % min(h, h_b) == 0
+            if (s, rest) != (s_b, rest_b) or (h != h_b and not grouped):
+                yield f"{name} has shape {shapes[0]} in A and {shapes[1]} in B"
+    types = [dtype_of(call) for call in (a, b)]
+    if types[0] != types[1]:
+        yield f"is computed in {types[0]} in A and in {types[1]} in B"
+
+
+def _four(array: Floats, name: str) -> Floats:
+    """Return an array as [sequence, head, row, d]; the input of a module has one head."""
+    if name != "x":
+        return array
+    return array.reshape(len(array) if array.ndim > 2 else 1, 1, -1, array.shape[-1])
