@@ -258,8 +258,12 @@ def _written(quantity: sp.Expr) -> sp.Expr:
     )
 
 
+_text = lru_cache(maxsize=4096)(str)
+"""An expression as text, which names outputs; it takes longer than to sort them."""
+
+
 def _symbol(x: sp.Expr) -> sp.Symbol:
-    return sp.Symbol(f"mean of {x}")
+    return sp.Symbol(f"mean of {_text(x)}")
 
 
 def _renamed(x: sp.Expr) -> sp.Expr:
@@ -342,7 +346,7 @@ def _block_variance(
 @lru_cache(maxsize=1024)
 def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.Expr:
     """Return the mean of an expression for all sizes, which many cells have in common."""
-    return expected(E(x.expand()), {family: _assumed(law) for family, law in drawn})
+    return expected(E(x.expand()), {family: _assumed(law) for family, law in drawn}, short=False)
 
 
 @lru_cache
@@ -389,13 +393,13 @@ def measurement(
     """
     written = {key: _written(quantity) for key, quantity in quantities.items()}
     arguments = {mean.args[0] for quantity in written.values() for mean in quantity.atoms(E, Quantile)}
-    if nested := next((x for x in sorted(arguments, key=str) if x.has(E, Quantile)), None):
+    if nested := next((x for x in sorted(arguments, key=_text) if x.has(E, Quantile)), None):
         raise ClaimError(f"{nested}: a mean inside of a mean; means are taken over everything that is drawn")
-    sizes, chosen = _sizes(sorted(arguments, key=str), laws, at, shape or {}, tolerance)
+    sizes, chosen = _sizes(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
     simulation = Simulation((), *plain, settings=(), double=precise)
-    quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=str)
+    quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
     in_shares = {
         part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
         for part in quantiles
@@ -404,14 +408,14 @@ def measurement(
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
         in_means = quantity.xreplace(in_shares)
-        means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=str)}
+        means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=_text)}
         symbols_of = {mean: _symbol(x) for mean, x in means.items()}
         expression = in_means.xreplace(symbols_of).subs(at)
         if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
-        outputs |= {str(x): x for x in means.values() if _is_new(x, outputs)}
+        outputs |= {_text(x): x for x in means.values() if _is_new(x, outputs)}
         # Means over any query and over any other one are the same output, whose slope counts once.
-        entered = dict.fromkeys((symbols_of[mean], str(x)) for mean, x in means.items())
+        entered = dict.fromkeys((symbols_of[mean], _text(x)) for mean, x in means.items())
         function = OfMeans(expression, tuple(entered))
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
@@ -419,7 +423,7 @@ def measurement(
             if derived := block_variance(expression, of_means, laws, at):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
-        share = str(means[quantity]) if is_share else ""
+        share = _text(means[quantity]) if is_share else ""
         # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
         estimands[key] = Bounded(share) if is_event else Expressed(function, positive, of_block, share)
@@ -442,9 +446,9 @@ def measurement(
 
 def _is_new(x: sp.Expr, outputs: Mapping[str, sp.Expr]) -> bool:
     """Return whether nothing of this name is an output; refuse columns of two programs with one name."""
-    if outputs.get(str(x), x) != x:
+    if outputs.get(_text(x), x) != x:
         raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-    return str(x) not in outputs
+    return _text(x) not in outputs
 
 
 PAIRS = 64
@@ -472,8 +476,8 @@ def of_pairs(
         places: dict[Any, Any] = dict.fromkeys(free_indices(share), Index("a"))
         event = share.args[0].xreplace({**own, **places})
         events = [event.xreplace({x: point}) for point in points]
-        outputs |= {str(each): each for each in events}
-        estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(str, events)))
+        outputs |= {_text(each): each for each in events}
+        estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(_text, events)))
     sizes = {
         extent: PAIRS if extent == m else int(extent.subs(at))
         for family in own.values()
@@ -513,11 +517,7 @@ def _sizes(
         variance = _variance_of_score(laws.get(q, NORMAL), laws.get(k, NORMAL), dimension)
         side = best_side(dimension, lambda side: variance.of(side, side, relative=True), tolerance)
         side = max(side, *(len(free_indices(x)) for x in expressions))
-        parts = [part.as_independent(Dot)[1] for x in expressions for part in sp.Add.make_args(x.expand())]
-        if any(
-            not part.is_number and part not in {*part.atoms(Dot)} | {x**2 for x in part.atoms(Dot)}
-            for part in parts
-        ):
+        if not all(map(_is_of_squares, expressions)):
             side = min(side, _MOST_SIDE)
         lengths |= {m: side, n: side}
     elif n in missing:
@@ -531,6 +531,16 @@ def _sizes(
     return lengths, missing
 
 
+@lru_cache(maxsize=1024)
+def _is_of_squares(x: sp.Expr) -> bool:
+    """Return whether an expression is a sum of multiples of scores and of squares of scores."""
+    parts = [part.as_independent(Dot)[1] for part in sp.Add.make_args(x.expand())]
+    return all(
+        part.is_number or isinstance(part, Dot) or part in {x**2 for x in part.atoms(Dot)} for part in parts
+    )
+
+
+@lru_cache(maxsize=1024)
 def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -> BlockVariance:
     """Return the variance of a block's estimate of a score's variance, by which blocks are shaped.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
     """Return one mean; of scores q·k over the length of the query, given which they are independent."""
     keys = round(values[n])
     if not x.has(Dot):
-        return _given_deviation(x, keys, values).value
+        return _given_length(x, values, keys, 1.0).value
     rows = x.replace(
         lambda part: isinstance(part, Dot) and part.args[:3] in ((q, a, k), (q, a, q)),
         lambda part: LENGTH**2 if part.args[3] == a else LENGTH * s[a, part.args[3]],
@@ -87,23 +87,25 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
     if rows.has(Dot):
         raise ClaimError(f"{x}: only scores of one query with the keys are integrated")
 
-    def given_length(keys: int, length: float) -> Approximation:
-        return _given_deviation(rows, keys, {**values, LENGTH: length})
-
-    return over_lengths(given_length, keys, values[d], 1.0, within).value
+    return over_lengths(partial(_given_length, rows, values), keys, values[d], 1.0, within).value
 
 
-def _given_deviation(x: Any, keys: int, values: Mapping[Any, float]) -> Approximation:
-    """Return a mean over rows of independent normal scores, all symbols having values."""
+def _given_length(x: Any, values: Mapping[Any, float], keys: int, length: float) -> Approximation:
+    """Return a mean over rows of independent normal scores of a query of this length."""
     scale, terms = _terms(x)
-    deviation = float(scale.subs(values))
+    values = {**values, LENGTH: length}
+
+    def number(part: Any) -> float:
+        return float(part.subs({symbol: values[symbol] for symbol in part.free_symbols}))
+
+    deviation = number(scale)
     total = Approximation(0.0, 0.0)
     for coefficient, free, summed, other in terms:
-        factor = float(coefficient.subs(values))
+        factor = number(coefficient)
         if isinstance(other, Largest) and isinstance(other.args[0], Softmax):
             total += _largest_weight(keys, deviation).times(factor)
         elif isinstance(other, Largest):
-            total += mean_largest(keys).times(factor * float(_scale(other.args[0]).subs(values)))
+            total += mean_largest(keys).times(factor * number(_scale(other.args[0])))
         else:
             factor /= math.perm(keys, len(free))
             for exponents in _merged(summed, free):

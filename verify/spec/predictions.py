@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal
 
 import mpmath
@@ -17,7 +18,7 @@ import numpy as np
 from sympy import Add, Derivative, Expr, Indexed, Integer, Integral, Rational, S, Sum, Symbol, sympify
 
 from verify.errors import ClaimError
-from verify.montecarlo.distributions import NORMAL
+from verify.montecarlo.distributions import NORMAL, Distribution
 from verify.montecarlo.experiment import Prediction
 from verify.spec.checks import Check, Compared, Threshold, refuse_symbols
 from verify.spec.integrals import integrated
@@ -26,12 +27,12 @@ from verify.symbolic import vocabulary
 from verify.symbolic.analysis import number_of
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.notation import latex
-from verify.symbolic.vocabulary import E, Given, Index, LargestGap, definition, families_of, n
+from verify.symbolic.vocabulary import E, Given, Index, LargestGap, Law, definition, families_of, n
 
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
 
-LAW_POINTS = 4
+LAW_POINTS = 2
 """At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 
@@ -71,6 +72,7 @@ def _prediction(value: Any, given: Compared) -> Prediction:
     return Prediction(value, f"{value:.6g}" if number.has(Integral) or is_long else latex(number))
 
 
+@lru_cache(maxsize=4096)
 def value_of(number: Expr) -> float:
     """Return an expression without symbols as a float.
 
@@ -93,7 +95,7 @@ def _exact(number: Any) -> Any:
 def _put_in(x: Any, given: Compared) -> Expr:
     """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
-    value = sympify(x).subs({**_moments(given), **at})
+    value = _substituted(sympify(x), tuple({**_moments(given), **at}.items()))
     if not value.has(Given):
         return value
     said = {str(family.label) for family in given.laws}
@@ -104,40 +106,59 @@ def _put_in(x: Any, given: Compared) -> Expr:
     for family in (family for family in given.laws if isinstance(family, Given)):
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
         numbers[str(family.label)] = np.resize(given.laws[family].fill.numbers, shape)  # type: ignore[attr-defined]
-    return _written_out(definition(value), numbers, {})
+    return _written_out(definition(value), numbers, {}, {})
 
 
-def _written_out(x: Expr, numbers: Mapping[str, Any], known: dict[Expr, Expr]) -> Expr:
-    """Return an expression with given ``numbers`` put in, its sums over them written out."""
+@lru_cache(maxsize=4096)
+def _substituted(x: Expr, values: tuple[tuple[Any, Any], ...]) -> Expr:
+    return x.subs(dict(values))
+
+
+def _written_out(
+    x: Expr, numbers: Mapping[str, Any], at: Mapping[Index, int], known: dict[Any, Expr]
+) -> Expr:
+    """Return an expression with given ``numbers`` put in, its sums over them written out.
+
+    ``at`` are the values of indices of sums outside.
+    """
     if not x.has(Given):
-        return x
-    if x not in known:
+        return x.xreplace({index: Integer(place) for index, place in at.items()})
+    key = x, tuple(place for index, place in at.items() if x.has(index))
+    if key not in known:
         if isinstance(x, Indexed):
-            known[x] = Rational(numbers[str(x.base)][tuple(int(place) - 1 for place in x.indices)])
+            entry = tuple(int(place.xreplace(at)) - 1 for place in x.indices)
+            known[key] = Rational(numbers[str(x.base)][entry])
         elif isinstance(x, Sum):
             (*before, (index, low, high)) = x.limits
             term = Sum(x.function, *before) if before else x.function
-            terms = (term.xreplace({index: Integer(at)}) for at in range(int(low), int(high) + 1))
-            known[x] = Add(*(_written_out(each, numbers, known) for each in terms))
+            places = range(int(low.xreplace(at)), int(high.xreplace(at)) + 1)
+            known[key] = Add(*(_written_out(term, numbers, {**at, index: place}, known) for place in places))
         else:
-            known[x] = x.func(*(_written_out(part, numbers, known) for part in x.args))
-    return known[x]
+            known[key] = x.func(*(_written_out(part, numbers, at, known) for part in x.args))
+    return known[key]
 
 
 def _moments(given: Compared) -> dict[Symbol, Any]:
     """Return mean, deviation, skewness and kurtosis of queries' and keys' components, by their symbols."""
-    values: dict[str, Any] = {}
-    for name in ("q", "k"):
-        law = given.laws.get(getattr(vocabulary, name), NORMAL)
-        known = min(len(law.base_moments) - 1, 4)
-        if known >= 1:
-            values[f"mu_{name}"] = Rational(law.mean)
-        if known >= 2:
-            central = list(map(Rational, law.central_moments(known)))
-            spread = values[f"sigma_{name}"] = central[2] ** S.Half
-            orders = zip((3, 4), ("gamma", "kappa"), strict=True)
-            values |= {f"{symbol}_{name}": central[of] / spread**of for of, symbol in orders if of <= known}
-    return {getattr(vocabulary, name): value for name, value in values.items()}
+    laws = {name: given.laws.get(getattr(vocabulary, name), NORMAL) for name in ("q", "k")}
+    return {
+        getattr(vocabulary, f"{symbol}_{name}"): value
+        for name, law in laws.items()
+        for symbol, value in _shape_of(law).items()
+    }
+
+
+@lru_cache
+def _shape_of(law: Distribution) -> dict[str, Any]:
+    """Return the mean, deviation, skewness and kurtosis of a law, as far as it has them."""
+    known = min(len(law.base_moments) - 1, 4)
+    shape: dict[str, Any] = {"mu": Rational(law.mean)} if known >= 1 else {}
+    if known >= 2:
+        central = list(map(Rational, law.central_moments(known)))
+        spread = shape["sigma"] = central[2] ** S.Half
+        orders = zip((3, 4), ("gamma", "kappa"), strict=True)
+        shape |= {symbol: central[of] / spread**of for of, symbol in orders if of <= known}
+    return shape
 
 
 def origin(check: Check, derivation: Derivation, value: float) -> Literal["derived", "computed"]:
@@ -178,8 +199,8 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
     at = {symbol: _exact(number) for symbol, number in given.at.items() if not isinstance(symbol, Index)}
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
-    sides = (at_places(normalised(side), given.at) for side in (chain.start, given.quantity))
-    start, quantity = (side.xreplace(at) for side in sides)
+    sides = (normalised(side) for side in (chain.start, given.quantity))
+    start, quantity = (_placed(side, tuple(given.at.items()), tuple(at.items())) for side in sides)
     if start != quantity:
         return None
     try:
@@ -188,6 +209,11 @@ def _end_for(given: Compared, chain: Chain) -> float | None:
         with suppress(ClaimError, KeyError):
             return integrated(chain.end, given.at)
         return None
+
+
+@lru_cache(maxsize=4096)
+def _placed(side: Expr, at: tuple[tuple[Any, Any], ...], values: tuple[tuple[Any, Any], ...]) -> Expr:
+    return at_places(side, dict(at)).xreplace(dict(values))
 
 
 def _is_law_of(check: Check, chain: Chain) -> bool:
@@ -206,22 +232,25 @@ def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
     values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
     families = families_of(check.quantity)
-    for laws in (line.check.laws for line in chain.lines if line.check.laws):
-        for family, law in laws.items():
-            drawn = check.laws.get(family, NORMAL)
-            if law.density and family in families and drawn.name not in law.words:
-                raise ClaimError(
-                    f"check {check.id}: its chain assumes {law.words} for {family}, and {drawn.name} is drawn"
-                )
-            for order, raw in enumerate(law.raw[: len(drawn.base_moments)]):
-                assumed = sympify(raw).subs(values)
-                if (
-                    assumed.is_number
-                    and order
-                    and abs(float(assumed) - float(drawn.moments(order)[order])) > 1e-12
-                ):
-                    power = f"^{order}" * (order > 1)
-                    raise ClaimError(
-                        f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
-                        f"E {family}{power} = {Fraction(drawn.moments(order)[order])}; correct the law"
-                    )
+    for family, law in {pair: None for line in chain.lines for pair in (line.check.laws or {}).items()}:
+        drawn = check.laws.get(family, NORMAL)
+        if law.density and family in families and drawn.name not in law.words:
+            raise ClaimError(
+                f"check {check.id}: its chain assumes {law.words} for {family}, and {drawn.name} is drawn"
+            )
+        if order := _other_moment(law, drawn, tuple(values.items())):
+            raise ClaimError(
+                f"check {check.id}: its chain assumes {law.words} for {family}, but {drawn.name} has "
+                f"E {family}{f'^{order}' * (order > 1)} = {Fraction(drawn.moments(order)[order])}; "
+                "correct the law"
+            )
+
+
+@lru_cache(maxsize=4096)
+def _other_moment(law: Law, drawn: Distribution, values: tuple[tuple[Any, Any], ...]) -> int:
+    """Return the order of the first moment that a drawn law has otherwise than it is assumed, 0 if none."""
+    for order, raw in enumerate(law.raw[: len(drawn.base_moments)]):
+        assumed = sympify(raw).xreplace(dict(values))
+        if order and assumed.is_number and abs(float(assumed) - float(drawn.moments(order)[order])) > 1e-12:
+            return order
+    return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sympy import Expr, Mul, Symbol, sympify
@@ -78,6 +79,7 @@ def at_places(quantity: Expr, at: Mapping[Any, Any]) -> Expr:
     return quantity.xreplace({index: sympify(place) for index, place in at.items() if index in free})
 
 
+@lru_cache(maxsize=4096)
 def normalised(quantity: Any) -> Expr:
     """Return a quantity with Var and Cov by their definitions, and factors that are not random before E."""
     opened = sympify(quantity).replace(
