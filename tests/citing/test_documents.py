@@ -236,11 +236,21 @@ def test_what_holds_more_than_one_value_s_text_is_never_replaced(
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_an_empty_quotation_is_filled(tmp_path: Path, run: RunRecord) -> None:
-    """So nobody has to copy the first number."""
-    path = written(tmp_path, f"It is {quoted('')}.\n")
+@pytest.mark.parametrize(
+    ("name", "empty", "filled"),
+    [
+        ("page.md", f"It is {quoted('')}.\n", f"It is {quoted('NOW')}.\n"),
+        ("page.typ", f"// verify: {FORM}\n// /verify\n", f"// verify: {FORM}\nNOW\n// /verify\n"),
+        ("page.rst", f".. verify: {FORM}\n\n\n.. /verify\n", f".. verify: {FORM}\n\nNOW\n\n.. /verify\n"),
+    ],
+)
+def test_an_empty_quotation_is_filled(
+    tmp_path: Path, run: RunRecord, name: str, empty: str, filled: str
+) -> None:
+    """So nobody has to copy the first number; between lines it is one."""
+    path = written(tmp_path, empty, name)
     fix(check([path], run))
-    assert path.read_text(encoding="utf-8") == f"It is {quoted(lookup(run, KEY).text)}.\n"
+    assert path.read_text(encoding="utf-8") == filled.replace("NOW", lookup(run, KEY).text)
 
 
 def test_the_output_of_a_doctest_is_written_as_python_prints_it(tmp_path: Path, run: RunRecord) -> None:

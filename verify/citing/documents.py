@@ -18,7 +18,7 @@ from pathlib import Path
 
 from verify.citing.exports import SUFFIXES, is_exported, present_export
 from verify.citing.forms import written
-from verify.citing.languages import LANGUAGES, MARKDOWN, MDX, Language, language_of
+from verify.citing.languages import LANGUAGES, MARKDOWN, MDX, RST, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import (
@@ -385,6 +385,13 @@ def _problems(document: Document, quote: Quote, values: _LookedUp) -> Iterator[P
 def _stale(document: Document, quote: Quote, new: str, *, may_write: bool) -> Problem:
     """Return that a text is not what its form writes, and what to do where it is not written again."""
     what = f"printed '{shortened(quote.quoted or '')}', now '{shortened(new)}'"
+    if not quote.quoted:
+        # Between markers that are lines of their own, a text is one, too; a paragraph in reStructuredText.
+        gap = "\n\n" if document.language is RST else "\n"
+        before, after = document.text[: quote.start], document.text[quote.end :]
+        if before.endswith("\n"):
+            new = ("" if before.endswith(gap) else "\n") + new
+            new += gap[len(after) - len(after.lstrip("\n")) :]
     if quote.is_code and not quote.is_output:
         what, may_write = f"{what}; code is compared and never written: correct it by hand", False
     elif not may_write:

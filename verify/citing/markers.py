@@ -265,7 +265,7 @@ def _between(opened: _Marker, stop: int, passage: Passage) -> Quote:
     if without_comments != inside and inside.startswith(without_comments.rstrip()):
         inside = without_comments.rstrip()
     # Line ends and spaces at the markers are the document's.
-    start = opened.end + len(inside) - len(inside.lstrip())
+    start = opened.end + (len(inside) - len(inside.lstrip()) if inside.strip() else len(inside) // 2)
     end = start + len(inside.strip())
     key_end = text.rindex(opened.key, opened.start, opened.end) + len(opened.key)
     return Quote(opened.key.replace("\\|", "|"), opened.line, start, end, text[start:end], key_end, language)
