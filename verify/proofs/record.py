@@ -1,0 +1,50 @@
+"""The record of what Coq proved, ``data/proofs.json``, and whether it is about a claim as it stands."""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from verify.files.names import shipped_folder
+from verify.proofs.statement import NotPrintable, Statement
+from verify.symbolic.chains import Derivation
+
+SOURCES, RECORD = Path(__file__).parent, shipped_folder("data") / "proofs.json"
+
+
+def digest(*texts: str) -> str:
+    """Return the SHA-256 digest of texts, one after the other."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+@cache
+def library() -> str:
+    """Return the digest of the definitions and theorems that all statements rest on."""
+    return digest(*(path.read_text("utf-8") for path in sorted(SOURCES.glob("*.v"))))
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    """Return the record: Coq's version, and of each claim the theorem, its statement, digest and axioms."""
+    return dict(json.loads(RECORD.read_text("utf-8")))
+
+
+def theorem_of(claim: str, derivation: Derivation) -> str:
+    """Return the theorem, with the claim's name, of what the main chain shows.
+
+    Raises:
+        NotPrintable: there is no main chain, or the printer does not know all of it.
+    """
+    if derivation.main is None:
+        raise NotPrintable(derivation.nothing)
+    return Statement(derivation.main).theorem(claim.replace("-", "_"))
+
+
+def is_current(claim: str, derivation: Derivation) -> bool:
+    """Return whether what is recorded of the claim is what its main chain says now, by its definitions."""
+    try:
+        says = theorem_of(claim, derivation)
+    except NotPrintable:
+        return False
+    return (library(), digest(says)) == (recorded()["library"], recorded()["claims"][claim]["digest"])
