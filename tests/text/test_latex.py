@@ -61,7 +61,7 @@ def test_prose_is_split(prose: str, expected: list[tuple[str, bool]]) -> None:
         (r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "a = b; c = d"),
         (r"\sigma^2 \leq \kappa_q", "σ² ≤ κ_q"),
         (r"\left(\hat s - s\right)^2", "(ŝ − s)²"),
-        (r"\frac{Q K^{\mathsf T}}{\sqrt{d_k}} V", "(Q Kᵀ)/√d_k V"),
+        (r"\frac{Q K^{\mathsf T}}{\sqrt{d_k}} V", "Q Kᵀ/√d_k V"),
         (r"\hat q\cdot\hat k \ne \bar s", "q\u0302·k\u0302 ≠ s\u0304"),
         (r"\frac23p_j \subset \ell", "2/3 p_j ⊂ ℓ"),
         (r"\sum_{k=1}^{2} c\tanh x", "sum_(k=1)^2 c tanh x"),

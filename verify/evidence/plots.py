@@ -79,14 +79,15 @@ def draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle) -> list[Line2D]:
     colour = style.colour
     match layer.kind:
         case "points":
+            size = 4.0 if layer.lo else 5.5
             lines = axes.plot(
-                layer.x, layer.y, ls="", marker=style.marker, ms=5.5, color=colour, mew=0, zorder=4
+                layer.x, layer.y, ls="", marker=style.marker, ms=size, color=colour, mew=0, zorder=4
             )
-            if layer.lo:  # all intervals are one broken line
+            if layer.lo:  # all intervals are one broken line; its ends are wider than a point, so they show
                 places = [x for x in layer.x for _ in range(3)]
                 pairs = zip(layer.lo, layer.hi, strict=True)
                 ends = [end for low, high in pairs for end in (low, high, math.nan)]
-                lines += axes.plot(places, ends, color=colour, lw=1.3, zorder=3)
+                lines += axes.plot(places, ends, color=colour, lw=1.1, marker="_", ms=6, mew=1.1, zorder=3)
             return lines
         case "steps":
             axes.fill_between(layer.x, layer.y, step="post", color=colour, alpha=0.22, lw=0, zorder=1)
@@ -117,7 +118,8 @@ class LayerStyle(NamedTuple):
 
 
 # After Okabe and Ito's palette, its amber and light blue darkened so that all are 3 to 1 against a page,
-# white or dark; a second layer of the same role takes the next style.
+# white or dark. A colour means one thing: the text's is derived, blue measured, orange and amber wrong, light
+# blue there to compare with; green and pink are a second and a third series, derived or measured.
 _STYLES = {
     "truth": (
         LayerStyle(INK, "D", "-"),
@@ -132,12 +134,12 @@ _STYLES = {
     "control": (
         LayerStyle("#D55E00", "X", (0, (4, 2))),
         LayerStyle("#B97F00", "s", (0, (1, 1.5))),
-        LayerStyle("#CC79A7", "v", "-."),
+        LayerStyle("#D55E00", "v", "-."),
     ),
     "other": (
         LayerStyle("#2E93D6", "s", (0, (1, 1.5))),
-        LayerStyle("#B97F00", "<", "-."),
-        LayerStyle("#009E73", ">", (0, (5, 1))),
+        LayerStyle("#009E73", "<", "-."),
+        LayerStyle("#CC79A7", ">", (0, (5, 1))),
     ),
 }
 

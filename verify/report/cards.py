@@ -57,13 +57,15 @@ class FigureView(NamedTuple):
 class Contrast(NamedTuple):
     """A claim's number in short, and the wrong version that it speaks against, if there is one.
 
-    ``check`` is the id of the number's check, ``basis`` whether it is measured or computed.
+    ``check`` is the id of the number's check, ``basis`` whether it is measured or computed; ``instead`` is
+    what the wrong version predicts in its place.
     """
 
     check: str
     basis: str
     found: Prose
     wrong: Prose
+    instead: str
 
 
 class Card(NamedTuple):
@@ -245,6 +247,7 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
         basis="Computed" if check.method == "exact" else "Measured",
         found=Prose(_found(check)),
         wrong=Prose(_refuted(wrong, own_sample=own_sample) if wrong else ""),
+        instead=_instead(check, wrong) if wrong and not own_sample else "",
     )
 
 
@@ -261,6 +264,12 @@ def _found(check: Check) -> str:
         return f"{what}: {value}, as predicted" if same else f"{what}: {value}, predicted {wanted}"
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
     return f"{what}: {found.alone} in {found.interval}, predicted {wanted}"
+
+
+def _instead(check: Check, wrong: ControlRecord) -> str:
+    """Return what a wrong version predicts for a check, if it is another number and no bound."""
+    text = "" if wrong.is_near_miss else predicted(wrong, check.standard_error)
+    return text if text[:1] not in {"≤", "≥"} else ""
 
 
 def _refuted(control: ControlRecord, *, own_sample: bool) -> str:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
-HALF_SIZE = (3.75, 1.08)  # a column of it; low, as nothing that cannot break leaves more of a page empty
-FRONT_SIZE = (3.3, 1.25)  # on the first page
+HALF_SIZE = (4.1, 1.3)  # a column of it, where its text is smaller than that around it
+FRONT_SIZE = (4.1, 1.45)  # on the first page
 _NUMBERS, _NAME = 16.5, 13.5  # points below an axis for its numbers, and for its name if it stands there
 _ABOVE = 18.5  # points for the name of the upright axis
 _PAST = 20.0  # points right of the axes that the last number may reach into, with a gap
@@ -71,11 +71,12 @@ _SETTINGS: dict[Any, Any] = {
 DPI = 72  # a pixel is a point of the SVG
 LINE = 11.5  # between the lines of a label
 _GAP = 2.0  # between two labels
-_WIDEST = 0.2446  # of the figure: a line of a label, unless a single formula is wider
-_WIDE = 90.0  # what a line may always be
+_WIDEST = 0.2  # of the figure: a line of a label, unless a single formula is wider
+_WIDE = 66.0  # what a line may always be
 _SIZE = 9
-_MARGIN = 14.0  # right of the labels, or of the last tick's label
-_SWATCH = (6.0, 30.0)  # right of the axes: where a label's mark starts and its text starts
+_MARGIN = 3.0  # right of the labels
+_LEAST = 14.0  # right of the axes, for the last tick's label
+_SWATCH = (4.0, 16.0)  # right of the axes: where a label's mark starts and its text starts
 
 
 def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
@@ -263,7 +264,7 @@ def _renderer(width: float, height: float, stream: io.StringIO) -> RendererSVG:
 def label_width(axes: Axes, layers: Sequence[PlotLayer]) -> float:
     """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
     widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
-    return max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN
+    return max(max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN, _LEAST)
 
 
 def label_height(axes: Axes, layers: Sequence[PlotLayer]) -> float:
@@ -286,7 +287,7 @@ def label_layers(axes: Axes, layers: Sequence[PlotLayer], styles: Sequence[Layer
     places = spread(wanted, heights, box.y0, box.y1, _GAP)
     for (layer, style), lines, place in zip(labelled, texts, places, strict=True):
         first = place + (len(lines) - 1) * LINE / 2
-        _mark(axes, layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 5, first)
+        _mark(axes, layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3, first)
         for number, line in enumerate(lines):
             height = first - number * LINE
             axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)

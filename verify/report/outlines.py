@@ -91,11 +91,13 @@ def referenced(pdf: Any, reference: bytes) -> Any:
 
 def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:
     """Add a font of some outlines to a document and return its reference."""
+    lowest, highest = [0.0, 0.0], [0.0, 0.0]
     procedures, widths, characters = {}, [], []
     for code, (name, outline) in enumerate(outlines.items()):
         pen = ControlBoundsPen(None)
         parse_path(outline, pen)
         box = pen.bounds or (0, 0, 0, 0)
+        lowest, highest = [*map(min, lowest, box[:2])], [*map(max, highest, box[2:])]
         widths.append(round(box[2]))
         corners = " ".join(f"{corner:g}" for corner in box)
         glyph = pydyf.Stream([f"{widths[-1]} 0 {corners} d1 {_path(outline)} f"], compress=True)
@@ -112,7 +114,7 @@ def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:
         {
             "Type": "/Font",
             "Subtype": "/Type3",
-            "FontBBox": pydyf.Array([0, -250, 1000, 750]),
+            "FontBBox": pydyf.Array([*lowest, *highest]),
             "FontMatrix": pydyf.Array([0.001, 0, 0, 0.001, 0, 0]),
             "CharProcs": pydyf.Dictionary(procedures),
             "Encoding": pydyf.Dictionary({"Type": "/Encoding", "Differences": names}),

@@ -9,7 +9,7 @@ from verify.evidence.words import at_settings
 from verify.files.names import shipped_folder
 from verify.report.cards import Card
 from verify.report.front import value_of
-from verify.text.latex import Prose, Tex
+from verify.text.latex import Prose, Tex, plain, slashed
 
 _PAGES = {
     "experiments": (
@@ -37,11 +37,14 @@ _PAGES = {
         "Where it stops being true",
         (
             *("correlated-components", "dependent-query-key", "self-score", "aligned-query-key"),
-            *("row-variance", "heavy-tails", "causal-rows", "length-scaling"),
+            *("row-variance", "heavy-tails", "causal-rows", "length-scaling", "projected-tokens"),
+            *("half-precision", "query-key-normalisation"),
         ),
     ),
 }
 """By its id, the title of each page and its claims; of those a run has what it has."""
+
+_SHORT = 32  # letters of a quantity that stands beside its number
 
 TOLD = frozenset(claim for _, claims in _PAGES.values() for claim in claims)
 """The claims that the short print tells at length."""
@@ -94,8 +97,9 @@ def advice_of(cards: Mapping[str, Card]) -> Iterator[Advice]:
 
 
 def in_short(card: Card) -> Prose:
-    """Return the number that stands for a claim, with its settings; nothing for a claim without checks."""
+    """Return the number that stands for a claim, beside one that it refutes; nothing without checks."""
     if card.contrast is None:
         return Prose("")
-    check = card.claim.check(card.contrast.check)
-    return Prose(f"{value_of(check)}{at_settings(check)}")
+    check, wrong = card.claim.check(card.contrast.check), card.contrast.instead
+    named = f"{slashed(check.quantity)}: " if len(plain(check.quantity)) <= _SHORT else ""
+    return Prose(f"{named}{value_of(check)}{f', not {wrong}' if wrong else ''}{at_settings(check)}")

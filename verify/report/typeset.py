@@ -19,10 +19,12 @@ from verify.report.formulas import Formula, Formulas, glyph_definitions
 from verify.report.run import Report
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
-from verify.text.latex import Prose, plain, spoken, with_apostrophes
+from verify.text.latex import Prose, in_pieces, low, plain, spoken, with_apostrophes
 
 SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
+_BROKEN = 16.0  # em from which on a formula in text is pieces, between which lines may break
+_WIDEST_PIECE = 27.0  # em of a piece in the columns of the print's tables
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
@@ -127,6 +129,7 @@ def render(
     environment.globals.update(
         relations=RELATIONS,
         display=setter.display,
+        small_print=setter.small_print,
         fits=setter.fits,
         mark=medium.mark,
         figure=medium.figure,
@@ -157,6 +160,14 @@ class _Setter:
         """Return a formula on a line of its own, beside its number."""
         return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
 
+    def small_print(self, latex: str) -> Markup:
+        """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
+        if not latex:
+            return Markup()
+        if max(self._formulas.inline(part).width for part in in_pieces(latex)) > _WIDEST_PIECE:
+            return Markup("<i>in the full edition</i>")
+        return self._inline(low(latex))
+
     def fits(self, latex: str, width: float, height: float = math.inf) -> bool:
         """Return whether there is a formula, and it has room in a place of this size in em."""
         if not latex:
@@ -172,6 +183,11 @@ class _Setter:
 
     def _inline(self, latex: str) -> Markup:
         drawn = self._formulas.inline(latex)
+        if drawn.width > _BROKEN and r"\begin" not in latex and len(parts := in_pieces(latex)) > 1:
+            return Markup(" ").join(self._whole(self._formulas.inline(part), part) for part in parts)
+        return self._whole(drawn, latex)
+
+    def _whole(self, drawn: Formula, latex: str) -> Markup:
         if drawn.is_text:
             return Markup("<i>{}</i>").format(spoken(latex))
         sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)

@@ -67,6 +67,30 @@ def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
     return rf"\begin{{aligned}} {body} \end{{aligned}}"
 
 
+def in_pieces(latex: str) -> list[str]:
+    """Return a formula, no higher than a line, as pieces between which a line of text may break.
+
+    They begin at relations, and at signs, strokes and sums where a piece would be long; inside brackets only
+    where it would be longer still.
+    """
+    parts, brackets, braces = [""], 0, 0
+    for token in _TOKEN.findall(low(latex)):
+        written = parts[-1].strip()
+        last, length = (_TOKEN.findall(written) or [""])[-1], len(spoken(written))
+        joins = braces == 0 and last not in {"", "(", "[", ",", r"\{", "/", *_RELATIONS, *_SIGNS}
+        may_break = (
+            (token in _RELATIONS and brackets == 0)
+            or (token in _SIGNS and length >= 16 + 12 * max(brackets - 1, 0))
+            or (token in {"/", r"\sum", r"\int"} and length >= 16 + 12 * brackets)
+        )
+        if joins and may_break:
+            parts.append("" if token in {r"\sum", r"\int"} else "{} ")
+        parts[-1] += token
+        braces += (token == "{") - (token == "}")  # noqa: S105 - no password
+        brackets += (token in {"(", "[", r"\{"}) - (token in {")", "]", r"\}"})
+    return parts
+
+
 def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[str]:
     if width(part) <= limit:
         return [part]
@@ -180,7 +204,9 @@ _STYLES = re.compile(
 )
 _FRACTION = re.compile(r"\\[dt]?frac(?![A-Za-z])\s*")
 _IN_BRACKETS = r"\((?:[^(){}]|\([^(){}]*\))*\)"
-_ONE_THING = re.compile(rf"√?(?:\d+|\w(?:_\w)?[²³]?)|(?:ln|log|exp|cosh|sinh|tanh)? ?{_IN_BRACKETS}[²³]?")
+_ONE_THING = re.compile(
+    rf"∂\w*|√?(?:\d+|\w(?:_\w)?[²³]?)|(?:ln|log|exp|cosh|sinh|tanh)? ?{_IN_BRACKETS}[²³]?"
+)
 _OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod|sin|cos|sinh|cosh|tanh)(?![A-Za-z])")
 _T = r"\\(?:top|mathsf\s*(?:\{\s*T\s*\}|T))"
 _TRANSPOSED = re.compile(rf"\^\s*(?:\{{\s*{_T}\s*\}}|{_T})")
@@ -231,11 +257,16 @@ def _with_accent(accented: re.Match[str]) -> str:
 
 
 def slashed(prose: str) -> str:
-    """Return prose whose fractions have a slash, as a line of small print can show them."""
+    """Return prose whose formulas are low, as a line of small print can show them."""
     return "".join(
-        f"${_on_one_line(piece.text)}$" if piece.is_formula else as_prose(piece.text)
-        for piece in pieces(prose)
+        f"${low(piece.text)}$" if piece.is_formula else as_prose(piece.text) for piece in pieces(prose)
     )
+
+
+def low(latex: str) -> str:
+    """Return a formula no higher than a line: with strokes for fractions and brackets that do not grow."""
+    text = _on_one_line(latex).replace(r"\int\limits", r"\int")
+    return re.sub(r"\\(?:left|right)(?![A-Za-z])\.?", "", text)
 
 
 def _on_one_line(latex: str) -> str:
@@ -245,7 +276,12 @@ def _on_one_line(latex: str) -> str:
         return latex
     above, at = _argument(latex, fraction.end())
     below, end = _argument(latex, at)
-    parts = (part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below))
+    # A product above needs no brackets.
+    is_product = not re.search(
+        r"[-+=<>]|\\(?:sum|int|max|min|lim|pm)(?![a-z])", re.sub(_IN_BRACKETS, "", spoken(above))
+    )
+    parts = [part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below)]
+    parts[0] = above if is_product else parts[0]
     rest = _on_one_line(latex[end:])
     return latex[: fraction.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
 
