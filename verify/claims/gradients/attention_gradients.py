@@ -84,12 +84,10 @@ def bounds() -> Chains:
         title="Queries over t and keys times t: the same scores, so the same probabilities",
         defines="a score of changed vectors",
     ).then(c * score, "the factors cancel", algebra)
-    yield Chain(
-        c * over_keys(OF_SCORE * (t * k[j, i])),
-        name="unbounded",
-        title="But t times the gradient of the queries, for any t",
-        defines="the gradient of the queries with changed keys",
-    ).then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)
+    title = "But t times the gradient of the queries, for any t"
+    defines = "the gradient of the queries with changed keys"
+    chain = Chain(c * over_keys(OF_SCORE * (t * k[j, i])), name="unbounded", title=title, defines=defines)
+    yield chain.then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)
 
 
 def of_loops() -> tuple[dict[str, Array], dict[str, Array]]:

@@ -88,12 +88,9 @@ def with_one_ahead() -> Chains:
     defines = r"$x^{\mathsf T}Jx$ of such a row"
     ahead = Chain(form(ONE_AHEAD, x[j]), name="ahead", title=title, defines=defines)
     yield ahead.then(LEADING * LENGTH, r"more by squares of $\sum x_j$ and of $x_j - x_l$", more, "≤")
-    yield Chain(
-        form(ONE_AHEAD, FIRST) / over_keys(FIRST**2),
-        name="reached",
-        title=f"That much is reached in the direction of the first key: {DOWN}",
-        given=(n >= 2,),
-    ).then(LEADING, "the deltas pick single terms", algebra)
+    title = f"That much is reached in the direction of the first key: {DOWN}"
+    chain = Chain(form(ONE_AHEAD, FIRST) / over_keys(FIRST**2), name="reached", title=title, given=(n >= 2,))
+    yield chain.then(LEADING, "the deltas pick single terms", algebra)
     slope = Chain(Derivative(LEADING, t), name="slope", title="How the norm changes with the lead")
     yield slope.then(factor(LEADING.diff(t)), "positive up to $t = n-1$, negative beyond", derivative())
 

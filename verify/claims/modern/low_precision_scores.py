@@ -45,22 +45,17 @@ def derive() -> Chains:
     beyond = at_most(move * (t - 2**e - move) / (t * (2**e + move)), given=given)
     largest = at_most((half - move) * 2**e / ((2**e + move) * (2**e + half)), given=given)
     share = 1 / (1 + 2**b)
-    yield Chain(
-        move / t,
-        Line(move / (2**e + move), "most where it moves to $2^e$ itself", beyond, "≤"),
-        Line(half / (2**e + half), "most half a spacing above", largest, "≤"),
-        Line(share, "over the power of two", algebra),
-        name="half",
-        title="The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it",
-        defines="how far rounding moves a score, over the score",
+    title = "The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it"
+    yield (
+        Chain(move / t, name="half", title=title, defines="how far rounding moves a score, over the score")
+        .then(move / (2**e + move), "most where it moves to $2^e$ itself", beyond, "≤")
+        .then(half / (2**e + half), "most half a spacing above", largest, "≤")
+        .then(share, "over the power of two", algebra)
     )
-    yield Chain(
-        SPACING.subs(e, e + h),
-        Line(2**h * SPACING, "so these numbers, and what is nearest, are scaled alike", algebra),
-        name="shifted",
-        title="Spacing of $b$-bit numbers from $2^{e + h}$ on",
-        defines="the spacing of numbers $2^h$ times as large",
-    )
+    title = "Spacing of $b$-bit numbers from $2^{e + h}$ on"
+    defines = "the spacing of numbers $2^h$ times as large"
+    chain = Chain(SPACING.subs(e, e + h), name="shifted", title=title, defines=defines)
+    yield chain.then(2**h * SPACING, "so these numbers, and what is nearest, are scaled alike", algebra)
     scores = c * score
     square, most = (Rounded(scores, b) - scores) ** 2, share**2 * scores**2
     below = at_most(E(most - square), given=(Le(square, most),))

@@ -31,12 +31,11 @@ def derive() -> Chains:
     first = Line(1 / d, "the moment at $h = 1$", earlier(square))
     variance = Chain(Var(COSINE), centred, first, name="variance", title="The variance")
     yield variance
-    yield Chain(
-        Var(sqrt(d) * COSINE),
-        Line(E(d * COSINE**2), mirrored, ROTATION),
-        Line(1, "the mean square of a cosine", earlier(square)),
-        name="at-root",
-        title="The variance of the root of the dimension times a cosine",
+    title = "The variance of the root of the dimension times a cosine"
+    yield (
+        Chain(Var(sqrt(d) * COSINE), name="at-root", title=title)
+        .then(E(d * COSINE**2), mirrored, ROTATION)
+        .then(1, "the mean square of a cosine", earlier(square))
     )
     yield (
         Chain(E(COSINE**4) / Var(COSINE) ** 2, name="kurtosis", title="The kurtosis")

@@ -65,13 +65,11 @@ def derive() -> Chains:
     apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
     title = "What a pair adds to a score of two positions"
     yield Chain(once.dot(turn(beta) * other), apart, name="relative", title=title)
-    yield Chain(
-        Var(TIED),
-        Line(Var(TIED.definition), put_in, algebra),
-        Line(over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS)),
-        name="correlated",
-        title="Variance, both components of a pair of $u$ and of $w$ correlated",
-        given=(rho >= -1, rho <= 1),
+    title = "Variance, both components of a pair of $u$ and of $w$ correlated"
+    yield (
+        Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1))
+        .then(Var(TIED.definition), put_in, algebra)
+        .then(over_pairs(2 * (1 + rho**2 * cos(2 * t * theta[g]))), "the angle stays", moments(LAWS))
     )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from sympy import Derivative, S, Symbol, log, simplify
 
 from verify.spec import NORMAL, ROUNDING, STANDARD, UNIFORM, Chain, Chains, Check, Claim, Column, Computed
-from verify.spec import Derivation, E, Family, Given, Index, Items, Line, Named, Softmax, Sum, Within, Wrong
-from verify.spec import a, algebra, assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers, over_keys
-from verify.spec import q, s, v
+from verify.spec import Derivation, E, Family, Given, Index, Items, Named, Softmax, Sum, Within, Wrong, a
+from verify.spec import algebra, assume, d, d_v, derivative, e, j, k, l, m, moments, n, numbers, over_keys, q
+from verify.spec import s, v
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
@@ -31,20 +31,14 @@ def derive() -> Chains:
         "the covariance of scores and values under the weights",
         derivative(),
     )
-    yield Chain(
-        log(p / other) / (s[a, j] - s[a, l]),
-        Line(c, "the sum of all exponentials cancels", algebra),
-        name="inverse",
-        title="The scale from two weights whose scores differ",
-        defines="what two weights of a row say of its scale",
-    )
+    title = "The scale from two weights whose scores differ"
+    defines = "what two weights of a row say of its scale"
+    chain = Chain(log(p / other) / (s[a, j] - s[a, l]), name="inverse", title=title, defines=defines)
+    yield chain.then(c, "the sum of all exponentials cancels", algebra)
     independent = r"errors are independent, with mean 0 and variance $\tau^2$"
-    yield Chain(
-        E((Sum(g[f] * tau * error[f], (f, 1, N)) / SQUARES) ** 2),
-        Line(tau**2 / SQUARES, independent, moments({error: STANDARD[q]})),
-        name="fitted",
-        title="The mean square of what least squares adds, to first order; $g_f$ is the slope of entry $f$",
-    )
+    title = "The mean square of what least squares adds, to first order; $g_f$ is the slope of entry $f$"
+    chain = Chain(E((Sum(g[f] * tau * error[f], (f, 1, N)) / SQUARES) ** 2), name="fitted", title=title)
+    yield chain.then(tau**2 / SQUARES, independent, moments({error: STANDARD[q]}))
 
 
 def response(scores: Array, values: Array, scale: Array | float) -> tuple[Array, Array]:

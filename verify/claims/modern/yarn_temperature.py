@@ -5,8 +5,8 @@ from functools import partial
 
 from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Line, Plot, Var
-from verify.spec import Wrong, algebra, at_most, cite, d, fact, j, moments, n, score, squares
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Plot, Var, Wrong
+from verify.spec import algebra, at_most, cite, d, fact, j, moments, n, score, squares
 from verify.spec.integrals import integrated
 from verify.spec.lemmas import of_queries
 from verify.spec.many_keys import many_keys
@@ -31,22 +31,15 @@ def derive() -> Chains:
     yield from (of_queries(SQUARES, "squares"), of_queries(LOST, "lost"), *many_keys("many"))
     bent, slopes = 1 + ell / 10, ell**2 / 10**4 + 233 * ell / 50000 + Rational(22689, 250000)
     below = at_most(ell * (Rational(1263, 1250000) + (LAST - ell) * slopes), given=(Le(ell, LAST),))
-    yield Chain(
-        bent**4,
-        Line(1 + ell, r"for $s \le 735$", below, "≤"),
-        name="grows",
-        title=r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same",
-        defines="the variance of the scores",
-    )
+    title = r"The variance at $\ell = \ln s$ stays below what keeps $n e^{-\sigma^2}$ the same"
+    chain = Chain(bent**4, name="grows", title=title, defines="the variance of the scores")
+    yield chain.then(1 + ell, r"for $s \le 735$", below, "≤")
     root = cbrt(Rational(5, 2))
     missing = at_most((bent - root) ** 2 * (bent**2 + 2 * root * bent + 3 * root**2))
-    yield Chain(
-        1 + ell - bent**4,
-        Line(15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", missing, "≤"),
-        name="most",
-        title=r"The logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$",
-        defines="how many times as many keys, as a logarithm",
-    )
+    title = r"The logarithm of $n e^{-\sigma^2}$ over what it is at $s = 1$"
+    defines = "how many times as many keys, as a logarithm"
+    chain = Chain(1 + ell - bent**4, name="most", title=title, defines=defines)
+    yield chain.then(15 * root / 2 - 9, r"at $\ell = 10(\sqrt[3]{5/2} - 1)$, that is $s = 36$", missing, "≤")
 
 
 def exact(mean: Expr) -> Callable[[float], float]:

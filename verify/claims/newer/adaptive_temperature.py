@@ -41,13 +41,12 @@ def derive() -> Chains:
     mean = Integral(WEIGHTED.xreplace({s[a, j]: y}) * density, (y, -oo, oo))
     around_one = erf((y - 1) / sqrt(2)) / 2 + exp(-((y - 1) ** 2) / 2) / sqrt(2 * pi)
     one = "a normal density of mean 1, over which $2 - y$ has the mean 1"
-    yield Chain(
-        E(WEIGHTED),
-        Line(mean, "scores are standard normal", by_density({s[a, j]: y}, NORMAL_ROWS)),
-        Line(S.One, one, integral(around_one)),
-        name="steady",
-        title="What follows the entropy of many keys closely",
-        defines="a mean over keys that is 1, whose deviations are taken off the entropy",
+    title = "What follows the entropy of many keys closely"
+    defines = "a mean over keys that is 1, whose deviations are taken off the entropy"
+    yield (
+        Chain(E(WEIGHTED), name="steady", title=title, defines=defines)
+        .then(mean, "scores are standard normal", by_density({s[a, j]: y}, NORMAL_ROWS))
+        .then(S.One, one, integral(around_one))
     )
 
 

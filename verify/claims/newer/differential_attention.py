@@ -23,13 +23,12 @@ CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 def derive() -> Chains:
     shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
     one_law = cited("normal combination", laws=LAWS)
-    noise = Chain(
-        Var(LESS) / Var(FIRST),
-        Line(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra),
-        Line(1 + factor**2 - shared, "scores of both maps have one law", one_law),
-        Line(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra),
-        title="The variance of a weight over that of a plain one",
-        given=(*POSSIBLE, MANY),
+    title = "The variance of a weight over that of a plain one"
+    noise = (
+        Chain(Var(LESS) / Var(FIRST), title=title, given=(*POSSIBLE, MANY))
+        .then(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra)
+        .then(1 + factor**2 - shared, "scores of both maps have one law", one_law)
+        .then(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra)
     )
     means = E(LESS) / E(FIRST)
     mean = (
@@ -38,14 +37,12 @@ def derive() -> Chains:
         .then(1 - factor, "keys are alike in both maps", moments(LAWS))
     )
     less, squared, taken_out = factor < 1, (1 - factor) ** 2, "the square of the mean taken out"
-    relative = Chain(
-        noise.start / means**2,
-        Line(noise.end / means**2, "the variance", earlier(noise)),
-        Line(noise.end / squared, "the mean", moments(LAWS)),
-        Line(1 + 2 * factor * (1 - CORRELATION) / squared, taken_out, algebra),
-        name="relative",
-        title="The variance over the squared mean, over that of a plain weight",
-        given=(*POSSIBLE, MANY, less),
+    title = "The variance over the squared mean, over that of a plain weight"
+    relative = (
+        Chain(noise.start / means**2, name="relative", title=title, given=(*POSSIBLE, MANY, less))
+        .then(noise.end / means**2, "the variance", earlier(noise))
+        .then(noise.end / squared, "the mean", moments(LAWS))
+        .then(1 + 2 * factor * (1 - CORRELATION) / squared, taken_out, algebra)
     )
     yield from (noise, mean, relative)
     surplus = at_least(2 * factor * (1 - rho) / squared, given=(rho <= 1, less))
@@ -70,13 +67,11 @@ def derive() -> Chains:
         )
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
-    yield Chain(
-        Cov(first, exp(OTHER)) / Var(first),
-        Line(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS)),
-        Line((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS)),
-        name="exponentials",
-        title="The correlation of exponentials",
-        given=POSSIBLE,
+    title = "The correlation of exponentials"
+    yield (
+        Chain(Cov(first, exp(OTHER)) / Var(first), name="exponentials", title=title, given=POSSIBLE)
+        .then(product / (E(exp(2 * s[a, j])) - E(first) ** 2), "independent factors", moments(LAWS))
+        .then((exp(r) - 1) / (exp(1) - 1), "means of exponentials", cited("change of measure", laws=LAWS))
     )
 
 

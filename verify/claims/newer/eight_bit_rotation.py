@@ -50,13 +50,9 @@ def derive() -> Chains:
         .then(Var(turned.end), "not turned", earlier(turned))
         .then(2, "moments of the components", moments(STANDARD))
     )
-    yield Chain(
-        Integral(e**2 / h, (e, -h / 2, h / 2)),
-        Line(h**2 / 12, "integrated", integral()),
-        name="step",
-        title="An error that is uniform within half a step $h$",
-        defines="the mean squared error",
-    )
+    title, defines = "An error that is uniform within half a step $h$", "the mean squared error"
+    chain = Chain(Integral(e**2 / h, (e, -h / 2, h / 2)), name="step", title=title, defines=defines)
+    yield chain.then(h**2 / 12, "integrated", integral())
 
 
 def in_e4m3(values: Array) -> Array:

@@ -7,8 +7,8 @@ import numpy as np
 from sympy import Le, Rational, S, exp, symbols
 
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
-from verify.spec import Family, Figure, Items, Largest, Law, Line, Threshold, Within, Wrong, a, assume
-from verify.spec import at_most, cite, figures as draw, j, l, m, moments, n, over_keys, s, substitute
+from verify.spec import Family, Figure, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most
+from verify.spec import cite, figures as draw, j, l, m, moments, n, over_keys, s, substitute
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
 
@@ -66,12 +66,11 @@ def derive() -> Chains:
     put_in, title = substitute({e: b + h}), "Half the spacing of $b$-bit numbers from $2^e$ on"
     yield Chain(2 ** (e + 1 - b) / 2, name="half", title=title).then(2**h, "from $2^{b + h}$ on", put_in)
     below = at_most(2 * E(MOST - IN_TURN) / n, given=(Le(IN_TURN, MOST),))
-    yield Chain(
-        E(IN_TURN) / E(EXACT),
-        Line(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM)),
-        Line(S(2) * MOST / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤"),
-        name="kept",
-        title="The mean of a sum in bfloat16 over that of the exact one, for uniform terms",
+    title = "The mean of a sum in bfloat16 over that of the exact one, for uniform terms"
+    yield (
+        Chain(E(IN_TURN) / E(EXACT), name="kept", title=title)
+        .then(2 * E(IN_TURN) / n, "the mean of a term is ½", moments(UNIFORM))
+        .then(S(2) * MOST / n, "no partial sum of terms of at most 1 exceeds $2^8$", below, "≤")
     )
 
 

@@ -29,13 +29,9 @@ def derive() -> Chains:
         title="Queries and keys times a root each",
         defines="a score once queries and keys are multiplied by the root of the factor",
     )
-    yield Chain(
-        gamma * top,
-        Line(tau, "with the factor that is chosen", substitute({gamma: tau / top})),
-        name="largest",
-        title="The largest score",
-        defines="the largest score, multiplied by the factor",
-    )
+    title, defines = "The largest score", "the largest score, multiplied by the factor"
+    chain = Chain(gamma * top, name="largest", title=title, defines=defines)
+    yield chain.then(tau, "with the factor that is chosen", substitute({gamma: tau / top}))
     yield Chain(
         Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l),
         Line(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra),
@@ -44,20 +40,14 @@ def derive() -> Chains:
         defines="the ratio of two weights after clipping",
     )
     turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
-    yield Chain(
-        E(sign(lead)),
-        Line(S.Zero, "with $-q$ for $q$ every score turns its sign, and so does this", turned),
-        name="side",
-        title="Which end is further from 0",
-        defines="how much more often the lowest score is further from 0 than the largest",
-    )
+    title = "Which end is further from 0"
+    defines = "how much more often the lowest score is further from 0 than the largest"
+    chain = Chain(E(sign(lead)), name="side", title=title, defines=defines)
+    yield chain.then(S.Zero, "with $-q$ for $q$ every score turns its sign, and so does this", turned)
     lowest, largest = Indicator(lead) * Indicator(-LEAST - tau), Indicator(-lead) * Indicator(LARGEST - tau)
-    yield Chain(
-        E(lowest) / (E(lowest) + E(largest)),
-        Line(S.Half, "with $-q$ for $q$ the ends change places: one is as often as the other", turned),
-        name="half",
-        title=r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$",
-    )
+    title = r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$"
+    chain = Chain(E(lowest) / (E(lowest) + E(largest)), name="half", title=title)
+    yield chain.then(S.Half, "with $-q$ for $q$ the ends change places: one is as often as the other", turned)
 
 
 def clipped(queries: Array, keys: Array, level: float) -> Array:

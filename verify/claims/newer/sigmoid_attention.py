@@ -4,8 +4,8 @@ import numpy as np
 from sympy import Integral, Limit, Rational, S, Symbol, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, Dot, E, Items
-from verify.spec import Law, Line, Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited
-from verify.spec import d, earlier, fact, integral, j, moments, n, over_keys, q, s, score, sigma, substitute
+from verify.spec import Law, Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited, d
+from verify.spec import earlier, fact, integral, j, moments, n, over_keys, q, s, score, sigma, substitute
 
 KEYS = (4, 64, 1024)
 NEAR = Within(0.5, fixed=True)
@@ -93,16 +93,14 @@ def of_scaled() -> Chains:
     theorems = ("monotone convergence", "conditioning", "chi-square")
     rises, given_query, chi_square = (cited(theorem, laws=NORMAL_COMPONENTS) for theorem in theorems)
     there = earlier(lengths, at={c: 1 - 1 / d}, given=(d > 1,))
-    yield Chain(
-        Limit(weight.start, n, oo),
-        Line(Limit(weight.end, n, oo), "of a weight", earlier(weight)),
-        Line(E(term), "it rises to the exponential of the score", rises),
-        Line(E(exp(length / (2 * d))), "given the query a score is normal", given_query),
-        Line(over_squares.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square),
-        Line((1 - 1 / d) ** (-d / 2), "integrated", there),
-        name="scaled",
-        title="The limit for scaled scores, whether or not they have a mean square",
-        given=(d > 1,),
+    title = "The limit for scaled scores, whether or not they have a mean square"
+    yield (
+        Chain(Limit(weight.start, n, oo), name="scaled", title=title, given=(d > 1,))
+        .then(Limit(weight.end, n, oo), "of a weight", earlier(weight))
+        .then(E(term), "it rises to the exponential of the score", rises)
+        .then(E(exp(length / (2 * d))), "given the query a score is normal", given_query)
+        .then(over_squares.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square)
+        .then((1 - 1 / d) ** (-d / 2), "integrated", there)
     )
 
 

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 from sympy import Expr, KroneckerDelta, Rational, S, Sum, Symbol, exp, tanh
 
-from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family, Items, Line
-from verify.spec import Plot, Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, earlier, j, l, m
-from verify.spec import n, over_keys, s, sigma
+from verify.spec import ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family, Items, Plot
+from verify.spec import Softmax, Threshold, Within, Wrong, a, algebra, at_most, cite, earlier, j, l, m, n
+from verify.spec import over_keys, s, sigma
 from verify.spec.arrays import complex_step, softmax
 
 delta, x = Symbol("delta", positive=True), Family("x", n)
@@ -39,12 +39,11 @@ def derive() -> Chains:
     cross = Sum(OTHERS * p * Softmax(s[a, l], l) * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
     pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"
     less = at_most(2 * over_keys((p - S.Half) ** 2 * x[j] ** 2))
-    yield Chain(
-        over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2,
-        Line(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤"),
-        Line(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤"),
-        name="form",
-        title="The quadratic form of the Jacobian, at any vector x",
+    title = "The quadratic form of the Jacobian, at any vector x"
+    yield (
+        Chain(over_keys(p * x[j] ** 2) - over_keys(p * x[j]) ** 2, name="form", title=title)
+        .then(2 * over_keys(p * (1 - p) * x[j] ** 2), pairs, at_most(cross), "≤")
+        .then(over_keys(x[j] ** 2) / 2, r"the difference is $2\sum(p_j - \frac12)^2x_j^2$", less, "≤")
     )
     step = 1 / (1 + exp(-delta)) - 1 / (1 + exp(delta))
     title = "One of two weights, its score higher by δ than the other's, and then lower by δ"

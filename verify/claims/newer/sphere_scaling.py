@@ -4,8 +4,8 @@ from sympy import Eq, Float, Integral, Rational, S, erf, exp, sqrt, symbols
 
 from verify.claims.newer.shared.sphere import growth_of_scale, mean_of_largest
 from verify.spec import NORMAL_COMPONENTS, Chain, Chains, Check, Claim, Derivation, Dot, E, Family, Items
-from verify.spec import Largest, Line, Plot, Softmax, Within, Wrong, a, algebra, at_most, cite, cited, d
-from verify.spec import earlier, fact, integral, j, k, l, m, n, normal, over_keys, q, score
+from verify.spec import Largest, Plot, Softmax, Within, Wrong, a, algebra, at_most, cite, cited, d, earlier
+from verify.spec import fact, integral, j, k, l, m, n, normal, over_keys, q, score
 
 beta, v, w = symbols("beta v w", positive=True)
 KEYS, FACTOR = (64, 512, 4096), 20
@@ -43,16 +43,15 @@ def derive() -> Chains:
     uniform, maximum = (cited(theorem, laws=LAWS) for theorem in ("uniform cosine", "below a maximum"))
     shift = "cosines are twice a uniform number less 1, which shifts all scores alike"
     rest = "the term of the largest is 1, and others are uniform below it"
-    yield Chain(
-        LARGEST,
-        Line(largest, shift, uniform),
-        Line(E(1 / total), "the largest weight is that of the largest score", algebra),
-        Line(1 / E(total), "convex in the total", cited("jensen"), "≥"),
-        Line(1 / (1 + around), rest, maximum),
-        Line(1 / (1 + others.start), "one other key", earlier(other)),
-        Line(1 / (1 + n / (2 * beta)), "the bound of that mean", earlier(others), "≥"),
-        title="The largest weight in three dimensions",
-        given=(Eq(d, 3, evaluate=False), n >= 2),
+    title = "The largest weight in three dimensions"
+    yield (
+        Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2))
+        .then(largest, shift, uniform)
+        .then(E(1 / total), "the largest weight is that of the largest score", algebra)
+        .then(1 / E(total), "convex in the total", cited("jensen"), "≥")
+        .then(1 / (1 + around), rest, maximum)
+        .then(1 / (1 + others.start), "one other key", earlier(other))
+        .then(1 / (1 + n / (2 * beta)), "the bound of that mean", earlier(others), "≥")
     )
 
 

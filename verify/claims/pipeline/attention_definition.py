@@ -33,12 +33,10 @@ def derive() -> Chains:
     title = "The sum of a row's weights"
     rows = Chain(over_keys(WEIGHT), name="rows", title=title, defines="the sum of a row's weights")
     yield rows.then(1, "each is an exponential over their sum", algebra)
-    yield Chain(
-        Limit(x / (seen + hidden * exp(-t)), t, oo),
-        name="left",
-        title="The weight of a key that a mask leaves",
-        defines="the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$",
-    ).then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
+    title = "The weight of a key that a mask leaves"
+    defines = "the weight of a key whose exponential is $x$, where those of the keys seen sum to $Z$"
+    chain = Chain(Limit(x / (seen + hidden * exp(-t)), t, oo), name="left", title=title, defines=defines)
+    yield chain.then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
 
 
 def drawn() -> tuple[Array, Array, Array]:
