@@ -16,125 +16,61 @@ class Chapter:
         return (self.claims.index(claim) if claim in self.claims else len(self.claims)), claim
 
 
+def _chapter(folder: str, title: str, claims: str = "") -> Chapter:
+    return Chapter(folder, title, tuple(claims.split()))
+
+
 _IN_ORDER = (
-    Chapter(
+    _chapter(
         "raw_scores",
         "Raw scores",
-        (
-            "score-mean",
-            "score-variance",
-            "score-variance-general",
-            "score-variance-any-law",
-            "score-law",
-            "score-normal-limit",
-            "score-magnitude",
-            "score-spread",
-            "pairwise-estimator",
-            "worked-dot-products",
-        ),
+        "score-mean score-variance score-variance-general score-variance-any-law score-law "
+        "score-normal-limit score-magnitude score-spread pairwise-estimator worked-dot-products",
     ),
-    Chapter(
+    _chapter(
         "scaling",
         "Scaling",
-        (
-            "variance-of-multiple",
-            "sqrt-scaling",
-            "sqrt-scaling-unique",
-            "over-scaling",
-            "scaling-exponent",
-            "scaled-variance-general",
-            "scaling-keeps-shape-and-order",
-            "score-variance-ignores-length",
-        ),
+        "variance-of-multiple sqrt-scaling sqrt-scaling-unique over-scaling scaling-exponent "
+        "scaled-variance-general scaling-keeps-shape-and-order score-variance-ignores-length",
     ),
-    Chapter(
+    _chapter(
         "softmax",
         "Softmax",
-        (
-            "softmax-worked-examples",
-            "softmax-identities",
-            "softmax-two-keys",
-            "softmax-saturation",
-            "attention-entropy",
-            "attention-concentration",
-            "effective-keys",
-        ),
+        "softmax-worked-examples softmax-identities softmax-two-keys softmax-saturation "
+        "attention-entropy attention-concentration effective-keys",
     ),
-    Chapter(
+    _chapter(
         "gradients",
         "Gradients",
-        (
-            "softmax-jacobian",
-            "jacobian-bounds",
-            "jacobian-saturation",
-            "attention-gradients",
-            "ignored-keys",
-            "vanishing-or-exploding",
-            "gradient-through-layers",
-            "training-stability",
-        ),
+        "softmax-jacobian jacobian-bounds jacobian-saturation attention-gradients ignored-keys "
+        "vanishing-or-exploding gradient-through-layers training-stability",
     ),
-    Chapter(
+    _chapter(
         "pipeline",
         "The whole pipeline",
-        ("attention-shapes", "attention-definition", "values-stay-out-of-scores", "score-matrix-variance"),
+        "attention-shapes attention-definition values-stay-out-of-scores score-matrix-variance",
     ),
-    Chapter(
+    _chapter(
         "limits",
         "Where the claims fail",
-        (
-            "correlated-components",
-            "dependent-query-key",
-            "self-score",
-            "aligned-query-key",
-            "row-variance",
-            "projected-tokens",
-            "heavy-tails",
-            "length-scaling",
-            "causal-rows",
-            "half-precision",
-        ),
+        "correlated-components dependent-query-key self-score aligned-query-key row-variance "
+        "projected-tokens heavy-tails length-scaling causal-rows half-precision",
     ),
-    Chapter(
+    _chapter(
         "modern",
         "What today’s models do to scores",
-        (
-            "width-and-heads",
-            "variance-split",
-            "scale-from-output",
-            "query-key-normalisation",
-            "rotary-positions",
-            "linear-bias",
-            "soft-cap",
-            "attention-sink",
-            "grouped-queries",
-            "dropped-weights",
-            "yarn-temperature",
-            "low-precision-scores",
-        ),
+        "width-and-heads variance-split scale-from-output query-key-normalisation rotary-positions "
+        "linear-bias soft-cap attention-sink grouped-queries dropped-weights yarn-temperature "
+        "low-precision-scores",
     ),
-    Chapter(
+    _chapter(
         "newer",
         "Newer kinds of attention",
-        (
-            "differential-attention",
-            "sigmoid-attention",
-            "softpick-attention",
-            "softmax-dispersion",
-            "bounded-scores",
-            "scalable-softmax",
-            "critical-scaling",
-            "sphere-scaling",
-            "adaptive-temperature",
-            "softmax-lipschitz",
-            "score-clip",
-            "online-softmax",
-            "low-precision-sums",
-            "eight-bit-rotation",
-            "singular-values",
-        ),
+        "differential-attention sigmoid-attention softpick-attention softmax-dispersion bounded-scores "
+        "scalable-softmax critical-scaling sphere-scaling adaptive-temperature softmax-lipschitz "
+        "score-clip online-softmax low-precision-sums eight-bit-rotation singular-values",
     ),
-    Chapter("user", "Claims of your own"),
+    _chapter("user", "Claims of your own"),
 )
 
 CHAPTERS = {chapter.folder: chapter for chapter in _IN_ORDER}

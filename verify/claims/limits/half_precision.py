@@ -95,19 +95,9 @@ def experiment(derived: Derivation) -> Items:
     def tail(size: float, power: float = 0.0) -> float:
         return below(size, -float(OVERFLOW) * size**-power)
 
-    words, curves = "share of scores that overflow", {"raw": tail}
     wrong, bounds = {"wrong: as rarely as at {raw-d16:d_k}": tail(16)}, {"scaled": partial(tail, power=-0.5)}
-    yield Plot(
-        "overflow",
-        "raw-d*",
-        d,
-        curves=curves,
-        bounds=bounds,
-        wrong=wrong,
-        span=(4, 1024),
-        y=words,
-        linear="y",
-    )
+    plot = partial(Plot, "overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
+    yield plot(curves={"raw": tail}, bounds=bounds, wrong=wrong, linear="y")
 
 
 def arithmetic() -> Items:

@@ -51,18 +51,9 @@ def experiment(derived: Derivation) -> Items:
     for keys in (4, 1024, 10**6):
         what = rf"mean of $\sum p_j^2$ over {keys} keys at the growing spread, integrated"
         yield fact(f"kept-by-n{keys}", what, Float(of_growing(keys), 6))
-    words, curves = "{mean}", {"exact": of_growing, "": exact}
+    checks, curves = {NAME: "growing-n*", r"$\sigma = 1$": "fixed-n*"}, {"exact": of_growing, "": exact}
     wrong, bounds = {"wrong: a fixed spread keeps it": exact(4)}, {"bound: {growing:end}": growing.end}
-    yield Plot(
-        "thinning-out",
-        {NAME: "growing-n*", r"$\sigma = 1$": "fixed-n*"},
-        n,
-        curves=curves,
-        bounds=bounds,
-        wrong=wrong,
-        x="number of keys {n}",
-        y=words,
-    )
+    yield Plot("thinning-out", checks, n, curves=curves, bounds=bounds, wrong=wrong, y="{mean}")
 
 
 CLAIM = Claim(

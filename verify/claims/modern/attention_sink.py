@@ -81,24 +81,12 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says=says)
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
-    title = (
-        "A sink takes half of the weight at a score of about the logarithm of the number of keys plus a half"
-    )
-    words = "mean weight of all keys together"
+    title = "A sink takes half of the weight at a score of about the logarithm of the keys’ number plus ½"
+    checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
     curves = {f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}
-    yield Plot(
-        "sink",
-        {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)},
-        b,
-        title,
-        curves=curves,
-        bounds=bounds,
-        span=(-1, 8),
-        x="score {b} of the sink",
-        y=words,
-        linear="xy",
-    )
+    plot = partial(Plot, "sink", checks, b, title, span=(-1, 8), x="score {b} of the sink", linear="xy")
+    yield plot(curves=curves, bounds=bounds, y="mean weight of all keys together")
 
 
 CLAIM = Claim(

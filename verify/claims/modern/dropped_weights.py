@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from sympy import Expr, S, Symbol, sqrt
@@ -56,15 +56,13 @@ def fill(share: float, rng: np.random.Generator, out: Array) -> None:
 
 
 RATES = {"r10": Fraction(1, 10), "r50": Fraction(1, 2)}
-DRAWN = {
-    name: Distribution(
-        f"1 with probability {1 - rate}, else 0",
-        (Fraction(1), *[1 - rate] * 4),
-        partial(fill, float(1 - rate)),
-    )
-    for name, rate in RATES.items()
-}
-"""Laws of a mask."""
+
+
+@cache
+def mask(rate: Fraction) -> Distribution:
+    """Return the law of a mask."""
+    kept, name = 1 - rate, f"1 with probability {1 - rate}, else 0"
+    return Distribution(name, (Fraction(1), *[kept] * 4), partial(fill, float(kept)))
 
 
 def experiment(derived: Derivation) -> Items:
@@ -72,7 +70,7 @@ def experiment(derived: Derivation) -> Items:
     of_output, wide = Within(1, 1, "the mean square of the output"), Within(2)
     for name, rate in RATES.items():
         at, two = {r: float(rate), d: 8, n: 8, d_v: 8}, {r: float(rate), d: 8, n: 2}
-        of_rate = partial(Check, laws={z: DRAWN[name]})
+        of_rate = partial(Check, laws={z: mask(rate)})
         yield of_rate(f"bias-{name}", bias, at, tolerance=of_output)
         yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=name == "r50")
         yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
@@ -81,9 +79,9 @@ def experiment(derived: Derivation) -> Items:
     says = "the noise is in proportion to the rate {r} itself"
     yield Wrong("rate-alone", of="noise-r50", equals=r, says=says)
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
-    says, near = "dropping keys keeps mean weights as well", Within(1, 1, "the lead")
-    wrong = partial(Wrong, laws={z: DRAWN["r50"]}, tolerance=near, says=says)
-    yield wrong("order-does-not-matter", lead.start, two, equals=0)
+    wrong = partial(Wrong, laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
+    says = "dropping keys keeps mean weights as well"
+    yield wrong("order-does-not-matter", lead.start, two, equals=0, says=says)
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
@@ -92,14 +90,8 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         layers.append(draw.curve(label, derived[name].end, (0.02, 0.6), scale="linear"))
         estimates = [(check.estimate, check.interval) for check in findings.matching(checks)]
         layers.append(draw.points("measured", map(float, RATES.values()), estimates))
-    return draw.figure(
-        "noise",
-        "Dropout adds noise to the output in one proportion, however attention is spread",
-        *layers,
-        x="rate $r$",
-        y="share",
-        linear="xy",
-    )
+    title = "Dropout adds noise to the output in one proportion, however attention is spread"
+    return draw.figure("noise", title, *layers, x="rate $r$", y="share", linear="xy")
 
 
 CLAIM = Claim(

@@ -97,11 +97,8 @@ def experiment(derived: Derivation) -> Items:
     yield wrong("turned-the-other-way", of="mean-at1", equals=mean.end.subs(t, -t), says=says)
     says, still = "correlated pairs, too, keep their variance", tied.end.subs(t, 0)
     yield Wrong("variance-stays", of="correlated-at10", equals=still, laws=ANGLES, says=says)
-    values = dict(zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True)) | {
-        sigma_q: 1,
-        sigma_k: 1,
-        rho: MIXED,
-    }
+    values = {sigma_q: 1, sigma_k: 1, rho: MIXED}
+    values |= dict(zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True))
 
     def over_angles(total: Expr) -> Expr:
         of_pair = total.function.xreplace(values)
@@ -112,18 +109,10 @@ def experiment(derived: Derivation) -> Items:
         "variance, components with means": ("variance-at*", derived.end),
         "variance, correlated pairs": ("correlated-at*", tied.end),
     }
-    words = "mean and variance of a score"
+    checks = {label: pattern for label, (pattern, _) in kinds.items()}
     curves = {label: over_angles(total) for label, (_, total) in kinds.items()}
-    yield Plot(
-        "turning",
-        {label: checks for label, (checks, _) in kinds.items()},
-        t,
-        curves=curves,
-        span=(0, 10),
-        x="distance of query and key",
-        y=words,
-        linear="xy",
-    )
+    plot = partial(Plot, x="distance of query and key", y="mean and variance of a score")
+    yield plot("turning", checks, t, curves=curves, span=(0, 10), linear="xy")
 
 
 CLAIM = Claim(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from sympy import Eq, Expr, Float, Integer, Le, Rational, Symbol, cbrt, exp, log, sqrt
+from sympy import Expr, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Entropy, Items, Plot, Var, Wrong
 from verify.spec import algebra, at_most, cite, d, fact, j, moments, n, score, squares
@@ -55,49 +55,39 @@ def experiment(derived: Derivation) -> Items:
         at = {n: KEYS * length, d: D, longer: length}
         yield wide(f"squares-s{length}", derived["squares"], at)
         yield wide(f"lost-s{length}", derived["lost"], at)
-    says, once = "the factor enters the variance once", FACTOR.subs(longer, last)
-    yield Wrong("factor-once", of=f"variance-s{last}", equals=once, says=says)
+    yield Wrong("factor-once", of="variance-s64", equals=FACTOR, says="the factor enters once")
     says = "{cell:s} times as long rows attend to as many keys"
     yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says=says)
     says, plain = "the factor changes nothing", exact(E(squares(SCALED)))(16)
     yield Wrong("no-effect", of="squares-s16", equals=plain, says=says)
     says = "rows lose as much entropy as at {lost-s1:s=}"
     yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says=says)
-    powers = {
-        f"many-keys-s{length}": (log(longer) + 1 - derived.end).subs(longer, length) for length in (16, last)
+    powers = {"most-keys": derived["most"].end, "longest-row": LAST}
+    powers |= {
+        f"many-keys-s{size}": (log(longer) + 1 - derived.end).subs(longer, size) for size in (16, last)
     }
-    for name, power in {**powers, "most-keys": derived["most"].end, "longest-row": LAST}.items():
+    for name, power in powers.items():
         yield fact(name, name.replace("-", " "), exp(power))
-    words, curves = "{sum}", {"integrated": exact(SQUARES)}
-    wrong = {"as in training": Float(exact(SQUARES)(1))}
-    bounds = {"without the factor": exact(E(squares(SCALED)))}
-    yield Plot(
-        "effective",
-        "squares-*",
-        longer,
-        curves=curves,
-        bounds=bounds,
-        wrong=wrong,
-        span=(1, LAST_LENGTH),
-        x="length of a row over that in training, {s}",
-        y=words,
+    bounds, wrong = {"without the factor": exact(E(squares(SCALED)))}, {"as in training": exact(SQUARES)(1)}
+    plot = partial(Plot, x="length of a row over that in training, {s}", y="{sum}", span=(1, LAST_LENGTH))
+    yield plot(
+        "effective", "squares-*", longer, curves={"integrated": exact(SQUARES)}, bounds=bounds, wrong=wrong
     )
 
 
 CLAIM = Claim(
     title="YaRN's factor slows the spreading of attention over longer rows",
-    statement="With YaRN’s factor on scaled scores, {main}: {variance-s4:prediction.3} at {at_4} and "
-    "{variance-s64:prediction.3} at {last}. Of many keys, {n}, attention with normal scores of deviation "
-    "{sigma} spreads over about one in {many:end}. For {n} proportional to {s} that is {many-keys-s64:2} "
-    "times as many at {at_last} as at {at_1}, not {last}; at no {s} more than {most-keys:2} times, and no "
-    "fewer than at {at_1} for {s} up to {longest-row:3}.",
-    meaning="Without the factor a row {last} times as long spreads its attention over {last} times as many "
-    "keys. The factor takes most of that back: to keep the number, the variance would have to be "
-    "{grows:end}, {ell} being the logarithm of {s}. With few keys it takes less: as they grow from "
-    "{squares-s1:n} to {squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from "
-    "{squares-s1:prediction.2} to {squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. It "
-    "was fitted to trained models, whose scores are not random.",
-    symbols={"s": longer, "ell": ell, "sum": SQUARES, "last": Integer(LAST_LENGTH)}
-    | {"at_1": Eq(longer, 1), "at_4": Eq(longer, 4), "at_last": Eq(longer, LAST_LENGTH)},
+    statement="With YaRN’s factor on scaled scores, {main}: {variance-s4:prediction.3} at $s = 4$ and "
+    "{variance-s64:prediction.3} at 64. Of many keys, {n}, attention with normal scores of deviation {sigma} "
+    "spreads over about one in {many:end}. For {n} proportional to {s} that is {many-keys-s64:2} times as "
+    "many at $s = 64$ as at $s = 1$, not 64; at no {s} more than {most-keys:2} times, and no fewer than at "
+    "$s = 1$ for {s} up to {longest-row:3}.",
+    meaning="Without the factor a row 64 times as long spreads its attention over 64 times as many keys. The "
+    "factor takes most of that back: to keep the number, the variance would have to be {grows:end}, {ell} "
+    "being the logarithm of {s}. With few keys it takes less: as they grow from {squares-s1:n} to "
+    "{squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from {squares-s1:prediction.2} to "
+    "{squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. It was fitted to trained "
+    "models, whose scores are not random.",
+    symbols={"s": longer, "ell": ell, "sum": SQUARES},
     references=cite("peng2024"),
 )

@@ -77,9 +77,7 @@ def experiment(derived: Derivation) -> Items:
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
     seven = partial(Computed, settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))
-    yield Wrong(
-        "less-lost", of="lost-n4-s1", equals=least, says="rows of {cell:n} keys lose a fifth less entropy"
-    )
+    yield Wrong("less-lost", of="lost-n4-s1", equals=least, says="{cell:n} keys lose a fifth less entropy")
     smaller = most.subs({n: 3, R: log(2) * Rational(19, 20)})
     says = "the bound for a range smaller by a twentieth holds as well"
     yield Wrong("smaller-range", of="attained", equals=smaller, says=says)
@@ -90,16 +88,14 @@ def experiment(derived: Derivation) -> Items:
 def figures(derived: Derivation) -> Figure:
     ranges = np.linspace(0.25, 4, 16)
     half, few = ([lost_by(weights(high, 16, apart)) for apart in ranges] for high in (8, 3))
-    return draw.figure(
-        "entropy",
-        "Rows lose no more entropy than an eighth of the squared range of their scores",
-        draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear"),
+    bound = draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear")
+    rows = (
         draw.dots("half of the keys high", ranges, half),
-        draw.dots("three keys in sixteen high", ranges, few, "other"),
-        x="range {R} of scores",
-        y="entropy lost, in nats",
-        linear="xy",
+        draw.dots("three in 16 high", ranges, few, "other"),
     )
+    title = "Rows lose no more entropy than an eighth of the squared range of their scores"
+    x, y = "range {R} of scores", "entropy lost, in nats"
+    return draw.figure("entropy", title, bound, *rows, x=x, y=y, linear="xy")
 
 
 CLAIM = Claim(

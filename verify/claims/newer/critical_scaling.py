@@ -1,5 +1,7 @@
 """Tokens with cosines ρ and scores γ·ln n: attention on oneself survives only for γ above 1/(1 - ρ)."""
 
+from functools import partial
+
 import numpy as np
 from sympy import Rational, S, Sum, Symbol
 
@@ -54,19 +56,11 @@ def experiment(derived: Derivation) -> Items:
         yield fact(f"large-{name}", what, weight.subs({n: 10**8, rho: cosine}))
     yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
     labels = {f"{{own-n16-{name}:rho=}}": name for name in COSINES}
-    title, words = "One factor keeps dissimilar tokens apart and lets similar ones merge", "weight on itself"
+    title = "One factor keeps dissimilar tokens apart and lets similar ones merge"
+    checks = {label: f"own-n*-{name}" for label, name in labels.items()}
     curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
-    yield Plot(
-        "cosines",
-        {label: f"own-n*-{name}" for label, name in labels.items()},
-        n,
-        title,
-        curves=curves,
-        span=(16, 1e6),
-        x="number of tokens {n}",
-        y=words,
-        linear="y",
-    )
+    plot = partial(Plot, x="number of tokens {n}", y="weight on itself", span=(16, 1e6), linear="y")
+    yield plot("cosines", checks, n, title, curves=curves)
 
 
 CLAIM = Claim(

@@ -112,20 +112,13 @@ def experiment(derived: Derivation) -> Items:
     yield fact("independent", what, sqrt(apart[1].subs(factor, S.Half)))
     what = "noise for correlated scores with the correlation of exponentials"
     yield fact("many-keys", what, Float(limit, 6))
-    title = "Subtracting an independent map adds noise and lowers the mean"
-    words = "variance over that of a plain weight"
-    curves = {"of a weight": apart[0], "over its mean": apart[1]}
-    yield Plot(
-        "noise",
-        "*n64-r0",
-        factor,
-        title,
-        curves=curves,
-        span=(0.01, 0.8),
-        x="factor {factor} of the second map",
-        y=words,
-        linear="x",
+    title, words = "Subtracting an independent map adds noise", "variance over that of a plain weight"
+    curves, of_factor = (
+        {"of a weight": apart[0], "over its mean": apart[1]},
+        "factor {factor} of the second map",
     )
+    plot = partial(Plot, "noise", "*n64-r0", factor, title, span=(0.01, 0.8), linear="x")
+    yield plot(curves=curves, x=of_factor, y=words)
 
 
 CLAIM = Claim(

@@ -1,6 +1,7 @@
 """E[q·k] = 0 for independent centred components."""
 
 from fractions import Fraction
+from functools import partial
 
 from verify.spec import CENTRED, GENERAL, NORMAL, Chain, Check, Claim, Derivation, E, Items, Plot, Sum, Wrong
 from verify.spec import a, algebra, d, i, j, k, moments, mu_k, mu_q, of_deviation, q, score
@@ -30,18 +31,10 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield Check("off-centre-d8", derived["any-means"], {d: 8}, laws=OFF_CENTRE)
     says, within = "the mean is {main:end} even for components that are not centred", of_deviation(8, 0.5)
     yield Wrong("shifted-mean", derived, {d: 8}, equals=0, laws=OFF_CENTRE, tolerance=within, says=says)
-    words, curves = "mean of {score} over {root_d}", {"derived: {main:end}": 0}
-    bounds = {"tolerance": tolerance / 2, "": -tolerance / 2}
-    yield Plot(
-        "mean-over-root",
-        "mean-d*",
-        d,
-        curves=curves,
-        bounds=bounds,
-        as_drawn=lambda size, mean: mean / size**0.5,
-        y=words,
-        linear="y",
-    )
+    curves, words = {"derived: {main:end}": 0}, "mean of {score} over {root_d}"
+    bounds, over_root = {"tolerance": tolerance / 2, "": -tolerance / 2}, lambda size, mean: mean / size**0.5
+    plot = partial(Plot, "mean-over-root", "mean-d*", d, as_drawn=over_root, linear="y")
+    yield plot(curves=curves, bounds=bounds, y=words)
 
 
 CLAIM = Claim(

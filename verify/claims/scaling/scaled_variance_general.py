@@ -39,14 +39,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("always-one", level, at, equals=1, laws=UNIFORM, says=says)
     says = "it is {centred:end} also for components with a mean, here uniform ones"
     yield Wrong("means-do-not-matter", level, at, equals=centred, laws=UNIFORM, says=says)
-    words, wrong = "variance of {scaled_score}", {"wrong": 1}
-    yield Plot(
-        "levels",
-        {"2·normal and 3·normal": "centred-variance-d*", "U(0,1) and U(0,1)": "uniform-variance-d*"},
-        d,
-        wrong=wrong,
-        y=words,
-    )
+    checks = {"2·normal and 3·normal": "centred-variance-d*", "U(0,1) and U(0,1)": "uniform-variance-d*"}
+    yield Plot("levels", checks, d, wrong={"wrong": 1}, y="variance of {scaled_score}")
 
 
 CLAIM = Claim(

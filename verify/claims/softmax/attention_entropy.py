@@ -48,17 +48,9 @@ def experiment(derived: Derivation) -> Items:
         what = rf"share of that loss which {keys} keys suffer at $\sigma = 1$, integrated"
         share = integrated(derived.start, {n: keys, sigma: 1}) / float(of_one)
         yield fact(f"reached-n{keys}", what, Float(share, 6))
-    words, curves = "mean entropy lost, in nats", {"bound: one half": scaled.end}
-    wrong = {"wrong: as little over many keys": few}
-    yield Plot(
-        "losses",
-        {f"$d_k = {size}$": f"loss-n*-d{size}" for size in (64, 4)},
-        n,
-        curves=curves,
-        wrong=wrong,
-        y=words,
-        linear="y",
-    )
+    curves, wrong = {"bound: one half": scaled.end}, {"wrong: as little over many keys": few}
+    checks, words = {f"$d_k = {size}$": f"loss-n*-d{size}" for size in (64, 4)}, "mean entropy lost, in nats"
+    yield Plot("losses", checks, n, curves=curves, wrong=wrong, y=words, linear="y")
 
 
 CLAIM = Claim(
