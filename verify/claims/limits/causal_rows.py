@@ -26,9 +26,8 @@ def derive() -> Chains:
     even = r"no weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$"
     most = Chain(E(ENTROPY), name="most", title="A row of any scaled scores at most")
     yield most.then(log(n), even, cited("gibbs"), "≤")
-    title = "The same row at least, such as row $t$ of a causal mask with its $n = t$ keys"
-    half = log(n) - S.Half
-    yield Chain(E(ENTROPY), title=title).then(half, "no more than half a nat is lost", earlier(scaled), "≥")
+    least = Chain(E(ENTROPY), title="Row $t$ of a causal mask, with its $n = t$ keys, at least")
+    yield least.then(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥")
 
 
 def distance_of_rows(masked: bool) -> float:
@@ -51,28 +50,26 @@ def half_a_nat_lost(_: int, deviation: float) -> Approximation:
 
 
 def experiment(derived: Derivation) -> Items:
-    lost, (two, *_, last) = derived["scaled"], POSITIONS
-    near, settings = Within(0.25, fixed=True), {"n": last, "d_k": D}
+    lost, (two, *_, last), near = derived["scaled"], POSITIONS, Within(0.25, fixed=True)
     for t in POSITIONS:
-        at, sharper = {n: t, d: D}, 0.95 * (t == last)
-        yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=sharper)
-        # Rows of many keys vary least.
-        yield Check(f"value-t{t}", derived["loss"], at, tolerance=0.5 if t == last else 0.75)
-    rare = Within(10, because="few rows lose so much", fixed=True)
+        at, is_last = {n: t, d: D}, t == last
+        yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=0.95 * is_last)
+        yield Check(f"value-t{t}", derived["loss"], at, tolerance=0.5 if is_last else 0.75)
     share = over_lengths(half_a_nat_lost, two, D, D**-0.5).value
+    rare = Within(10, because="few rows lose so much", fixed=True)
     yield Check(f"rows-below-t{two}", SHARE, {n: two, d: D}, equals=share, tolerance=rare)
     for t, least in {8: Rational(9, 50), 32: Rational(29, 100), last: Rational(37, 100)}.items():
         of_rows = partial(Check, at_least=Threshold(least), tolerance=Within(fixed=True))
         yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
     what = "largest distance of a row’s weights under a causal mask from those of its own keys alone"
-    yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=settings, allowance=ROUNDING)
-    says, unmasked = "without the mask a row has the same weights", distance_of_rows(False)
-    yield Wrong("no-mask", of="masked", computed=unmasked, says=says)
+    where = {"n": last, "d_k": D}
+    yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
+    yield Wrong("no-mask", of="masked", computed=distance_of_rows(False), says="no mask gives the same")
     says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
     all_keys = math.log(last / two) + lost.start
     yield Wrong("as-if-unmasked", all_keys, {n: two, d: D}, at_most=S.Half, says=says)
-    says = "row {cell:n} loses as much as row {value-t128:n}"
-    yield Wrong("same-loss", of=f"value-t{two}", equals=integrated(derived["loss"].end, at), says=says)
+    says, late = "row {cell:n} loses as much as row {value-t128:n}", integrated(derived["loss"].end, at)
+    yield Wrong("same-loss", of=f"value-t{two}", equals=late, says=says)
     says, few = "every row, not only their mean, keeps all but half a nat", of_probability()
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
     says = "of two keys' rows as many lose half a nat as of all keys' rows"

@@ -63,7 +63,6 @@ def derive() -> Chains:
 
 CROSS = Matrix([[S.Half, 2], [-1, S.Half]])
 """C of two dimensions, the other six being alike: far from symmetric, so that a wrong transpose shows."""
-
 NUMBERS = {
     A: four_blocks(eye(2).row_join(Matrix.zeros(2))),
     B: four_blocks(CROSS.T.row_join(eye(2))),

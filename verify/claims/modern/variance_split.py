@@ -50,10 +50,9 @@ def derive() -> tuple[Chain, ...]:
         .then(Var(OF_MEAN), "given the query, both scores have this mean", moment)
         .then(BY_KEY, "the variance of a linear form", moment)
     )
-    means = "the variance within a row, and what is left, for both scores have one mean"
     total = (
         Chain(Var(SCORE), title="Both together")
-        .then(within.end + between.start, means, moment)
+        .then(within.end + between.start, "what is left, for both scores have one mean", moment)
         .then(within.end + between.end, "the variance between rows", earlier(between))
     )
     return total, within, between
@@ -75,10 +74,8 @@ def experiment(derived: Derivation) -> Items:
     yield wrong("exchanged", of="within", equals=TRACE + BY_KEY, says=says)
     says, near = "rows are not shifted, whatever the means", of_deviation(130.25)
     yield wrong("nothing-shifts", between.start, {d: 8, r: 8}, equals=0, tolerance=near, says=says)
-    says = "it is the queries’ mean that shifts rows"
-    yield wrong("exchanged-shift", of="between", equals=BY_QUERY, says=says)
-    says = "the scores of a row vary as much as all scores do"
-    yield wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, says=says)
+    yield wrong("exchanged-shift", of="between", equals=BY_QUERY, says="the queries’ mean shifts rows")
+    yield wrong("all-is-seen", of="total", equals=TRACE + BY_QUERY, says="rows vary as all scores do")
 
 
 CLAIM = Claim(
@@ -88,7 +85,7 @@ CLAIM = Claim(
     "the rows’ means, {between:end}, by which whole rows are shifted.",
     meaning="Softmax gives the same weights when all scores of a row are moved alike, so only the first part "
     "acts. Keys with a large common component make scores look widely spread, and a scale chosen by the "
-    "total variance would be too small. An audit of real attention reports both parts.",
+    "total variance would be too small.",
     symbols={f"sigma_{of}": Symbol(rf"\Sigma_{of}") for of in "qk"},
     assumptions=assume(mixed="Queries and keys are what matrices make of independent components."),
 )

@@ -1,11 +1,11 @@
 """With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
 
-from sympy import Symbol, log, sqrt
+from sympy import Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Entropy, Figure, Findings, Items, Line
-from verify.spec import Var, Wrong, algebra, d, figures as draw, j, moments, n, score
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Figure, Findings, Items, Var, Wrong
+from verify.spec import algebra, d, figures as draw, moments, n, score
 from verify.spec.integrals import ON_PAPER, integrated
-from verify.spec.lemmas import lost, of_queries
+from verify.spec.lemmas import lost
 
 WIDTH, KEYS, PRECISELY = 16, 64, 3e-9
 """A head's width, keys of a row, and how precisely their entropies are integrated."""
@@ -20,33 +20,23 @@ ROOTS = {
 HERE = {d: WIDTH, h: 4, e: 16}
 
 
-def derive() -> tuple[Chain, ...]:
-    scales = (
-        Chain(
-            Var(score / sqrt(root)),
-            Line(Var(score) / root, "a factor enters squared", algebra),
-            Line(d / root, "components are independent", moments(STANDARD)),
-            name="" if name == "head" else name,
-            title=f"Divided by the root {words}",
-            defines=f"the variance of scores divided by the root {words}",
+def derive() -> Chains:
+    for name, (root, words) in ROOTS.items():
+        title, defines = f"Divided by the root {words}", f"the variance of scores divided by the root {words}"
+        yield (
+            Chain(Var(score / sqrt(root)), name=name if name != "head" else "", title=title, defines=defines)
+            .then(Var(score) / root, "a factor enters squared", algebra)
+            .then(d / root, "components are independent", moments(STANDARD))
         )
-        for name, (root, words) in ROOTS.items()
-    )
-    losses = (
-        of_queries(lost(score / sqrt(root)), f"loss-{name}", f"Entropy lost, by the root {words}")
-        for name, (root, words) in ROOTS.items()
-    )
-    return *scales, *losses
 
 
 def experiment(derived: Derivation) -> Items:
-    least = integrated(derived["loss-head"].end, {n: KEYS, d: WIDTH}, PRECISELY)
-    for name, (root, words) in ROOTS.items():
+    least = integrated(lost(score / sqrt(d)), {n: KEYS, d: WIDTH}, PRECISELY)
+    for (name, (root, words)), chain in zip(ROOTS.items(), derived.chains, strict=True):
         used = {symbol: value for symbol, value in HERE.items() if root.has(symbol) or symbol == d}
-        chain = derived.main if name == "head" else derived[name]
+        entropy, at = lost(score / sqrt(root)), {n: KEYS, **used}
         yield Check(f"variance-{name}", chain, used, control=name == "model")
-        loss, at = derived[f"loss-{name}"], {n: KEYS, **used}
-        yield Check(f"entropy-{name}", loss, at, equals=integrated(loss.end, at, PRECISELY))
+        yield Check(f"entropy-{name}", entropy, at, equals=integrated(entropy, at, PRECISELY))
         if name != "head":
             says = f"the root {words} keeps the variance at {{value}}"
             yield Wrong(f"one-{name}", of=f"variance-{name}", equals=1, says=says)
@@ -56,10 +46,9 @@ def experiment(derived: Derivation) -> Items:
 
 def figures(derived: Derivation, findings: Findings) -> Figure:
     def lost_at(variance: float) -> float:
-        lost = log(n) - E(Entropy(score * sqrt(variance / WIDTH), j))
-        return integrated(lost, {n: KEYS, d: WIDTH}, ON_PAPER)
+        return integrated(lost(score * sqrt(variance / WIDTH)), {n: KEYS, d: WIDTH}, ON_PAPER)
 
-    left = [float(chain.end.subs(HERE)) for chain in derived.chains[: len(ROOTS)]]
+    left = [float(chain.end.subs(HERE)) for chain in derived.chains]
     estimates = [(check.estimate, check.interval) for check in findings.matching("entropy-*")]
     places, points = zip(*sorted(zip(left, estimates, strict=True)), strict=True)
     return draw.figure(

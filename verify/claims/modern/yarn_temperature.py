@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 
 from sympy import Expr, Le, Rational, Symbol, cbrt, exp, log, sqrt
 
@@ -51,10 +52,8 @@ def experiment(derived: Derivation) -> Items:
     last, wide = LAST_LENGTH, partial(Check, tolerance=2)
     for length in (*LENGTHS, last):
         yield Check(f"variance-s{length}", derived, {d: D, longer: length}, control=length == last)
-    for length in LENGTHS:
-        at = {n: KEYS * length, d: D, longer: length}
-        yield wide(f"squares-s{length}", derived["squares"], at)
-        yield wide(f"lost-s{length}", derived["lost"], at)
+    for length, name in product(LENGTHS, ("squares", "lost")):
+        yield wide(f"{name}-s{length}", derived[name], {n: KEYS * length, d: D, longer: length})
     yield Wrong("factor-once", of="variance-s64", equals=FACTOR, says="the factor enters once")
     says = "{cell:s} times as long rows attend to as many keys"
     yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says=says)
@@ -63,16 +62,14 @@ def experiment(derived: Derivation) -> Items:
     says = "rows lose as much entropy as at {lost-s1:s=}"
     yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says=says)
     powers = {"most-keys": derived["most"].end, "longest-row": LAST}
-    powers |= {
-        f"many-keys-s{size}": (log(longer) + 1 - derived.end).subs(longer, size) for size in (16, last)
-    }
+    of_many = log(longer) + 1 - derived.end
+    powers |= {f"many-keys-s{size}": of_many.subs(longer, size) for size in (16, last)}
     for name, power in powers.items():
         yield fact(name, name.replace("-", " "), exp(power))
     bounds, wrong = {"without the factor": exact(E(squares(SCALED)))}, {"as in training": exact(SQUARES)(1)}
     plot = partial(Plot, x="length of a row over that in training, {s}", y="{sum}", span=(1, LAST_LENGTH))
-    yield plot(
-        "effective", "squares-*", longer, curves={"integrated": exact(SQUARES)}, bounds=bounds, wrong=wrong
-    )
+    curves = {"integrated": exact(SQUARES)}
+    yield plot("effective", "squares-*", longer, curves=curves, bounds=bounds, wrong=wrong)
 
 
 CLAIM = Claim(

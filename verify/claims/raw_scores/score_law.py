@@ -12,9 +12,8 @@ from verify.spec import Chain, Check, Claim, Figure, Findings, Items, LargestGap
 from verify.spec import earlier, figures as draw, of_probability
 from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, basset, below, distribution, x, z
 
-DIMENSIONS = (1, 2, 4, 16, MOST := 64)
-GRID = 256
-"""The distribution functions are compared at points that are about this part of the probability apart."""
+DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256
+"""Points of comparison are about a part in GRID of the probability apart."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -44,15 +43,16 @@ def from_density(dimension: int, points: Any) -> Any:
 def gap(dimension: int, above: Any) -> LargestGap:
     """Return the largest gap from a symmetric law, given its distribution function at positive points."""
     points = points_of(dimension)
-    places, values = (-points[::-1], (0.0,), points), (1 - above[::-1], (0.5,), above)
-    return LargestGap(SHARE, x, *(tuple(map(float, np.concatenate(parts))) for parts in (places, values)))
+    places, values = [*-points[::-1], 0, *points], [*(1 - above[::-1]), 0.5, *above]
+    return LargestGap(SHARE, x, *(tuple(map(float, numbers)) for numbers in (places, values)))
 
 
 def experiment(tolerance: float) -> Items:
     compared: dict[str, Any] = {"equals": 0, "tolerance": of_probability(0.5)}
     for size in DIMENSIONS:
-        exact = gap(size, from_density(size, points_of(size)))
-        yield Check(f"distance-d{size}", exact, {d: size}, **compared)
+        yield Check(
+            f"distance-d{size}", gap(size, from_density(size, points_of(size))), {d: size}, **compared
+        )
     stretched = from_density(MOST, points_of(MOST) / (1 + 5 * tolerance))
     for name, size, law, says in (
         ("normal-law", 1, special.ndtr(points_of(1)), "a score of one dimension is normal"),
@@ -71,8 +71,7 @@ def figures(findings: Findings) -> Figure:
     layers, at = [], np.linspace(-3, 3, 121)
     for size in (1, 4, MOST):
         root, shares = np.sqrt(size), findings.samples[f"pairs-d{size}"].mean
-        positive = points_of(size) / root
-        edges = np.concatenate([-positive[::-1], [0], positive])
+        edges = np.concatenate([-points_of(size)[::-1], [0], points_of(size)]) / root
         wide = edges[5::8] - edges[1::8]  # four parts of the grid together, of every eight
         function = lambdify(z, DENSITY.subs(d, size), "scipy")
         curve = [root * float(function(max(abs(place), 1e-3) * root)) for place in at]

@@ -11,38 +11,33 @@ from verify.spec.arrays import Array, softmax, stream
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 D, MOST = 64, 512
-FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)
-"""Factors under which ranks are compared; by 1/8 alone the arithmetic of the test would be exact."""
-
+FACTORS = (D**-0.5, D**-0.25, 1 / D, 0.3, 7.0)  # by 1/8 alone the arithmetic of the test would be exact
 c, first, second = Symbol("c", positive=True), s[a, j], s[a, l]
 
 
 def derive() -> tuple[Chain, ...]:
-    order = Chain(sign(c * first - c * second)).then(
-        sign(first - second), "a positive factor leaves the sign of the difference", algebra
-    )
+    leaves = "a positive factor leaves the sign of the difference"
+    order = Chain(sign(c * first - c * second)).then(sign(first - second), leaves, algebra)
     ratio, title = log(Softmax(first, j) / Softmax(second, l)), "What the softmax makes of two scores"
     odds = Chain(ratio, name="odds", title=title, defines="the logarithm of the ratio of two weights")
     odds = odds.then(first - second, "the denominator cancels: only the difference counts", algebra)
     given_query = E(erfc(sqrt(d / (2 * Dot(q, a, q, a)))))
     lengths = Integral(erfc(sqrt(d / (2 * w))) * CHI_SQUARE, (w, 0, oo))
-    tower = "given the query, the score is normal with variance its squared length"
     beyond = (
         Chain(E(Indicator(Abs(score) - sqrt(d))), name="beyond", title="The share of scaled scores beyond 1")
-        .then(given_query, tower, of_normals("normal combination"))
+        .then(given_query, "given the query, the score is normal", of_normals("normal combination"))
         .then(lengths, "the squared length of the query is chi-square", of_normals("chi-square"))
     )
     return order, odds, beyond
 
 
-def drawn(name: str, number: int) -> Array:
-    """Return a number of vectors, always the same ones."""
-    return NORMAL.draw(stream(0, "scaling-keeps-shape-and-order", name, 0), (number, D))
-
-
 def scores(keys: int = MOST) -> Array:
-    """Return the scores of 64 queries and a number of keys."""
+    """Return the scores of 64 queries and a number of keys, always the same ones."""
     return drawn("queries", 64) @ drawn(f"keys-{keys}", keys).T
+
+
+def drawn(name: str, number: int) -> Array:
+    return NORMAL.draw(stream(0, "scaling-keeps-shape-and-order", name, 0), (number, D))
 
 
 def reordered(rows: Array, *factors: float | Array) -> int:
