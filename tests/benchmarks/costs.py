@@ -11,12 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import astuple
 from pathlib import Path
 
 from tests.tool import ROOT
 from verify import api
-from verify.engine.plan import Times, speed
+from verify.engine.plan import speed, times_of
 from verify.evidence import RunRecord
 from verify.evidence.load import load
 
@@ -41,7 +40,7 @@ def costs() -> str:
     rates = {name: round((before[name] + after[name]) / 2, 1) for name in before}
     rows = []
     for claim in fine.claims:
-        times = [round(seconds, 3) for seconds in astuple(Times.of(coarse, fine, claim.id))]
+        times = [round(seconds, 3) for seconds in times_of(coarse, fine, claim.id)]
         rows.append(f'  "{claim.id}": {json.dumps(times)}')
     head = f'"speed": {json.dumps(rates)},\n "start_s": {taken - fine.run.elapsed_s:.2f},\n "claims": {{\n'
     return f"{{\n {head}" + ",\n".join(rows) + "\n }\n}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -27,28 +27,6 @@ _TRIAL = (0.05, 0.02)
 """Tolerances at which a claim is tried of which no times are stored."""
 
 _TURN_S = 0.25  # seconds for which one kind of work is timed, twice for each of the two
-
-
-@dataclass(frozen=True)
-class Times:
-    """What a claim takes, in seconds: its derivation, and a simulation at the default settings in two parts.
-
-    ``drawn_s`` grows in proportion to the samples; ``floor_s`` is spent however small they are.
-    """
-
-    derivation_s: float
-    floor_s: float
-    drawn_s: float
-
-    @classmethod
-    def of(cls, coarse: RunRecord, fine: RunRecord, claim: str) -> Times:
-        """Return those that a claim took in two runs, of which the second drew larger samples."""
-        (few, first), (many, second) = (
-            (sample_size(run.run.settings), run.run.spent_s[claim]["simulation"]) for run in (coarse, fine)
-        )
-        drawn_s = max(0.0, second - first) / (many - few)
-        derivation_s = min(run.run.spent_s[claim]["derivation"] for run in (coarse, fine))
-        return cls(derivation_s, max(0.0, second - drawn_s * many), drawn_s)
 
 
 @dataclass(frozen=True)
@@ -99,6 +77,19 @@ def sample_size(settings: Settings) -> float:
     return squared(settings) / squared(Settings())
 
 
+def times_of(coarse: RunRecord, fine: RunRecord, claim: str) -> tuple[float, float, float]:
+    """Return what a claim took in two runs, of which the second drew larger samples, in seconds.
+
+    Its derivation, what is spent however small the samples, and what is drawn at the default settings.
+    """
+    (few, first), (many, second) = (
+        (sample_size(run.run.settings), run.run.spent_s[claim]["simulation"]) for run in (coarse, fine)
+    )
+    drawn_s = max(0.0, second - first) / (many - few)
+    derivation_s = min(run.run.spent_s[claim]["derivation"] for run in (coarse, fine))
+    return derivation_s, max(0.0, second - drawn_s * many), drawn_s
+
+
 @cache
 def measured_costs() -> dict[str, Any]:
     """Return the times that ship with this version, written by ``tests/benchmarks/costs.py``.
@@ -111,27 +102,19 @@ def measured_costs() -> dict[str, Any]:
 
 def speed() -> dict[str, float]:
     """Time this machine for a second: what it does in one of ``algebra``, in Python, and of ``draws``."""
-    rng = np.random.Generator(np.random.SFC64(1))
-
-    def algebra() -> None:
-        sum(Fraction(1, number) for number in range(1, 60))
-
-    def draws() -> None:
-        q, k = rng.standard_normal((2, 256, 16, 64), np.float32)
-        np.einsum("bnd,bnd->bn", q, k).var()
-
+    rng, rates = np.random.Generator(np.random.SFC64(1)), {"algebra": 0.0, "draws": 0.0}
     # By turns, since other programs may take the processor for a while.
-    rates = [_rate(work) for work in (algebra, draws, algebra, draws)]
-    return {"algebra": sum(rates[::2]) / 2, "draws": sum(rates[1::2]) / 2}
-
-
-def _rate(work: Callable[[], None]) -> float:
-    """Return how often some work is done in a second."""
-    begun, done, spent = time.perf_counter(), 0, 0.0
-    while spent < _TURN_S:
-        work()
-        done, spent = done + 1, time.perf_counter() - begun
-    return done / spent
+    for kind in ("algebra", "draws", "algebra", "draws"):
+        begun, done, spent = time.perf_counter(), 0, 0.0
+        while spent < _TURN_S:
+            if kind == "algebra":
+                sum(Fraction(1, number) for number in range(1, 60))
+            else:
+                q, k = rng.standard_normal((2, 256, 16, 64), np.float32)
+                np.einsum("bnd,bnd->bn", q, k).var()
+            done, spent = done + 1, time.perf_counter() - begun
+        rates[kind] += done / spent / 2
+    return rates
 
 
 def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings, workers: Workers | int | None) -> Plan:
@@ -144,26 +127,17 @@ def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings, workers: W
     """
     costs, here = measured_costs(), speed()
     algebra, draws = (costs["speed"][name] / here[name] for name in ("algebra", "draws"))
-    size = sample_size(settings)
     rows = []
     for name, claim in claims.items():
-        is_tried = name not in costs["claims"]
-        times = _tried(name, claim, settings, workers) if is_tried else Times(*costs["claims"][name])
-        derivation_s, simulation_s = times.derivation_s, times.floor_s + size * times.drawn_s
-        if not is_tried:
-            derivation_s, simulation_s = algebra * derivation_s, draws * simulation_s
-        rows.append(Planned(name, derivation_s, simulation_s, is_tried))
+        if is_tried := name not in costs["claims"]:
+            tried = (settings.model_copy(update={"tolerance": tolerance}) for tolerance in _TRIAL)
+            runs = (runner.run({name: claim}, each, SourceBook(), workers=workers) for each in tried)
+            derivation_s, floor_s, drawn_s = times_of(*runs, name)
+        else:
+            of_algebra, *of_draws = costs["claims"][name]
+            derivation_s, floor_s, drawn_s = algebra * of_algebra, *(draws * part for part in of_draws)
+        rows.append(Planned(name, derivation_s, floor_s + sample_size(settings) * drawn_s, is_tried))
     return Plan(settings, algebra * costs["start_s"], tuple(rows))
-
-
-def _tried(name: str, claim: Claim | ClaimFile, settings: Settings, workers: Workers | int | None) -> Times:
-    coarse, fine = (
-        runner.run(
-            {name: claim}, settings.model_copy(update={"tolerance": tolerance}), SourceBook(), workers=workers
-        )
-        for tolerance in _TRIAL
-    )
-    return Times.of(coarse, fine, name)
 
 
 def table(plan: Plan, workers: int = 1) -> str:
@@ -178,8 +152,8 @@ def table(plan: Plan, workers: int = 1) -> str:
     for name, row in zip(names, rows, strict=True):
         times = f"{row.derivation_s:>8.2f} s  {row.simulation_s:>8.2f} s  {row.seconds:>6.2f} s"
         lines.append(f"{name:<{width}}  {times}")
-    chosen, (coarse, fine) = plan.settings, _TRIAL
-    said = (
+    chosen = plan.settings
+    rests_on = (
         f"From start to end about {seconds(plan.wall_s(workers))} with {counted(workers, 'worker')}, "
         f"{seconds(plan.start_s)} of it to load libraries: at tolerance {chosen.tolerance:g}, power "
         f"{chosen.power:g} and a false-alarm rate of {chosen.false_alarm:g} for the whole run, with nothing "
@@ -187,5 +161,5 @@ def table(plan: Plan, workers: int = 1) -> str:
         "machine does algebra and draws."
     )
     if any(row.is_tried for row in plan.claims):
-        said += f" * was tried here, at tolerances {coarse:g} and {fine:g}."
-    return "\n".join([*lines, "", said])
+        rests_on += " * was tried here, at tolerances {:g} and {:g}.".format(*_TRIAL)
+    return "\n".join([*lines, "", rests_on])
