@@ -178,7 +178,7 @@ def corrected(job: tuple[Distribution, int]) -> Counted:
     cell, derived, _ = _small_cell(distribution, 16, 8)
     estimand = replace(derived, block_variance=None)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    slope = estimand.gradient(pilot.outputs)
+    slope = estimand.function.gradient(pilot.outputs)
     spread = float(slope @ pilot.covariance @ slope) ** 1.5
     skewness = float(np.einsum("ijk,i,j,k->", pilot.third, slope, slope, slope)) / spread
     blocks = max(MIN_BLOCKS, 2 * least_blocks(skewness, level))
@@ -200,14 +200,14 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
     level = 1e-3
     cell, estimand, _ = _small_cell(distribution, 1, 1)
     (pilot,) = repetitions(cell, 1, 1 << 16)
-    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.gradient(pilot.outputs)), level)
+    blocks = 2 * groups.blocks_needed(Linearised(pilot, estimand.function.gradient(pilot.outputs)), level)
     truth = _truth(distribution, 1)
     held = missed = 0
     for sample in repetitions(cell, count, blocks):
-        found = groups.interval(Linearised(sample, estimand.gradient(sample.outputs)), level)
+        found = groups.interval(Linearised(sample, estimand.function.gradient(sample.outputs)), level)
         if found is not None:
             held += 1
-            missed += not found[0] <= truth - estimand.value(sample.outputs) <= found[1]
+            missed += not found[0] <= truth - estimand.function(sample.outputs) <= found[1]
     setting = f"{distribution.name}, d = 1, {blocks} blocks of 1×1"
     what = "an interval of group means, which needs no skewness, misses"
     return counted(what, held, missed, level, setting=setting)

@@ -30,8 +30,10 @@ class Read(Outputs):
 
     def note(self, estimand: Estimand) -> None:
         """Note what ``estimand`` reads: all, where it is more than a function of the means."""
-        if isinstance(estimand, Smooth | Bounded):
-            estimand.value(self)
+        if isinstance(estimand, Smooth):
+            estimand.function(self)
+        elif isinstance(estimand, Bounded):
+            self.read.add(estimand.output)
         else:
             self.read.update(self)
 

@@ -1,17 +1,18 @@
 """Samplers and samples that several tests share, and the bound that counts are held to."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import stats
+from sympy import Symbol
 from threadpoolctl import threadpool_limits
 
 from tests.strategies import FALSE_ALARM
 from verify.engine.measure import Sampling
 from verify.montecarlo.blocks import GROUPS, Cell, Chunk, Drawn, Outputs, Request, Sample, Sums, draw_chunk
 from verify.montecarlo.distributions import Array, Distribution
-from verify.montecarlo.estimands import Estimand, Smooth
+from verify.montecarlo.estimands import Estimand, OfMeans, Smooth
 from verify.montecarlo.quantities import measurement
 from verify.symbolic.vocabulary import Var, d, k, m, n, q, score
 
@@ -39,22 +40,22 @@ def score_variance(
 
 def component(name: str, factor: float = 1.0, block_variance: float | None = None) -> Smooth:
     """Return the estimand of one output's mean times ``factor``."""
-    return Smooth(lambda mean: factor * mean[name], positive=False, block_variance=block_variance)
+    return Smooth(_of(factor * Symbol(name), name), positive=False, block_variance=block_variance)
 
 
 def variance(first: str = "mean", second: str = "square", block_variance: float | None = None) -> Smooth:
     """Return the estimand of a variance, from the means of a number and of its square."""
-    return Smooth(lambda mean: mean[second] - mean[first] ** 2, positive=True, block_variance=block_variance)
+    function = _of(Symbol(second) - Symbol(first) ** 2, first, second)
+    return Smooth(function, positive=True, block_variance=block_variance)
 
 
 def ratio(over: str, under: str, power: float = 1.0) -> Smooth:
     """Return the estimand of a positive quotient of two means, to some power."""
-    return Smooth(lambda mean: (mean[over] / mean[under]) ** power, positive=True)
+    return Smooth(_of((Symbol(over) / Symbol(under)) ** power, over, under), positive=True)
 
 
-def covariance(product: str, first: str, second: str) -> Smooth:
-    """Return the estimand of a covariance, from the means of a product and of its factors."""
-    return Smooth(lambda mean: mean[product] - mean[first] * mean[second], positive=False)
+def _of(expression: Any, *names: str) -> OfMeans:
+    return OfMeans(expression, tuple((Symbol(name), name) for name in names))
 
 
 def named(values: Array) -> Outputs:

@@ -6,26 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from tests.montecarlo.samples import (
-    NAMES,
     at_least,
     component,
-    covariance,
     named,
     ratio,
     sample_of,
     score_variance,
     variance,
 )
-from tests.strategies import examples, floats
 from verify.montecarlo import intervals
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, RADEMACHER, UNIT_INTERVAL, Distribution
-from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Goal, Smooth
+from verify.montecarlo.estimands import MIN_BLOCKS, Bounded, DistanceToLaw, Goal, complex_step
 
 
 def truth_of(d: int, distribution: Distribution) -> float:
@@ -41,48 +36,23 @@ def samples(cell: Cell, blocks: int, repetitions: int, seed: int) -> Iterator[Sa
         yield replace(sample_of(cell.sampler.sample(rng, blocks)), names=names)
 
 
-class TestGradients:
-    """Gradients are computed from the functions themselves."""
+def test_gradients_are_those_of_central_differences() -> None:
+    """SymPy's derivatives, by each output that a function is of; none by another."""
+    mean, step = np.array([3.0, 7.0, 2.0]), 1e-5
+    for function in (variance().function, ratio("square", "mean", 0.5).function):
+        differences = [
+            (function(named(mean + step * one)) - function(named(mean - step * one))) / (2 * step)
+            for one in np.eye(3)
+        ]
+        assert np.allclose(function.gradient(named(mean)), differences, rtol=1e-7, atol=1e-7)
 
-    @examples(50)
-    @given(st.lists(floats(0.5, 5), min_size=3, max_size=3), st.permutations(NAMES), floats(-3, 3))
-    def test_against_central_differences(self, point: list[float], names: list[str], factor: float) -> None:
-        """Central differences of every ready estimand agree with its gradient, entry by entry."""
-        mean, step = np.array(point), 1e-5
-        for estimand in (
-            component(names[0], factor),
-            variance(names[0], names[1]),
-            covariance(*names),
-            covariance(names[0], names[1], names[1]),
-            ratio(names[0], names[1], 0.5),
-        ):
-            differences = [
-                (estimand.value(named(mean + step * one)) - estimand.value(named(mean - step * one)))
-                / (2 * step)
-                for one in np.eye(3)
-            ]
-            assert np.allclose(estimand.gradient(named(mean)), differences, rtol=1e-7, atol=1e-7)
 
-    def test_exact_where_differences_cancel(self) -> None:
-        """The gradient has no error of a step: (m₀/m₁)^½ to the last digits."""
-        mean = np.array([3.0, 7.0])
-        root = math.sqrt(3 / 7)
-        assert ratio("mean", "square", 0.5).gradient(named(mean)) == pytest.approx(
-            [root / 6, -root / 14], rel=1e-15
-        )
-
-    def test_a_function_that_is_not_analytic_is_refused(self) -> None:
-        """The size of a number would have a gradient of 0, and an interval of no width."""
-        with pytest.raises(TypeError, match="must be analytic"):
-            Smooth(lambda mean: np.abs(mean["mean"]), positive=True).gradient(named(np.ones(2)))
-
-    def test_values(self) -> None:
-        """A component times its factor; the second moment less the squared first."""
-        mean = named(np.array([3.0, 10.0]))
-        assert component("square", 0.5).value(mean) == 5.0
-        assert variance().value(mean) == 1.0
-        assert covariance("square", "mean", "mean").value(mean) == 1.0
-        assert (component("mean").positive, variance().positive) == (False, True)
+def test_complex_steps_have_no_error_of_a_step() -> None:
+    """Derivatives of array code to the last digits; what is not analytic would have none, and is refused."""
+    slopes = complex_step(lambda at: np.sqrt(at[..., 0] / at[..., 1]), np.array([3.0, 7.0]))
+    assert slopes == pytest.approx([math.sqrt(3 / 7) / 6, -math.sqrt(3 / 7) / 14], rel=1e-15)
+    with pytest.raises(TypeError, match="must be analytic"):
+        complex_step(lambda at: np.abs(at[..., 0]), np.ones(2))
 
 
 class TestCoverage:
@@ -169,21 +139,6 @@ class TestPlanning:
             low, high = estimand.measure(sample_of(rng.exponential(size=(blocks, 1))), 1e-2).interval
             inside += low >= 0.9 and high <= 1.1
         assert at_least(inside, 150, 0.95)
-
-
-class TestRatio:
-    """Quotients of means."""
-
-    @pytest.mark.slow
-    def test_root_mean_square_ratio(self) -> None:
-        """The delta-method interval of a ratio of root-mean-square values covers as stated."""
-        rng = np.random.default_rng(16)
-        held = 0
-        for _ in range(1000):
-            squares = rng.normal(size=(300, 2)) ** 2 * np.array([9.0, 1.0])
-            low, high = ratio("mean", "square", 0.5).measure(sample_of(squares), 0.05).interval
-            held += low <= 3 <= high
-        assert at_least(held, 1000, 0.93)
 
 
 class TestDistanceToLaw:

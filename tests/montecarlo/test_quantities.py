@@ -214,8 +214,8 @@ def test_gradients_are_those_of_complex_steps() -> None:
     for mean, square in ((-3.0, 9.5), (0.0, 1.0), (0.5, 7.0)):
         at = Outputs({str(score): mean, str(score**2): square})
         numeric = complex_step(lambda x: (x[..., 1] - x[..., 0] ** 2) / np.exp(x[..., 0]), at.vector)
-        np.testing.assert_allclose(estimand.gradient(at), numeric, rtol=1e-9, atol=1e-12)
-        assert estimand.value(at) == pytest.approx((square - mean**2) / math.exp(mean))
+        np.testing.assert_allclose(estimand.function.gradient(at), numeric, rtol=1e-9, atol=1e-12)
+        assert estimand.function(at) == pytest.approx((square - mean**2) / math.exp(mean))
 
 
 def test_means_of_one_output_count_once() -> None:
@@ -227,7 +227,7 @@ def test_means_of_one_output_count_once() -> None:
     at = Outputs(zip(cell.sampler.names, [3.0 if one == square else 10.0 for one in range(2)], strict=True))
     slopes = np.full(2, 1.0)
     slopes[square] = -6
-    np.testing.assert_allclose(estimand.gradient(at), slopes)
+    np.testing.assert_allclose(estimand.function.gradient(at), slopes)
 
 
 def test_quantities_of_a_setting_share_its_draws() -> None:

@@ -131,8 +131,8 @@ def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings, workers: W
     for name, claim in claims.items():
         if is_tried := name not in costs["claims"]:
             tried = (settings.model_copy(update={"tolerance": tolerance}) for tolerance in _TRIAL)
-            runs = (runner.run({name: claim}, each, SourceBook(), workers=workers) for each in tried)
-            derivation_s, floor_s, drawn_s = times_of(*runs, name)
+            coarse, fine = (runner.run({name: claim}, each, SourceBook(), workers=workers) for each in tried)
+            derivation_s, floor_s, drawn_s = times_of(coarse, fine, name)
         else:
             of_algebra, *of_draws = costs["claims"][name]
             derivation_s, floor_s, drawn_s = algebra * of_algebra, *(draws * part for part in of_draws)

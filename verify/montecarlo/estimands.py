@@ -3,9 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import scipy
+import sympy
 
 from verify.montecarlo import groups, intervals
 from verify.montecarlo.blocks import Outputs, Sample
@@ -96,40 +99,62 @@ class Estimand(Protocol):
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
 
 
+_SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
+
+
 @dataclass(frozen=True)
-class Smooth:
-    """An analytic function of the block mean, with an interval by the delta method.
+class OfMeans:
+    """An expression in symbols that stand for the means of outputs, as a function of these means."""
 
-    ``function`` gets the outputs' means by their names and is made of arithmetic and NumPy's analytic
-    functions alone: its gradient is computed by complex steps, never typed.
-    ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
-    quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
-    and the score interval; without it, the studentised one corrected for skewness.
-    """
+    expression: sympy.Expr
+    outputs: tuple[tuple[sympy.Symbol, str], ...]
 
-    function: Callable[[Outputs], Any]
-    positive: bool
-    block_variance: float | None = None
+    @cached_property
+    def _compiled(self) -> tuple[Callable[..., Any], ...]:
+        symbols = [symbol for symbol, _ in self.outputs]
+        slopes = [self.expression.diff(symbol) for symbol in symbols]
+        return tuple(sympy.lambdify(symbols, of, [_SPECIAL, "numpy"]) for of in (self.expression, slopes))
 
-    @property
-    def kind(self) -> str:
-        """The function of the block mean, or the function that made it."""
-        return self.function.__qualname__.partition(".<locals>")[0]
+    def __getstate__(self) -> dict[str, Any]:
+        return {"expression": self.expression, "outputs": self.outputs}
 
-    def value(self, mean: Outputs) -> float:
-        """Return the function at a block mean."""
-        return float(self.function(mean))
+    def __call__(self, mean: Outputs) -> float:
+        """Return its value."""
+        return float(self._compiled[0](*(mean[name] for _, name in self.outputs)))
 
     def gradient(self, mean: Outputs) -> Array:
-        """Return the function's derivatives by each output, in their order, shape (outputs,)."""
-        return complex_step(
-            lambda moved: self.function(Outputs(zip(mean, moved.T, strict=True))), mean.vector
-        )
+        """Return its derivatives by each output, in their order, shape (outputs,)."""
+        slopes = dict.fromkeys(mean, 0.0)
+        values = self._compiled[1](*(mean[name] for _, name in self.outputs))
+        for (_, name), slope in zip(self.outputs, values, strict=True):
+            slopes[name] += float(slope)
+        return np.array([*slopes.values()])
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """A smooth function of the block mean, with an interval by the delta method and SymPy's gradient.
+
+    ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
+    quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
+    and the score interval; without it, the studentised one corrected for skewness. ``share`` is its output,
+    if it is a share of events: where every block says the same, it has the interval that holds for all means
+    of bounded numbers, for that no event was seen does not mean that there are none.
+    """
+
+    function: OfMeans
+    positive: bool
+    block_variance: float | None = None
+    share: str = ""
+
+    kind: ClassVar[str] = "function of means"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
-        linear = Linearised(sample, self.gradient(sample.outputs))
-        value = self.value(sample.outputs)
+        linear = Linearised(sample, self.function.gradient(sample.outputs))
+        value = self.function(sample.outputs)
+        if self.share and linear.error == 0 and self.block_variance is None:
+            return Bounded(self.share).measure(sample, alpha)
         plain = Measured(value, linear.error, (value, value), sample.blocks, sample.coordinates)
         if self.block_variance is None:
             return self._without_model(plain, linear, alpha)
@@ -156,7 +181,7 @@ class Smooth:
         """Return the largest deviation of a block by which its slope's own error may change it."""
         sample = linear.sample
         steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
-        turned = (self.gradient(sample.named(sample.mean + step)) - linear.slope for step in steps)
+        turned = (self.function.gradient(sample.named(sample.mean + step)) - linear.slope for step in steps)
         return math.sqrt(max(Linearised(sample, slope).variance for slope in turned))
 
     @staticmethod
@@ -181,12 +206,16 @@ class Smooth:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
         if self.block_variance is None and pilot is None:
             return None
+        if self.share and pilot is not None:
+            place = pilot.place(self.share)
+            if pilot.covariance[place, place] == 0:
+                return Bounded(self.share).blocks_needed(goal, pilot)
         # The upper bound of a positive quantity lies further off than the lower one.
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
         if pilot is None or self.block_variance is not None:
             return _blocks_for(self._of_block(self.block_variance or 0.0, goal.prediction), goal, width)
-        linear = Linearised(pilot, self.gradient(pilot.outputs))
+        linear = Linearised(pilot, self.function.gradient(pilot.outputs))
         for_width = _blocks_for(linear.variance, goal, width)
         # A pilot's skewness is rough.
         for_skewness = math.ceil(1.25 * intervals.least_blocks(linear.skewness, goal.alpha))
@@ -245,10 +274,6 @@ class Bounded:
 
     output: str
     kind: ClassVar[str] = "mean of what is bounded"
-
-    def value(self, mean: Outputs) -> float:
-        """Return the mean that is estimated, at a block mean."""
-        return float(mean[self.output])
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""

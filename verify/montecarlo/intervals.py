@@ -63,12 +63,15 @@ def skewness_corrected(value: float, error: float, skewness: float, blocks: int,
 
     Source: P. Hall, On the removal of skewness by transformation, J. R. Stat. Soc. B 54 (1992), 221-228.
     """
-    if abs(skewness) < 1e-12:
-        return value - quantile * error, value + quantile * error
     root = math.sqrt(blocks)
 
     def inverse(x: float) -> float:
-        return float(3 * root / skewness * (np.cbrt(1 + skewness * (x / root - skewness / (6 * blocks))) - 1))
+        core = x / root - skewness / (6 * blocks)
+        part = skewness * core
+        # Of a cube root so near to 1, too few digits would be left.
+        if abs(part) < 1e-6:
+            return root * core * (1 - part / 3)
+        return float(3 * root / skewness * (np.cbrt(1 + part) - 1))
 
     return value - error * inverse(quantile), value - error * inverse(-quantile)
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-import scipy
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Outputs, Sample, Settings, double
+from verify.montecarlo.blocks import Cell, Settings, double
 from verify.montecarlo.compiling import Column, Compiled, Compiler, Node, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
-from verify.montecarlo.estimands import ALL_AGREE, Bounded, DistanceToLaw, Estimand, Goal, Measured, Smooth
+from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, OfMeans, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
 from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, is_mirrored
 from verify.symbolic.calculus import NotDerived, expected
@@ -155,70 +154,6 @@ class Simulation:
             for first in range(0, count, step)
         )
         return np.concatenate([self.means(piece, rng) for piece in pieces])
-
-
-_SPECIAL = {name: getattr(scipy.special, name) for name in ("erf", "erfinv", "gamma")}
-
-
-@dataclass(frozen=True)
-class OfMeans:
-    """An expression in symbols that stand for the means of outputs, as a function of these means."""
-
-    expression: sp.Expr
-    outputs: tuple[tuple[sp.Symbol, str], ...]
-
-    @cached_property
-    def _compiled(self) -> tuple[Callable[..., Any], ...]:
-        symbols = [symbol for symbol, _ in self.outputs]
-        slopes = [self.expression.diff(symbol) for symbol in symbols]
-        return tuple(sp.lambdify(symbols, of, [_SPECIAL, "numpy"]) for of in (self.expression, slopes))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"expression": self.expression, "outputs": self.outputs}
-
-    def __call__(self, mean: Outputs) -> float:
-        """Return its value."""
-        return float(self._compiled[0](*(mean[name] for _, name in self.outputs)))
-
-    def gradient(self, mean: Outputs) -> Array:
-        """Return its derivatives by each output, in their order, shape (outputs,)."""
-        slopes = dict.fromkeys(mean, 0.0)
-        values = self._compiled[1](*(mean[name] for _, name in self.outputs))
-        for (_, name), slope in zip(self.outputs, values, strict=True):
-            slopes[name] += float(slope)
-        return np.array([*slopes.values()])
-
-
-@dataclass(frozen=True)
-class Expressed(Smooth):
-    """A smooth function of means, with SymPy's gradient; ``share`` is its output, if it is a share of events.
-
-    A share of which every block says the same has the interval that holds for all means of bounded numbers:
-    that no event was seen does not mean that there are none.
-    """
-
-    function: OfMeans
-    share: str = ""
-
-    @property
-    def kind(self) -> str:
-        """That it is a function of means: all go through the same code."""
-        return "function of means"
-
-    def gradient(self, mean: Outputs) -> Array:
-        return self.function.gradient(mean)
-
-    def measure(self, sample: Sample, alpha: float) -> Measured:
-        measured = super().measure(sample, alpha)
-        agree = self.share and measured.doubt == ALL_AGREE
-        return Bounded(self.share).measure(sample, alpha) if agree else measured
-
-    def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
-        if self.share and pilot is not None:
-            place = pilot.place(self.share)
-            if pilot.covariance[place, place] == 0:
-                return Bounded(self.share).blocks_needed(goal, pilot)
-        return super().blocks_needed(goal, pilot)
 
 
 def is_nonnegative(expression: sp.Expr) -> bool:
@@ -426,7 +361,7 @@ def measurement(
         share = _text(means[quantity]) if is_share else ""
         # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
-        estimands[key] = Bounded(share) if is_event else Expressed(function, positive, of_block, share)
+        estimands[key] = Bounded(share) if is_event else Smooth(function, positive, of_block, share)
     by_half = is_mirrored(outputs.values(), laws, sizes)
     programs = {column.program for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(sorted(map(_sentence_of, programs)))
