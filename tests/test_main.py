@@ -92,9 +92,7 @@ def test_a_signal_ends_it_at_once(
         running(is_interrupted)
     assert ended.value.args == (128 + number,)
     said = capsys.readouterr().err
-    assert said == (
-        "" if swallowed else "sdpa-verify: interrupted; all files are whole, unfinished ones as they were\n"
-    )
+    assert said == ("" if swallowed else "sdpa-verify: interrupted; every file is complete or unchanged\n")
 
 
 def test_a_stream_that_is_closed_goes_nowhere(

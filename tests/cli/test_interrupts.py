@@ -54,7 +54,7 @@ def interrupted(process: subprocess.Popen[str], line: str, after: float = 0.0) -
 def is_interrupted(ended: Ended, number: int = signal.SIGINT) -> None:
     """Assert what every interrupted run has in common."""
     assert ended.status == 128 + number
-    assert ended.complaint == "interrupted; all files are whole, unfinished ones as they were"
+    assert ended.complaint == "interrupted; every file is complete or unchanged"
 
 
 @pytest.mark.slow

@@ -27,8 +27,8 @@ def test_a_run_says_what_it_took_from_the_store(tool: Tool, store: Path, tmp_pat
     before = tool("store", "show", "--store", store).out
     warm = tool(*RUN, tmp_path / "warm", "--store", store)
     fresh = tool(*RUN, tmp_path / "fresh", "--fresh")
-    assert "from the store: 1 derivation and 100% of the draws" in warm.err.splitlines()
-    assert "from the store" not in fresh.err
+    assert "from the cache: 1 derivation and 100% of the draws" in warm.err.splitlines()
+    assert "from the cache" not in fresh.err
     first, again, none = (load(tmp_path / name / "results.json") for name in ("first", "warm", "fresh"))
     assert [one.claims[0].digest for one in (again, none)] == [first.claims[0].digest] * 2
     assert first.run.stored is not None

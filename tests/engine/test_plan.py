@@ -82,7 +82,7 @@ def test_the_table_says_what_it_rests_on() -> None:
     ]
     assert said.replace("\N{NARROW NO-BREAK SPACE}", " ") == (
         "From start to end about 8.0 s with 2 workers, 2.0 s of it to load libraries: at tolerance 0.01, "
-        "power 0.95 and a false-alarm rate of 0.001 for the whole run, with nothing in the store and without "
+        "power 0.95 and a family-wise error rate of 0.001, with an empty cache and without "
         "pages. The times are those of a measured run, scaled by how fast this machine does algebra and "
         "draws. * was tried here, at tolerances 0.05 and 0.02."
     )

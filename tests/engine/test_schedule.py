@@ -138,7 +138,7 @@ def test_a_lost_task_is_one_line(tmp_path: Path) -> None:
         settled(Losing())
     with (
         Store(tmp_path / "store.sqlite") as store,
-        pytest.raises(WorkerError, match=r"; run it again: it goes on from the store$"),
+        pytest.raises(WorkerError, match=r"; run it again: it goes on from the cache$"),
     ):
         settled(Losing(), store)
 

@@ -54,7 +54,7 @@ def test_a_run_is_resumed_wherever_it_ended(
         assert not (out / "results.json").exists()
     ended = finish(begin("run", *CLAIMS, *common))
     assert ended.status == 0, ended.err
-    assert "from the store" in ended.err
+    assert "from the cache" in ended.err
     resumed = load(out / "results.json")
     assert [claim.digest for claim in resumed.claims] == [claim.digest for claim in alone.claims]
 

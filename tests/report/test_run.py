@@ -237,8 +237,8 @@ def test_what_came_from_the_store_is_printed() -> None:
     warm = report_of(changed(stored=StoreUse(derivations=1, draws=3, drawn=9)))
     added = dict(warm.settings).items() - dict(report_of(record()).settings).items()
     assert dict(added) == {
-        "drawn before, from the store": "3 of 12 numbers",
-        "derived before, from the store": f"1 of {len(CLAIMS)} derivations",
+        "drawn before, from the cache": "3 of 12 numbers",
+        "derived before, from the cache": f"1 of {len(CLAIMS)} derivations",
     }
     assert digest(warm.record) == digest(record())
 

@@ -48,7 +48,7 @@ class Changes(NamedTuple):
     audit's findings; ``moved`` values are otherwise than chance allows, those ``reprinted`` differ in printed
     digits only. ``come`` and ``gone`` are keys, without those of parts. ``judged`` values were compared by
     their intervals, of which at the family-wise ``rate`` one would seem to have moved though none did; of
-    ``whole`` claims or layers, ``same`` have the same evidence.
+    ``whole`` claims or layers, by their ``kind``, ``same`` have the same evidence.
     """
 
     earlier: str
@@ -64,6 +64,7 @@ class Changes(NamedTuple):
     whole: int
     judged: int
     rate: float
+    kind: str = "claims"
 
     @property
     def exit_status(self) -> int:
@@ -73,7 +74,7 @@ class Changes(NamedTuple):
     @property
     def sentences(self) -> tuple[str, ...]:
         """How much is the same, by which rule a value has moved, and how often that errs."""
-        sentences = [f"{self.same} of {self.whole} have the same evidence to ten digits."]
+        sentences = [f"{self.same} of {self.whole} {self.kind} have the same evidence to ten digits."]
         if self.judged:
             sentences.append(
                 f"{numbers.count(self.judged)} values were drawn otherwise; a value has moved where its two "
@@ -145,6 +146,7 @@ def compare(old: Evidence, new: Evidence) -> Changes:
         whole=len(digests),
         judged=sum(_is_by_interval(earlier[key], measured[key]) for key in both),
         rate=min(1.0, _rate(old) + _rate(new)),
+        kind="claims" if isinstance(new, RunRecord) else "layers",
     )
 
 

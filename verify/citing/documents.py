@@ -244,7 +244,7 @@ def _parts(document: Document) -> Iterator[Path]:
     named = dict.fromkeys(_FILE.findall(text))
     yield from (folder / name for name in named if name not in names and _is_export(folder / name))
     if document.path.suffix.lower() == ".qmd" and "{{< var " in text:
-        for place in document.path.resolve().parents:
+        for place in (document.path.parent, *document.path.resolve().parents[1:]):
             if _is_export(place / "_variables.yml"):
                 yield place / "_variables.yml"
                 break
@@ -384,7 +384,8 @@ def _problems(document: Document, quote: Quote, values: _LookedUp) -> Iterator[P
 
 def _stale(document: Document, quote: Quote, new: str, *, may_write: bool) -> Problem:
     """Return that a text is not what its form writes, and what to do where it is not written again."""
-    what = f"printed '{shortened(quote.quoted or '')}', now '{shortened(new)}'"
+    what = f"printed '{shortened(quote.quoted)}'" if quote.quoted else "is empty"
+    what = f"{what}, now '{shortened(new)}'"
     if not quote.quoted:
         # Between markers that are lines of their own, a text is one, too; a paragraph in reStructuredText.
         gap = "\n\n" if document.language is RST else "\n"

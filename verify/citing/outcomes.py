@@ -92,7 +92,7 @@ def _text_lines(checked: Checked) -> Iterator[str]:
         yield from (f"{document.path}: quotes nothing" for document in empty)
     yield f"compared with the results of {checked.origin}"
     if any(problem.fixable for problem in checked.left):
-        yield "`sdpa-verify check-docs --write FILE...` writes what is stale again"
+        yield "`sdpa-verify check-docs --write FILE...` updates what is stale"
 
 
 def _as_github(checked: Checked) -> str:

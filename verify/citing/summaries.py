@@ -39,14 +39,19 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
             "exact-checks": claim.exact_checks,
         }
         _add_suite(root, claim.id, f"{claim.chapter}.{claim.id}", _cases(claim), properties)
-    is_whole = not record.run.claims or record.run.own_sources or record.run.pack
+    asked = _asked(record)
     for source in record.sources:
-        statements = [one for one in record.statements if one.source == source.id]
-        asked = [one for one in statements if is_whole or one.outcome is not Outcome.OPEN]
-        if asked or is_whole:
-            cases = (_statement_case(record, one) for one in asked)
+        statements = [statement for statement in asked if statement.source == source.id]
+        if statements:
+            cases = (_statement_case(record, statement) for statement in statements)
             _add_suite(root, f"source {source.id}", f"source.{source.id}", cases)
     return _xml(root, record.run.elapsed_s)
+
+
+def _asked(record: RunRecord) -> list[Statement]:
+    """Return the statements that a run was asked for: of one of some claims, those that these decide."""
+    is_whole = not record.run.claims or record.run.own_sources or record.run.pack is not None
+    return [one for one in record.statements if is_whole or one.outcome is not Outcome.OPEN]
 
 
 def refused_junit(name: str, message: str) -> bytes:
@@ -131,7 +136,7 @@ def to_markdown(record: RunRecord) -> bytes:
     controls = [control for claim in record.claims for control in claim.controls]
     refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
     bad = [claim for claim in record.claims if not _holds(claim)]
-    outcomes = tallies(Counter(statement.outcome for statement in record.statements), Outcome)
+    outcomes = tallies(Counter(statement.outcome for statement in _asked(record)), Outcome)
     blocks = [
         f"## sdpa-verify: {len(record.claims) - len(bad)} of {len(record.claims)} claims hold",
         (

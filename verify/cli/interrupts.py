@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-INTERRUPTED = "interrupted; all files are whole, unfinished ones as they were"
+INTERRUPTED = "interrupted; every file is complete or unchanged"
 """What is said last."""
 
 _ONE_CALL = 0.25  # seconds within which a signal counts once

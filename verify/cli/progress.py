@@ -92,10 +92,10 @@ def progress_line(progress: RunProgress) -> str:
 
 
 def stored_line(stored: StoreUse) -> str:
-    """Return one line on what a run took from the store."""
+    """Return one line on what a run took from the cache."""
     share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
     derivations = "1 derivation" if stored.derivations == 1 else f"{stored.derivations} derivations"
-    return f"from the store: {derivations} and {share:.0%} of the draws"
+    return f"from the cache: {derivations} and {share:.0%} of the draws"
 
 
 def device_line(record: RunRecord) -> str:

@@ -183,7 +183,7 @@ class Answer:
         return tables
 
     def _closing(self) -> str:
-        level = f"All intervals hold together but for a chance of {self.false_alarm:g}."
+        level = f"All intervals hold at once with a probability of {1 - self.false_alarm:g}."
         places = [
             (row, ", ".join(f"{name} = {value}" for name, value in row.at.items())) for row in self.rows
         ]

@@ -67,7 +67,7 @@ class Plan:
 def sample_size(settings: Settings) -> float:
     """Return how large samples are, as a multiple of those for the default settings.
 
-    The tolerance spans as many standard errors as the false-alarm rate and the power ask for.
+    The tolerance spans as many standard errors as the error rate and the power ask for.
     """
 
     def squared(chosen: Settings) -> float:
@@ -156,8 +156,8 @@ def table(plan: Plan, workers: int = 1) -> str:
     rests_on = (
         f"From start to end about {seconds(plan.wall_s(workers))} with {counted(workers, 'worker')}, "
         f"{seconds(plan.start_s)} of it to load libraries: at tolerance {chosen.tolerance:g}, power "
-        f"{chosen.power:g} and a false-alarm rate of {chosen.false_alarm:g} for the whole run, with nothing "
-        "in the store and without pages. The times are those of a measured run, scaled by how fast this "
+        f"{chosen.power:g} and a family-wise error rate of {chosen.false_alarm:g}, with an empty cache "
+        "and without pages. The times are those of a measured run, scaled by how fast this "
         "machine does algebra and draws."
     )
     if any(row.is_tried for row in plan.claims):

@@ -282,7 +282,7 @@ class Schedule:
             except VerifyError:
                 raise
             except Exception as error:
-                after = "run it again" + (": it goes on from the store" if self._store else "")
+                after = "run it again" + (": it goes on from the cache" if self._store else "")
                 raise WorkerError(f"a task was lost with its worker ({described(error)}); {after}") from error
             then(result)
 

@@ -310,8 +310,8 @@ class Report(NamedTuple):
             draws = f"{numbers.count(stored.draws)} of {numbers.count(stored.draws + stored.drawn)} numbers"
             derivations = f"{stored.derivations} of {len(self.record.claims)} derivations"
             found += [
-                ("drawn before, from the store", draws),
-                ("derived before, from the store", derivations),
+                ("drawn before, from the cache", draws),
+                ("derived before, from the cache", derivations),
             ]
         return tuple(found)
 
