@@ -14,7 +14,7 @@ from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
 from verify.cli.explore import listing, page, shown
-from verify.cli.main import kept_list, main
+from verify.cli.main import main
 from verify.spec import assume
 from verify.symbolic import notation
 from verify.text.latex import plain
@@ -143,14 +143,6 @@ def test_every_claim_is_listed_under_its_chapter() -> None:
     assert heads == [chapter.title for name, chapter in CHAPTERS.items() if name in used]
     assert [line.split()[0] for line in lines if line.startswith(" ")] == list(CATALOGUE)
     assert lines.count("") == len(heads) - 1
-
-
-def test_the_list_is_made_once() -> None:
-    """It is kept for the sources that it was made of: a later process prints it without SymPy."""
-    assert kept_list() == listing(CATALOGUE)
-    code = "import sys; from verify.cli.main import kept_list; print(kept_list(), 'sympy' in sys.modules)"
-    again = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert again.stdout == f"{listing(CATALOGUE)} False\n"
 
 
 @EACH_QUICKLY_MADE

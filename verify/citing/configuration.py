@@ -2,7 +2,7 @@
 
 import difflib
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ class Configuration:
     results: str = ""
     documents: tuple[str, ...] = ()
     report: str = ""
-    authors: tuple[str, ...] = ()
     site: str = ""
+    authors: tuple[str, ...] = ()
 
     @property
     def results_file(self) -> Path | None:
@@ -40,15 +40,6 @@ class Configuration:
         return tuple(self.folder / name for name in self.documents)
 
 
-_KINDS: dict[str, type] = {
-    "results": str,
-    "documents": list,
-    "report": str,
-    "site": str,
-    "authors": list,
-}
-
-
 def configuration(folder: Path | None = None) -> Configuration:
     """Return the settings of the project that a folder, by default the present one, is in.
 
@@ -57,36 +48,32 @@ def configuration(folder: Path | None = None) -> Configuration:
     """
     start = (folder or Path()).absolute()
     for place in (start, *start.parents):
-        path = place / FILE
-        if path.is_file():
-            return _read(path, Path() if place == start and folder is None else place)
+        if (place / FILE).is_file():
+            return _read(Path() if place == start and folder is None else place)
     return Configuration()
 
 
-def _read(path: Path, folder: Path) -> Configuration:
-    shown = folder / FILE
+def _read(folder: Path) -> Configuration:
+    path = folder / FILE
     try:
-        content = tomllib.loads(read_text(path, _FILE))
+        tool = tomllib.loads(read_text(path, _FILE)).get("tool", {})
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SettingsError(f"{shown}: is not TOML ({error}); correct the line") from error
-    tool = content.get("tool", {})
+        raise SettingsError(f"{path}: is not TOML ({error}); correct the line") from error
     given = tool.get("sdpa-verify", {}) if isinstance(tool, dict) else {}
     if not isinstance(given, dict):
-        raise SettingsError(f"{shown}: tool.sdpa-verify is not a table; write {TABLE}")
+        raise SettingsError(f"{path}: tool.sdpa-verify is not a table; write {TABLE}")
+    defaults = {setting.name: setting.default for setting in fields(Configuration)[1:]}
     for name, value in given.items():
-        _check(shown, name, value)
-    lists: dict[str, Any] = {
+        if name not in defaults:
+            near = difflib.get_close_matches(name, defaults, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(defaults)}"
+            raise SettingsError(f"{path}: {TABLE} has {name!r}, which is no setting; {hint}")
+        is_list = defaults[name] == ()
+        is_right = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not (is_right if is_list else isinstance(value, str)):
+            wanted = "a list of texts" if is_list else "a text"
+            raise SettingsError(f"{path}: {TABLE} {name} is {value!r}; give {wanted}")
+    settings: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
     }
-    return Configuration(folder=folder, **lists)
-
-
-def _check(shown: Path, name: str, value: Any) -> None:
-    if name not in _KINDS:
-        near = difflib.get_close_matches(name, _KINDS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KINDS)}"
-        raise SettingsError(f"{shown}: {TABLE} has {name!r}, which is no setting; {hint}")
-    is_right = isinstance(value, _KINDS[name])
-    if not is_right or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
-        wanted = "a list of texts" if _KINDS[name] is list else "a text"
-        raise SettingsError(f"{shown}: {TABLE} {name} is {value!r}; give {wanted}")
+    return Configuration(folder=folder, **settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, out_option, say, say_outdated, tell
+from verify.cli.console import PATH, end, form_option, out_option, say, say_outdated, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -60,14 +60,7 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
 
 @click.command("cite")
 @click.argument("key", metavar="CLAIM[.CHECK]|LAYER[.FINDING]|run|source.ID")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(CITATIONS),
-    default="text",
-    show_default=True,
-    help="Format of the citation.",
-)
+@form_option(CITATIONS)
 @click.option(
     "--url",
     default="",
@@ -119,14 +112,7 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     is_flag=True,
     help="Also find numbers outside markers that belong to a claim which their paragraph names.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(OUTCOMES),
-    default="text",
-    show_default=True,
-    help="Output format: for people, for the display of a CI system, or for programs.",
-)
+@form_option(OUTCOMES)
 @_results
 def check_docs(
     documents: tuple[Path, ...],
@@ -214,14 +200,7 @@ def _settled(results: Path | None) -> Evidence:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CLAIM|LAYER|KEY]...")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(EXPORTS),
-    default="latex",
-    show_default=True,
-    help="Format of the values.",
-)
+@form_option(EXPORTS, default="latex")
 @click.option(
     "--out",
     type=PATH,
@@ -279,14 +258,7 @@ def badge(name: str, out: Path, results: Path | None) -> None:
 @click.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
-)
+@form_option(["text", "markdown", "json"])
 @click.option("--strict", is_flag=True, help="Also exit with 1 if a value moved.")
 def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
     """Show how NEW differs from OLD.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import reduce
@@ -32,6 +32,19 @@ Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 def together(*options: Decorator) -> Decorator:
     """Return several options as one decorator."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def claims_option(text: str) -> Decorator:
+    """Return the option of claim files."""
+    return click.option("--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help=text)
+
+
+def form_option(forms: Sequence[str], default: str = "text") -> Decorator:
+    """Return the option of the format in which something is printed or written."""
+    text = "Output format."
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=default, show_default=True, help=text
+    )
 
 
 def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from verify.cli import asking, auditing, citing, storing, verifying
-from verify.cli.console import PATH, columns, complain, end, say, silence
+from verify.cli.console import claims_option, columns, complain, end, say, silence
 from verify.cli.interrupts import INTERRUPTED, insisting, status_after
 from verify.errors import VerifyError, described, naming_options
 from verify.version import __version__
@@ -24,45 +24,19 @@ def cli() -> None:
 
 
 @cli.command(name="list")
-@click.option(
-    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
-)
+@claims_option("A claim file of your own.")
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
-    width = columns(sys.stdout)
-    say(_listed(claim_files, width) if claim_files else kept_list(width))
-    end(0)
-
-
-def _listed(claim_files: tuple[Path, ...], width: int | None) -> str:
     from verify.cli.explore import listing
     from verify.engine.catalogue import catalogue_with
 
-    return listing(catalogue_with(claim_files), width)
-
-
-def kept_list(width: int | None = None) -> str:
-    """Return the list of the shipped claims; made once for these sources, whose titles come from theorems."""
-    from hashlib import sha256
-    from importlib.metadata import version
-
-    from verify.report.cache import DrawingCache
-
-    sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
-    made_of = sha256(b"\0".join([str(width).encode(), *map(Path.read_bytes, sources)])).hexdigest()
-    cache = DrawingCache("list", version("sympy"))
-    text = cache.get(made_of)
-    if text is None:
-        text = _listed((), width)
-        cache.put(made_of, text)
-    return text
+    say(listing(catalogue_with(claim_files), columns(sys.stdout)))
+    end(0)
 
 
 @cli.command()
 @click.argument("claim")
-@click.option(
-    "--claims", "claim_files", type=PATH, multiple=True, metavar="FILE", help="A claim file of your own."
-)
+@claims_option("A claim file of your own.")
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, checking every step."""
     from verify.cli.explore import shown

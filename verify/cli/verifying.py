@@ -15,6 +15,7 @@ import click
 from verify import defaults
 from verify.cli.console import (
     PATH,
+    claims_option,
     columns,
     end,
     fitted,
@@ -65,14 +66,7 @@ plan_options = together(
         show_default=True,
         help="Probability that a check is decided by its second interim analysis.",
     ),
-    click.option(
-        "--claims",
-        "claim_files",
-        type=PATH,
-        multiple=True,
-        metavar="FILE",
-        help="A claim file of your own, of at most 1 MB; repeatable.",
-    ),
+    claims_option("A claim file of your own, of at most 1 MB; repeatable."),
 )
 """Which claims to verify, and how well."""
 
@@ -256,14 +250,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
 @click.command()
 @click.argument("results", type=PATH)
 @click.option("--claim", "names", multiple=True, metavar="ID", help="A claim to run again; repeatable.")
-@click.option(
-    "--claims",
-    "claim_files",
-    type=PATH,
-    multiple=True,
-    metavar="FILE",
-    help="The file of a claim of your own that the results have; repeatable.",
-)
+@claims_option("The file of a claim of your own that the results have; repeatable.")
 @click.option("--workers", type=int, help="Number of worker processes.  [default: all]")
 def reproduce(
     results: Path, names: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None
