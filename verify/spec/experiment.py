@@ -49,7 +49,7 @@ def experiment_of(items: Sequence[Item], derivation: Derivation, run: float) -> 
             plan.checks |= fits
             plan.controlled |= set(fits) if item.control else set()
     wrong = [plan.wrong(item) for item in items if isinstance(item, Wrong)]
-    controls = (*wrong, *plan.off(), *plan.biased(), *plan.sharper(), *plan.wrong_fits())
+    controls = (*wrong, *plan.off(), *plan.biased(), *plan.wrong_fits())
     return Experiment(tuple(plan.checks.values()), controls)
 
 
@@ -185,26 +185,20 @@ class Plan:
                 subject = f"{value} at {cell_text(where)}" if where else value
                 yield self._off(self.checks[item.id], name, subject)
 
-    def sharper(self) -> Iterator[Control]:
-        """Yield for each bound the control whose constant is as much sharper as its check says."""
-        for item in self.items:
-            if isinstance(item, Check) and item.sharper:
-                check = self.checks[item.id]
-                value = item.sharper * check.prediction.value
-                sharp = Prediction(value, f"{value:.4g}", check.prediction.origin)
-                wrong = replace(check, id=f"{item.id}-sharper", prediction=sharp)
-                what = f"{check.label} respects {item.sharper:.4g} times its bound"
-                truth = self.value_of_same(item, item.sharper_truth)
-                yield Control(what, wrong, _integral(item) if truth is None else truth)
-
     def off(self) -> Iterator[Control]:
-        """Yield the wrong versions of checks and computed values whose prediction is off by a factor."""
+        """Yield the wrong versions of checks and computed values whose prediction is off by a factor.
+
+        Of a bound, what is true is known by a check of the same quantity, or by an integral over rows.
+        """
         for item in (item for item in self.items if isinstance(item, Check | Computed)):
-            check = self.checks[item.id]
+            check, factors, truth = self.checks[item.id], dict(item.off), None
             right, equal = check.prediction, check.relation == "="
             says = (f"{check.label} is", "its value") if equal else (f"{check.label} respects", "its bound")
-            truth = right.value if isinstance(item, Check) and _is_known(check) else None
-            for name, factor in item.off.items():
+            if isinstance(item, Check):
+                factors |= {f"{item.id}-sharper": item.sharper} if item.sharper else {}
+                truth = right.value if _is_known(check) else self.value_of_same(item, item.sharper_truth)
+                truth = _integral(item) if factors and truth is None else truth
+            for name, factor in factors.items():
                 value = float(factor) * right.value
                 wrong = replace(check, id=name, prediction=Prediction(value, f"{value:.6g}", right.origin))
                 yield Control(f"{says[0]} {float(factor):.4g} times {says[1]}", wrong, truth)
