@@ -1,12 +1,12 @@
 """Whether scaling makes training succeed more often and faster: trained at three scales and many rates."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from sympy import Derivative, Expr, Float, Rational, S, Sum, Symbol, sqrt, symbols
+from sympy import Derivative, Expr, Rational, S, Sum, Symbol, sqrt, symbols
 
 from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
@@ -230,40 +230,24 @@ def wrong() -> Items:
     yield version("over-scaled-at-others-rate", at_rate, seeds, at_least=nearly_all, says=says)
 
 
-def figures() -> Iterator[Figure]:
+def figures() -> Figure:
     rng, seeds = stream(0, "training-stability", "figures", 0), 64
     sizes, families = {d: DIMENSION, **SIZES}, [(str(family), family.ranges) for family in DRAWN]
     shapes = {name: (seeds, *(sizes[extent] for extent in ranges)) for name, ranges in families}
     lost = trained({name: NORMAL.draw(rng, shape, single=True) for name, shape in shapes.items()})
-    even, steps = Float(((1 - 1 / KEYS) ** 2 + (KEYS - 1) / KEYS**2) / 2), np.arange(1, STEPS + 1)
-    succeeds, best = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), steps_to(lost, GOAL).mean(axis=0)
-    success, curves = [], []
-    for place, scale in enumerate(POWERS):
-        role: draw.Role = "measured" if scale == ROOT else "other"
-        rate = best[place].argmin()
-        of_best, label = lost[:, place, rate], f"{scale}, rate {RATES[rate]:g}"
-        mean, error = of_best.mean(axis=0), 3 * of_best.std(axis=0) / seeds**0.5
-        estimates = zip(mean, zip(mean - error, mean + error, strict=True), strict=True)
-        success.append(draw.dots(scale, RATES, succeeds[place], role))
-        curves.append(draw.points(label, steps, estimates, role, kind="band"))
-    ends = (RATES[0], RATES[-1])
-    yield draw.figure(
+    succeeds, ends = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), (RATES[0], RATES[-1])
+    roles: dict[str, draw.Role] = {ROOT: "measured"}
+    return draw.figure(
         "success-by-rate",
         "Each scale has its own range of learning rates, and the root’s is the widest",
         draw.joined("every seed", ends, (1, 1)),
         draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
-        *success,
+        *(
+            draw.dots(scale, RATES, succeeds[at], roles.get(scale, "other"))
+            for at, scale in enumerate(POWERS)
+        ),
         x="learning rate",
         y=f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps",
-        linear="y",
-    )
-    yield draw.figure(
-        "training-curves",
-        "At its best learning rate unscaled training reaches the goal, but later",
-        draw.curve("attention spread evenly", even, (1, STEPS)),
-        *curves,
-        x="training step",
-        y="mean loss over the seeds, with three standard errors",
         linear="y",
     )
 

@@ -32,14 +32,9 @@ QUERIES, KEYS, VALUES = (
     X * MatrixSymbol(f"W_{name}", D, size) for name, size in (("Q", d), ("K", d), ("V", d_v))
 )
 SCORES, OUTPUT = QUERIES * KEYS.T, P * VALUES
-SHAPED_LIKE = {
-    "queries": "queries",
-    "keys": "queries",
-    "values": "output",
-    "scores": "scores",
-    "weights": "scores",
-    "output": "output",
-}
+ARRAYS = ("queries", "keys", "values", "scores", "weights", "output")
+SHAPED_LIKE = {**dict.fromkeys(ARRAYS[:2], "queries"), **dict.fromkeys(ARRAYS[3:5], "scores")}
+"""What has the shape of something else; the rest has that of the output."""
 
 
 def derive() -> Chains:
@@ -66,7 +61,7 @@ def arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
     if transposed:
         queries, keys, values = queries.T, keys.T, values.T
     weights, output = probabilities(queries, keys, scale), attention(queries, keys, values, scale)
-    return dict(zip(SHAPED_LIKE, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
+    return dict(zip(ARRAYS, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
 
 
 def extent(array: Array, side: str) -> int:
@@ -76,17 +71,16 @@ def extent(array: Array, side: str) -> int:
 
 def experiment(derived: Derivation) -> Items:
     def number(side: str, array: str, head: int = HEAD) -> Expr:
-        name = f"{side}-of-{SHAPED_LIKE[array]}"
+        name = f"{side}-of-{SHAPED_LIKE.get(array, 'output')}"
         end = derived.end if name == "columns-of-output" else derived[name].end
         return end.subs({T: TOKENS, D: WIDTH, d: head, d_v: head})
 
     computed, swapped, at = arrays(), arrays(transposed=True), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
-    for array, side in product(SHAPED_LIKE, SIDES):
+    for array, side in product(ARRAYS, SIDES):
         name, what, value = f"{array}-{side}", f"{side} of the {array}", number(side, array)
         yield Computed(name, what, extent, (computed[array], side), equals=value, settings=at)
     given, whole = (arrays(WIDTH)["keys"], "columns"), number("columns", "keys", WIDTH)
-    one_head = at | {"d_k": WIDTH}
-    name, what = "one-head-key-columns", "columns of the keys"
+    name, what, one_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
     yield Computed(name, what, extent, given, equals=whole, settings=one_head)
     says = "{d_k} is the dimension of the embedding"
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
@@ -97,9 +91,9 @@ def experiment(derived: Derivation) -> Items:
     says, columns = "tokens are the columns", extent(swapped["output"], "columns")
     yield Wrong("transposed-columns", of="output-columns", computed=columns, says=says)
     yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
-    yield fact("score-rows", "rows of the score matrix", number("rows", "scores"))
-    yield fact("score-columns", "columns of the score matrix", number("columns", "scores"))
     yield fact("products-per-score", "products that a score adds", number("columns", "queries"))
+    for side in SIDES:
+        yield fact(f"score-{side}", f"{side} of the score matrix", number(side, "scores"))
 
 
 CLAIM = Claim(
