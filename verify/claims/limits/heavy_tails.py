@@ -155,13 +155,12 @@ CLAIM = Claim(
     statement="The product of two independent standard Cauchy components has the density {main:end} at a "
     "positive {x} and the same at its negative. Its second moment is infinite: no scale gives it unit "
     "variance.",
-    meaning="The theory of scaling is a theory of second moments. Where they do not exist, an estimate of "
-    "the variance grows with the sample and never settles, so none is made here: what can be known are "
-    "shares and quantiles. At {far-out-after-scaling:d_k} dimensions {far-out-after-scaling:prediction.2%} "
-    "of such scores lie below minus ten after division by {root_d}, and as many above ten, which is computed "
-    "numerically and measured. In between, Student’s t with three degrees of freedom has a variance, but no "
-    "fourth moment, and therefore no standard error for its estimate; this tool leaves such a check "
-    "undecided.",
+    meaning="Where second moments do not exist, an estimate of the variance grows with the sample and never "
+    "settles, so none is made here: what can be known are shares and quantiles. At "
+    "{far-out-after-scaling:d_k} dimensions {far-out-after-scaling:prediction.2%} of such scores lie below "
+    "minus ten after division by {root_d}, and as many above ten, which is computed numerically and "
+    "measured. In between, Student’s t with three degrees of freedom has a variance, but no fourth moment, "
+    "and therefore no standard error for its estimate; this tool leaves such a check undecided.",
     symbols={"x": x},
     references=cite("springer1979"),
 )

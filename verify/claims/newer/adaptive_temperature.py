@@ -140,8 +140,7 @@ CLAIM = Claim(
     "scores over more than about {normal-keys:3}. At the measured mean entropy of such rows, the polynomial "
     "is {factor-n256:estimate.3} for {factor-n256:n} keys, {factor-n512:estimate.3} for {factor-n512:n} and "
     "{factor-n1024:estimate.3} for {factor-n1024:n}, where one takes its place. For {factor-n1024:n} equal "
-    "weights it would be {even-n1024:3}. The factor cannot keep attention sharp in texts much longer than "
-    "those it was fitted to.",
+    "weights it would be {even-n1024:3}.",
     headline="factor-n1024",
     symbols={"H": H},
     references=cite("velickovic2025"),

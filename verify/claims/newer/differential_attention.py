@@ -127,7 +127,7 @@ CLAIM = Claim(
     "by {main:end}, which is a reduction only for {factor} below twice {rho}. For {factor} below one, the "
     "variance over the squared mean is multiplied by {relative:end}, which is never less than one: {never}.",
     meaning="The idea is that noise common to both maps cancels, as in a differential amplifier. It does so "
-    "to the extent that the maps are alike, but the signal is subtracted too. Two independent maps at "
+    "as far as the maps are alike, but the signal is subtracted too. Two independent maps at "
     "{noise-n64-r0:lambda=} have {noise-n64-r0:prediction.3} times the variance, and {independent:3} times "
     "the standard deviation relative to the mean. With scores correlated at {noise-n2-r9:r}, the variance "
     "falls to {noise-n2-r9:prediction.3} of its value for two keys, to {many:estimate.3} as measured for "

@@ -102,13 +102,13 @@ CLAIM = Claim(
     "over {top}, their largest score becomes {largest:end}. The ratio of two weights becomes {ratio:end}: "
     "{gamma} is an inverse temperature.",
     meaning="After a training step in which scores grew too large, the projections of queries and keys are "
-    "scaled down so that the same inputs would stay at the level. Scores of other inputs may exceed it "
-    "again. Moreover, only the largest score counts, not the largest absolute value: scores far below zero "
-    "remain below minus the level. For symmetrically distributed inputs that is so in half of the draws in "
-    "which any score is beyond the level in size, above or below: with 4 queries and 4 keys in "
-    "{below-t8:d_k} dimensions, in {below-t4:estimate.2%} of all draws at a level of {below-t4:tau}, in "
-    "{below-t8:estimate.2%} at {below-t8:tau} and in {below-t12:estimate.2%} at {below-t12:tau}. This does "
-    "softmax no harm, since such keys get little weight; in a low-precision format they may still overflow.",
+    "scaled down so that the same inputs would stay at the level. Only the largest score counts, not the "
+    "largest absolute value: scores far below zero remain below minus the level. For symmetrically "
+    "distributed inputs that is so in half of the draws in which any score is beyond the level in size, "
+    "above or below: with 4 queries and 4 keys in {below-t8:d_k} dimensions, in {below-t4:estimate.2%} of "
+    "all draws at a level of {below-t4:tau}, in {below-t8:estimate.2%} at {below-t8:tau} and in "
+    "{below-t12:estimate.2%} at {below-t12:tau}. This does softmax no harm, since such keys get little "
+    "weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
     references=cite("kimi2025"),
 )

@@ -79,8 +79,7 @@ CLAIM = Claim(
     "{most-apart-n64:prediction.3}. Scores of queries and keys are not independent: in "
     "{least-shared-n64:d_k} dimensions and at the same variance it is {least-shared-n16:estimate.3} and "
     "{least-shared-n64:estimate.3}, because few dimensions leave a pattern that more keys do not average "
-    "away. A model of independent scores describes them less and less well as keys are added. All but the "
-    "ratio is measured only.",
+    "away. All but the ratio is measured only.",
     headline="least-shared-n64",
     symbols={"v": v, "variance": SPREAD**2},
     references=cite("naitsaada2025"),

@@ -101,11 +101,11 @@ CLAIM = Claim(
     "Lipschitz constant one half in the maximum norm, the sum norm and the Euclidean norm.",
     meaning="A change of all scores by at most one hundredth moves each weight by at most half of that: "
     "softmax never amplifies. The constant cannot be smaller: two keys with equal scores attain it in all "
-    "three norms. A published statement has it strictly smaller. With two keys that is false in all three "
-    "norms; with more, the sum and the maximum norm still attain one half where a weight is one half, while "
-    "three equal scores have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights "
-    "less: with two keys, a step of one half moves a weight by {finite-step:prediction.4} of that step. By "
-    "the Riesz–Thorin theorem the same constant holds for the norms in between.",
+    "three norms. A published statement has it strictly smaller, which is false with two keys; with more, "
+    "the sum and the maximum norm still attain one half where a weight is one half, while three equal scores "
+    "have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights less: with two keys, a "
+    "step of one half moves a weight by {finite-step:prediction.4} of that step. By the Riesz–Thorin theorem "
+    "the same constant holds for the norms in between.",
     symbols={"x": x[j], "slope": p * (1 - p)},
     references=cite("nair2025"),
 )
