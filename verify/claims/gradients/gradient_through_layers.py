@@ -224,7 +224,7 @@ CLAIM = Claim(
     "and there the growth is slower than here at twice the width. Scaling is not like clipping, which bounds "
     "every gradient at every step: once its weights have grown, scaled attention passes uniform attention’s "
     "rate. Measured on small stacks of attention alone, without the other layers of a transformer.",
-    symbols={"L": L, "n": n},
+    symbols={"L": L},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "
         "rows.",

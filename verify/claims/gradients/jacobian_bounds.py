@@ -206,6 +206,6 @@ CLAIM = Claim(
     "always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
     "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
     "queries and keys is multiplied by these, and by the scale.",
-    symbols={"n": n, "x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
+    symbols={"x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
     references=cite("storn1997"),
 )

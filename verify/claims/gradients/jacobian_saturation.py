@@ -249,6 +249,6 @@ CLAIM = Claim(
     "it, which is its limit.) And it falls below the scaled value late when there are many keys, since an "
     "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
     "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
-    symbols={"n": n, "sigma": sigma, "largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
+    symbols={"largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
     references=cite("stein1981"),
 )

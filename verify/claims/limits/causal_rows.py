@@ -90,5 +90,4 @@ CLAIM = Claim(
     "mean: in {value-t2:d_k} dimensions {rows-below-t2:estimate.1%} of the rows lose more with two keys, "
     "{rows-below-t8:estimate.2%} with eight, {rows-below-t32:estimate.2%} with thirty-two and "
     "{rows-below-t128:estimate.2%} with {value-t128:n}.",
-    symbols={"n": n},
 )

@@ -67,7 +67,6 @@ CLAIM = Claim(
     "For random scores a spread that grows like {root_log} is enough to prevent it; log-length scaling of "
     "long contexts multiplies scores by a factor that grows with {log} itself. Trained scores are not "
     "random.",
-    symbols={"n": n, "sigma": sigma, "log": log(n), "root_log": sqrt(log(n)), "mean": MEAN}
-    | {"spread": sqrt(2 * log(n))},
+    symbols={"log": log(n), "root_log": sqrt(log(n)), "mean": MEAN, "spread": sqrt(2 * log(n))},
     references=cite("chiang2022"),
 )

@@ -107,5 +107,5 @@ CLAIM = Claim(
     meaning="The dimension under the root is the number of columns of queries and keys, {d_k}. It is neither "
     "the width of the tokens nor their number, and often much smaller: {query-columns} where the embedding "
     "has {queries-rows:width}. It is the embedding's dimension where there is one head as wide as that.",
-    symbols={"T": T, "D": D, "d_v": d_v},
+    symbols={"T": T, "D": D},
 )
