@@ -15,7 +15,6 @@ from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 SCALE, FACTOR = 0.6, 100
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
 """What the loss is differentiated by, as the array code and as the claim call it."""
-
 c, t = symbols("c t", positive=True)
 p, LENGTH = Family("P", m, n), Dot(u, a, u, a)
 

@@ -18,7 +18,6 @@ e, f, depth = Index("e"), Index("f"), Index("l")
 x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
 ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
-
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
 EVEN = 1 + (2**L - 1) / n
 HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))

@@ -16,7 +16,6 @@ from verify.spec.arrays import Array, gradients, in_single_precision, loops, pro
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
 SCALES = {"unscaled": S.One, "scaled": S.One / 4}
 """Classes of weights, and scales in 16 dimensions."""
-
 x, r, h = Family("x", n), Family("r", n), Index("h")
 SIGNS = {r: Law("random signs", (S.One, S.Zero, S.One, S.Zero, S.One))}
 c, M, size, low, high = symbols("c M |q| p_min p_max", positive=True)

@@ -27,11 +27,9 @@ REST, MEAN, LARGEST = 1 - SQUARES, over_keys(p * s[a, j]), E(TOP)
 PASSED = 2 * over_keys(p**2 * s[a, j]) - SQUARES * MEAN
 BEHIND = over_keys(p * (TOP - s[a, j]))
 """How far the mean score of a row is below the largest, over the deviation."""
-
 BELOW = (1 + erf(z / sqrt(2))) / 2
 BY_DENSITY = Integral(n * z * exp(-(z**2) / 2) / sqrt(2 * pi) * BELOW ** (n - 1), (z, -oo, oo))
 """The mean of the largest of n standard normal scores."""
-
 LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
 BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 

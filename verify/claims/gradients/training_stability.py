@@ -23,7 +23,6 @@ y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, 
 """Of every step: tokens, what queries are made of, noise, and the loss's derivatives by the scores."""
 OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
-
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 """The scales, as powers of the dimension."""

@@ -15,7 +15,6 @@ from verify.spec.integrals import ON_PAPER, integrated
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
 LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)
 """Where the typical gradient is the larger one unscaled, or the smaller: numbers of keys with dimensions."""
-
 c, t = Symbol("c", positive=True), Symbol("t", positive=True)
 LETTERS = {"queries": "Q", "keys": "K", "values": "V"}
 LENGTH, UPSTREAM = Dot(q, a, q, a), moments(dict.fromkeys((v, u), STANDARD[q]))

@@ -28,7 +28,6 @@ OF_BOTH = (
     + over_pairs(r"\mu_k^{\mathsf T} \Sigma_q \mu_k", MU_K[i] * OF_Q * MU_K[l])
 )
 """What is left where query and key are independent."""
-
 SQUARE = over_pairs(r"\operatorname{tr}(C^2)", C * TURNED)
 CROSSED = over_pairs(r"\operatorname{tr}(C C^{\mathsf T})", C * C)
 OF_MEANS = over_pairs(r"\mu_q^{\mathsf T} C^{\mathsf T} \mu_k", MU_Q[i] * TURNED * MU_K[l])

@@ -16,11 +16,9 @@ from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 LARGEST, INFINITE = 65504, 65520
 """The largest finite number of IEEE 754 half precision; what is nearer to the next power of 2 is infinite."""
-
 OVERFLOW = log(INFINITE)
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
 """More than that a sample of affordable size cannot show of shares that come out as 0; what a law says."""
-
 b, h = Symbol("b", positive=True), Symbol("h", positive=True, integer=True)
 x, y = symbols("x y", nonnegative=True, integer=True)
 """What a score exceeds; half an even dimension, and places in a sum."""

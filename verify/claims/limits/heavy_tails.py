@@ -20,7 +20,6 @@ b, w, y = (Symbol(name, real=True) for name in "bwy")
 L, u, v, x = (Symbol(name, positive=True) for name in "Luvx")
 DENSITY = 2 * log(x) / (pi**2 * (x**2 - 1))
 """Of the product of two independent Cauchy numbers, for x > 0; the law is symmetric."""
-
 BELOW = E(Indicator(y - q[a, 1] * k[j, 1]))
 """The probability that such a product is below y."""
 

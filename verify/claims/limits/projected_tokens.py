@@ -8,11 +8,9 @@ from verify.spec import i, l, m, moments, over_components, q, substitute
 
 D, v = Symbol("D", positive=True, integer=True), Symbol("v", positive=True)
 """Width of a token and variance of the entries of a projection."""
-
 c, x, W, U = Index("c"), Family("x", m, D), Family("W", D, d), Family("U", D, d)
 GIVEN, ENTRIES = Given("X", m, D), {W: STANDARD[q], U: STANDARD[q]}
 SIZES = {D: 128, d: 32}
-
 INITIALISATIONS = {
     "fused-xavier": ("Xavier, one matrix for all heads", 2 / (D + D)),
     "per-head-xavier": ("Xavier, one matrix a head", 2 / (D + d)),

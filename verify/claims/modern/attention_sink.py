@@ -15,7 +15,6 @@ from verify.spec.score_law import exponential, t
 
 D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension of the scores; numbers of keys and scores of the sink."""
-
 b, (x, Z) = Symbol("b", real=True), symbols("x Z", positive=True)
 TOTAL = over_keys(exp(score / sqrt(d)))
 KEPT = Z / (Z + exp(b))

@@ -18,7 +18,6 @@ CLOSE = np.array([64.75 - 2.0**-20, 64.25 + 2.0**-20])
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 NUMBERS, BINADE = loops.fixed_normals(4096), np.linspace(1, 2, 4097)
 IN_HALF: Array = NUMBERS.astype(np.float16).astype(float)
-
 b, e, h = symbols("b e h", integer=True)
 x, s = symbols("x s", real=True)
 c, epsilon, R, t = symbols("c epsilon R t", positive=True)

@@ -13,7 +13,6 @@ from verify.spec.arrays import loops
 LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
 COSINE = score / sqrt(LENGTHS)
 """The score of a query and a key over both lengths."""
-
 h = Symbol("h", positive=True, integer=True)
 ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
 

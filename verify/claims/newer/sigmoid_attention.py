@@ -9,7 +9,6 @@ from verify.spec import earlier, fact, integral, j, moments, n, over_keys, q, s,
 
 KEYS = (4, 64, 1024)
 NEAR = Within(0.5, fixed=True)
-
 x, c, r = symbols("x c r", positive=True)
 z = Symbol("z", real=True)
 TERM = exp(sigma * s[a, j])

@@ -11,7 +11,6 @@ from verify.spec import of_probability, over_keys, s, sigma
 DEVIATIONS = {"half": S.Half, "one": S.One, "two": S(2)}
 y = Symbol("y", real=True)
 DENSITY = exp(-(y**2) / 2) / sqrt(2 * pi)
-
 ABOVE = exp(sigma * s[a, j]) - 1
 POSITIVE, SIZE = Max(ABOVE, 0), Abs(ABOVE)
 TOTAL = E(over_keys(POSITIVE) / over_keys(SIZE))

@@ -13,7 +13,6 @@ OTHERS = {2: Rational(1, 8), 5: S.One}
 """Dimensions but three, and the scale over n^(2/(d - 1)) there."""
 z = Family("z", m, n)
 LAWS = {**NORMAL_COMPONENTS, z: normal()}
-
 COSINE = score / sqrt(Dot(q, a, q, a) * Dot(k, j, k, j))
 LARGEST = E(Largest(Softmax(beta * COSINE, j), j))
 UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2

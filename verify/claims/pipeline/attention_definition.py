@@ -12,7 +12,6 @@ QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
 c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
 WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
-
 EVERYWHERE = np.ones((QUERIES, KEYS), bool)
 PADDING: Array = np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1))
 MASKS: dict[str, tuple[Array, loops.Sees]] = {

@@ -16,7 +16,6 @@ VECTORS = {x: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2, *sy
 EIGHT = Law("the moments of U(0, 1) up to the eighth", tuple(Rational(1, order + 1) for order in range(9)))
 UNIFORM = {N: 100, mu: Rational(1, 2), sigma: sqrt(3) / 6}
 """100 vectors, and mean and standard deviation of components from U(0, 1)."""
-
 PAIR = Dot(x, a, x, b)
 
 
@@ -28,7 +27,6 @@ def over_pairs(power: int) -> Expr:
 
 V = Named(Symbol(r"\hat{V}"), over_pairs(2) - over_pairs(1) ** 2)
 """The plain variance of all scores: the mean square less the squared mean."""
-
 PRINTED = """
 def calculate(array_length):
     arrays = draw(100, array_length)
@@ -40,7 +38,6 @@ points = [calculate(n) for n in range(1, 513)]
 axis = range(0, len(points))
 """
 """The printed experiment in outline, with its names and ranges; draw, keep and dot stand for its calls."""
-
 MENDED = PRINTED.replace("num_arrays", "len(arrays)").replace("(0, len(points))", "(1, len(points) + 1)")
 
 

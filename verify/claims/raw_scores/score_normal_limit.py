@@ -13,11 +13,9 @@ from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000
 """Dimensions in which the distance is computed from the exact law to tell its rate."""
-
 x = Symbol("x", positive=True)
 WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
 """Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
-
 NORMAL = (1 - erf(x / sqrt(2))) / 2
 DISTANCE = NORMAL - E(Indicator(-x * sqrt(d) - score))
 TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)

@@ -18,19 +18,15 @@ from verify.spec.score_law import SHARE, below, distribution, x
 LEVEL = Rational(95, 100)
 POINT, NORMAL_POINT = Quantile(score, LEVEL) - E(score), sqrt(2) * erfinv(2 * LEVEL - 1)
 """The 95% point of scores, above their mean; and that of a normal number, in deviations."""
-
 BIN = 0.25
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
-
 CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
 REACH = np.linspace(0, 2.5, 26)
 """Where the law of uniform components is compared, in standard deviations above the mean."""
-
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
-
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
 DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}

@@ -15,7 +15,6 @@ from verify.spec import Items, Sum, Wrong, a, algebra, assume, cite, cited, fact
 TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
 THREE = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
 """The pairs of vectors that the sources multiply, in two and in three dimensions."""
-
 f, u, w = (Symbol(name, positive=True) for name in "fuw")
 x, y = Family("x", m, S(3)), Family("y", m, S(3))
 

@@ -18,7 +18,6 @@ LABELS = {
     "library": "largest distance from SciPy's softmax",
 }
 """The identities by name, and what says how far array code is from them."""
-
 c = Symbol("c", real=True)
 p = Softmax(s[a, j], j)
 

@@ -11,7 +11,6 @@ from verify.spec.integrals import integrated
 x, p, GAP = Symbol("x", real=True), Softmax(sigma * s[a, j], j), sigma * (s[a, 1] - s[a, 2])
 SLOPE = exp(x) / (1 + exp(x)) ** 2
 """p(1-p) for two keys whose scores differ by x: the derivative of the logistic function."""
-
 PEAK = 1 / (2 * sigma * sqrt(pi))
 """The density at 0 of the gap between two independent normal scores of deviation σ."""
 
