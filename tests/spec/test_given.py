@@ -75,7 +75,7 @@ def test_the_prediction_is_that_of_its_values() -> None:
     sampler = measured.cell.sampler  # type: ignore[union-attr]
     means = sampler.sample(np.random.default_rng(1), 2000).mean(axis=0)
     drawn = dict(zip(sampler.names, means, strict=True))
-    assert measured.estimand.value(drawn) == pytest.approx(spread, rel=0.1)  # type: ignore[union-attr]
+    assert measured.estimand.function(drawn) == pytest.approx(spread, rel=0.1)  # type: ignore[union-attr]
 
 
 def test_an_index_has_a_place_where_one_is_given() -> None:
