@@ -79,7 +79,7 @@ def write(recording: Recording, folder: Path) -> None:
 
 
 def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
-    """Return what an audit finds of the first head of these calls, by the finding's name."""
+    """Return what an audit finds of the first head of these calls, by the finding's kind."""
     recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
     record = verify.audit(recording, workers=1, **options)
-    return {one.id.removesuffix("-head-0"): one for one in record.findings if one.head == 0}
+    return {one.kind: one for one in record.findings if 0 in (one.heads or (0,))}

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from verify.evidence import Tool
-from verify.evidence.audits import AuditRecord, AuditSettings, Finding, Intention, Judgement, LayerRecord
+from verify.evidence.audits import (
+    AuditRecord,
+    AuditSettings,
+    Finding,
+    Intention,
+    Judgement,
+    LayerRecord,
+    ScoreSummary,
+)
 
 D_K = 64
 INTENDED = D_K**-0.5
@@ -15,16 +23,22 @@ LEVEL = 1 - 1e-6
 
 
 QUANTITIES = {
-    "scale-applied": "applied scale over the intended one",
-    "scale-implied": r"$\hat{c}$ over the intended scale",
-    "reconstruction": "distance from the rebuilt output",
-    "overflow": r"largest $|q\cdot k|$ over the largest number of float32",
+    "mask": "the number of rows that see other keys than were meant",
+    "scale": "the scale over the intended one",
+    "formula": "the largest error of a row over what rounding may do",
+    "overflow": r"the largest $|q\cdot k|$ over the largest number of the type",
 }
+
+SCORES = (
+    ScoreSummary(name="variance of the scores of a row", median=1.02, low=0.98, high=1.07),
+    ScoreSummary(name="entropy of a row over ln n", median=0.89, low=0.88, high=0.9),
+    ScoreSummary(name="largest weight of a row", median=0.06, low=0.055, high=0.071),
+)
 
 
 def good(layers: int = 2, heads: int = 4) -> AuditRecord:
     """Return an audit in which everything asked is confirmed."""
-    return _audit([_layer(number, heads, list(_found(number, heads))) for number in range(layers)])
+    return _audit([_layer(number, heads, list(_found(number))) for number in range(layers)])
 
 
 def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
@@ -34,7 +48,7 @@ def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
             _layer(
                 number,
                 heads,
-                _spoiled(_found(number, heads), number, layers),
+                list(_spoiled(_found(number), number, layers)),
                 notes=("3 calls were compiled and could not be seen.",) if number == 0 else (),
                 key_heads=max(1, heads // 2),
             )
@@ -80,90 +94,74 @@ def _layer(number: int, heads: int, findings: list[Finding], **more: Any) -> Lay
             origin="configuration",
             where="query_pre_attn_scalar = 64",
         ),
+        calls=6,
+        rows=heads * SEQUENCES * 300,
+        rows_compared=heads * SEQUENCES * 300,
+        declared={"mask": "causal", "intended mask": "causal"},
         findings=tuple(findings),
+        scores=SCORES,
         **more,
     )
 
 
-def _found(layer: int, heads: int) -> Iterator[Finding]:
+def _found(layer: int) -> Iterator[Finding]:
     """Yield the findings of a layer in which all is well."""
-    for head in range(heads):
-        found: dict[str, dict[str, Any]] = {
-            "scale-applied": {"estimate": 1.0, "band": (1 - 1e-6, 1 + 1e-6)},
-            "scale-implied": {
-                "estimate": 1 + 2e-6 * math.sin(1.7 * layer + 0.9 * head + 0.4),
-                "standard_error": 1e-6,
-                "interval": (1 - 8e-6, 1 + 8e-6),
-                "level": LEVEL,
-                "band": (0.99, 1.01),
-            },
-            "reconstruction": {"estimate": 3e-7, "band": (None, 1.0)},
-            "overflow": {"estimate": 2.1e-37, "band": (None, 1.0)},
-        }
-        for kind, said in found.items():
-            yield Finding(
-                id=f"{kind}-head-{head}",
-                kind=kind,
-                head=head,
-                quantity=QUANTITIES[kind],
-                judgement=Judgement.CONFIRMED,
-                sequences=SEQUENCES,
-                **said,
+    found: dict[str, dict[str, Any]] = {
+        "mask": {"estimate": 0.0, "band": (None, 0.0)},
+        "scale": {
+            "estimate": 1 + 2e-6 * math.sin(1.7 * layer + 0.4),
+            "standard_error": 1e-6,
+            "interval": (1 - 8e-6, 1 + 8e-6),
+            "level": LEVEL,
+            "band": (0.99, 1.01),
+        },
+        "formula": {"estimate": 0.07, "band": (None, 1.0)},
+        "overflow": {"estimate": 2.1e-37, "band": (None, 1.0)},
+    }
+    for kind, said in found.items():
+        yield Finding(
+            id=kind,
+            kind=kind,
+            quantity=QUANTITIES[kind],
+            judgement=Judgement.CONFIRMED,
+            sequences=SEQUENCES,
+            **said,
+        )
+
+
+def _spoiled(findings: Iterator[Finding], layer: int, layers: int) -> Iterator[Finding]:
+    """Yield a layer's findings spoiled: a wrong scale up to the last layer, and other faults."""
+    last, ratio = layer == layers - 1, WRONG / INTENDED
+    for one in findings:
+        if one.kind == "scale" and not last:
+            yield one.model_copy(
+                update={
+                    "estimate": ratio,
+                    "interval": (ratio - 8e-6, ratio + 8e-6),
+                    "judgement": Judgement.REFUTED,
+                    "cause": "the scale is 1/√512 = 1/√D: the model's width is taken for d_k",
+                    "fix": "divide by √64, not √512: every score is 2.83 times too small",
+                }
             )
-
-
-def _spoiled(findings: Iterator[Finding], layer: int, layers: int) -> list[Finding]:
-    """Return a layer's findings spoiled: a wrong scale up to the last layer, and other faults."""
-    return [_spoil(one, layer, layers) for one in findings]
-
-
-def _spoil(one: Finding, layer: int, layers: int) -> Finding:
-    last = layer == layers - 1
-    if one.kind in {"scale-applied", "scale-implied"} and not last:
-        ratio = WRONG / INTENDED
-        shown: dict[str, Any] = {
-            "estimate": ratio,
-            "judgement": Judgement.REFUTED,
-            "reason": "every score is 2.83 times too small",
-            "cause": r"$1/\sqrt{D}$, the width of the model, D = 512",
-            "fix": r"divide by $\sqrt{64}$, not by $\sqrt{512}$",
-        }
-        if one.kind == "scale-implied":
-            shown |= {"interval": (ratio - 8e-6, ratio + 8e-6)}
-        return one.model_copy(update=shown)
-    if last and one.kind == "scale-implied":
-        return one.model_copy(
-            update={
-                "estimate": 1.3,
-                "standard_error": 0.4,
-                "interval": (-1.2, None),
-                "judgement": Judgement.UNDECIDED,
-                "reason": "the scores hardly vary, so that the output does not depend on the scale",
-            }
-        )
-    if last and one.kind == "reconstruction" and one.head == 1:
-        return one.model_copy(
-            update={
-                "estimate": 1.7,
-                "judgement": Judgement.REFUTED,
-                "cause": "the mask is multiplied by the scale",
-                "fix": "add the mask after scaling",
-            }
-        )
-    if last and one.kind == "reconstruction" and one.head == 2:
-        nothing = {
-            "estimate": None,
-            "band": None,
-            "judgement": Judgement.REPORTED,
-            "reason": "no call was recorded with its values and output",
-        }
-        return one.model_copy(update=nothing)
-    if one.kind == "overflow" and layer == 1:
-        return one.model_copy(
-            update={
-                "estimate": 0.41,
-                "judgement": Judgement.WARNED,
-                "reason": "beyond a quarter of the range",
-            }
-        )
-    return one
+        elif one.kind == "scale":
+            yield one.model_copy(
+                update={
+                    "estimate": 1.3,
+                    "standard_error": 0.4,
+                    "interval": (-1.2, None),
+                    "judgement": Judgement.UNDECIDED,
+                    "reason": "cannot tell: the output does not depend on the scale beyond rounding",
+                }
+            )
+        elif one.kind == "formula" and last:
+            cause, fix = "the mask is multiplied by the scale", "add the mask after scaling"
+            wrong = {"estimate": 1.7, "judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+            yield one.model_copy(update={**wrong, "heads": (1,)})
+            nothing = {"estimate": None, "band": None, "judgement": Judgement.REPORTED}
+            reason = "no call was recorded with its values and output"
+            yield one.model_copy(update={**nothing, "id": "formula-2", "reason": reason, "heads": (0,)})
+        elif one.kind == "overflow" and layer == 1:
+            reason = "beyond a quarter of the range"
+            yield one.model_copy(update={"estimate": 0.41, "judgement": Judgement.WARNED, "reason": reason})
+        else:
+            yield one

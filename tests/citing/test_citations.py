@@ -190,9 +190,9 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
             assert audit.seal[:12] in text
             assert of.page in text
             assert "2026-11-21" in text
-    refuted = cite(audit, layer, layer.finding("scale-implied-head-1"))
-    assert refuted.key == "decoder-layers-0-self-attn.scale-implied-head-1"
-    assert refuted.page == "audit.html#decoder-layers-0-self-attn.scale-implied"
+    refuted = cite(audit, layer, layer.finding("scale"))
+    assert refuted.key == "decoder-layers-0-self-attn.scale"
+    assert refuted.page == "audit.html#decoder-layers-0-self-attn"
     assert refuted.judged == "Finding refuted"
     assert refuted.found.replace("\N{NO-BREAK SPACE}", " ") == (
         "0.3536; simultaneous interval from 0.3535 to 0.3536 at level 1 − 1×10⁻⁶; compared with 0.99 to 1.01"

@@ -175,7 +175,7 @@ def test_audits_are_compared_by_their_findings() -> None:
     old = good(2, 2)
     layer = old.layers[0]
     place, finding = next(
-        (place, one) for place, one in enumerate(layer.findings) if one.kind == "scale-implied"
+        (place, one) for place, one in enumerate(layer.findings) if one.kind == "scale"
     )
     low, high = finding.interval
     assert low is not None
@@ -195,7 +195,7 @@ def test_audits_are_compared_by_their_findings() -> None:
     assert [one.key for one in found.verdicts] == [one.key for one in found.moved]
     assert [one.why for one in found.moved] == ["intervals apart"]
     assert (found.same, found.whole, found.exit_status) == (1, 2, 1)
-    assert found.rate == pytest.approx(8 * (1 - finding.level))
+    assert found.rate == pytest.approx(4 * (1 - finding.level))
     with pytest.raises(ResultsError, match="one is a run, the other an audit; give two of a kind"):
         compare(old, record())
 

@@ -134,9 +134,7 @@ def test_keys_of_an_audit_are_unique_and_texts_agree(audit: AuditRecord) -> None
 def test_every_finding_and_layer_can_be_quoted() -> None:
     """With its judgement, and where it is in the pages."""
     keys = {value.key: value for value in values(BAD)}
-    view = audit_report(BAD)
-    anchors = {group.anchor for layer in view.layers for group in layer.groups} | {"summary"}
-    anchors |= {layer.id for layer in view.layers}
+    anchors = {id_ for row in audit_report(BAD).layers for id_ in row.ids} | {"summary"}
     for layer in BAD.layers:
         assert f"{layer.id}:judgement" in keys
         for finding in layer.findings:
@@ -151,12 +149,12 @@ def test_every_finding_and_layer_can_be_quoted() -> None:
         ("audit", "refuted"),
         ("audit:layers", "2"),
         ("audit:heads", "4"),
-        ("audit:refuted", "5"),
+        ("audit:refuted", "2"),
         ("audit:date", "2026-11-21"),
         (f"{LAYER}:scale", "0.125"),
         (f"{LAYER}:intended", "1/sqrt(d)"),
-        (f"{LAYER}.scale-applied-head-0:fix", "divide by √64, not by √512"),
-        (f"{LAST}.scale-implied-head-1:low", "−1.2"),
+        (f"{LAYER}.scale:fix", "divide by √64, not √512: every score is 2.83 times too small"),
+        (f"{LAST}.scale:low", "−1.2"),
     ],
 )
 def test_what_keys_stand_for(key: str, text: str) -> None:
@@ -167,20 +165,20 @@ def test_what_keys_stand_for(key: str, text: str) -> None:
 def test_open_ends_and_missing_parts_have_no_keys() -> None:
     """What is not there cannot be quoted, and the nearest key is suggested."""
     with pytest.raises(CitationError, match="did you mean"):
-        lookup(BAD, f"{LAST}.scale-implied-head-1:high")
-    with pytest.raises(CitationError, match=r"did you mean 'decoder-layers-0-self-attn\.overflow-head-1"):
-        lookup(BAD, f"{LAYER}.overfow-head-1")
+        lookup(BAD, f"{LAST}.scale:high")
+    with pytest.raises(CitationError, match=r"did you mean 'decoder-layers-0-self-attn\.overflow"):
+        lookup(BAD, f"{LAYER}.overfow")
     layer = good().layers[0]
     nothing = layer.findings[0].model_copy(update={"estimate": None})
     bare = good().model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
-    assert lookup(bare, f"{layer.id}.scale-applied-head-0").text == "confirmed"
+    assert lookup(bare, f"{layer.id}.mask").text == "confirmed"
 
 
 def test_a_layer_or_a_finding_is_chosen_with_its_parts() -> None:
     """As a claim is in a run."""
     of_layer = chosen(BAD, [LAYER])
     assert {value.key.partition(".")[0].partition(":")[0] for value in of_layer} == {LAYER}
-    of_finding = chosen(BAD, [f"{LAYER}.scale-implied-head-1"])
+    of_finding = chosen(BAD, [f"{LAYER}.scale"])
     assert {value.key.partition(":")[2] for value in of_finding} >= {"", "estimate", "low", "level"}
 
 

@@ -36,7 +36,7 @@ def audit(tmp_path: Path) -> Path:
 
 def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path) -> None:
     """Values, citations, documents, macros and badges of audit.json."""
-    key = "decoder-layers-0-self-attn.overflow-head-0"
+    key = "decoder-layers-0-self-attn.overflow"
     given = ("--results", audit)
     listed = tool("values", key, *given)
     assert (listed.status, listed.out.split()[0]) == (0, key)
@@ -55,7 +55,7 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path)
 
 def test_a_quoted_finding_that_is_refuted_is_reported(tool: Tool, audit: Path, tmp_path: Path) -> None:
     """Its figures rest on what is wrong; that it is refuted may be said."""
-    key = "decoder-layers-0-self-attn.scale-implied-head-1"
+    key = "decoder-layers-0-self-attn.scale"
     page = tmp_path / "page.md"
     page.write_text(f"<!-- verify: {key}:estimate -->0.3535534<!-- /verify -->", encoding="utf-8")
     ended = tool("check-docs", page, "--results", audit)

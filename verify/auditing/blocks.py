@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from verify.auditing.arrays import to_numpy, unit_of
-from verify.evidence.audits import Finding, Intention
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verify.auditing.recording import Array, Call, Layer
-    from verify.evidence.claims import Band
+    from verify.auditing.recording import Array, Call
 
     T = TypeVar("T")
 
@@ -28,35 +26,6 @@ HIDDEN = -math.inf
 
 HIDING = -9999.0
 """Programs without a mask add this, or something lower, to the scores of hidden keys."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The head that findings are about, and what was asked of them.
-
-    ``alpha`` is the rate at which the interval of its scale may miss. ``d_k`` is the width of the head;
-    ``heads`` and ``key_heads`` count those of queries and of keys. Where ``only_output_tells`` the scale of a
-    program that was recorded, its calls were given none.
-    """
-
-    layer: Layer
-    head: int
-    heads: int
-    key_heads: int
-    d_k: int
-    intention: Intention
-    alpha: float
-    only_output_tells: bool = False
-    mask: str = ""
-
-    def finding(self, kind: str, **found: Any) -> Finding:
-        """Return this head's finding of this kind."""
-        return Finding(id=f"{kind}-head-{self.head}", kind=kind, head=self.head, **found)
-
-
-def is_inside(interval: tuple[float, float], band: Band) -> bool:
-    """Return whether an interval lies in a band, of which an end that is None is open."""
-    return (band[0] is None or band[0] <= interval[0]) and (band[1] is None or interval[1] <= band[1])
 
 
 @dataclass(frozen=True)

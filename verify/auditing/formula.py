@@ -47,6 +47,8 @@ _PIECE = 1 << 17  # scores of a piece: 1 MB, so that it stays in the processor's
 _NEVER = -1e30  # the score of a hidden key; its exponential is 0, and 0 times it is no NaN
 _FAR_ABOVE = 30.0  # hidden keys count as at most so far above those that are seen
 _SATURATED = 100.0  # rows whose hidden keys would weigh so much more than the others tell nothing of them
+_FLAT = 1e-12  # relative size of a slope that is rounding in double precision
+_DRIFT = 0.27  # 1.5 times the mean square of a rounding error over its bound
 _STEEP = 0.25  # possible rounding of a row's largest score from which on weights do not follow it linearly
 
 
@@ -90,7 +92,8 @@ class Rows(NamedTuple):
     whether its recorded output is; ``size`` is |O′|, 0 where it is not finite. ``highest`` is the largest
     score in size, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
     ``largest`` its largest weight. ``along`` is d·(O′ − O) and ``length`` |d|² for the directions d,
-    shape [sequence, head, row, direction], and ``cross`` the product of the first two directions.
+    shape [sequence, head, row, direction], and ``cross`` the product of the first two directions. ``drift``
+    bounds what noise of scores moves the output by on average, since the softmax is not linear.
     """
 
     keys: NDArray[np.intp]
@@ -106,6 +109,7 @@ class Rows(NamedTuple):
     along: Floats
     length: Floats
     cross: Floats
+    drift: Floats
 
     @property
     def is_compared(self) -> Flags:
@@ -310,12 +314,12 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         slopes = moved @ np.concatenate((value, ones), axis=-1) / total[..., None]
         inner = slopes[..., -1]
         entropy = np.log(total) - inner - (0.0 if sink is None else (1 - whole) * (sink - top))
-        square = np.vecdot(moved, logits) / total + 2 * top * inner + top**2 * whole
+        square = np.maximum(np.vecdot(moved, logits) / total + 2 * top * inner + top**2 * whole, 0.0)
         size = np.vecdot(output, output)
         sigma = np.sqrt(np.maximum(squared_v - (2 - whole) * size, 0.0))
         if formula.weigh is None:
             long = np.sqrt(np.vecdot(query, query) * squared_k) * np.abs(scale[..., 0])
-            room = 3 * np.sqrt(np.maximum(square, 0.0)) * sigma
+            room = 3 * np.sqrt(square) * sigma
             steep = 3 * unit * np.abs(highest) > _STEEP
             if steep.any():
                 other = _steep(logits, top, total, value, output, hidden, unit) / unit
@@ -328,52 +332,50 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         bound += min(unit, SINGLE) * (math.sqrt(query.shape[-1]) * long * sigma + np.sqrt(keys * squared_v))
         bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(of_values.sum(axis=-1)))[..., None]
         bound *= abs(formula.factor)
-        finite = _all_finite(count.shape, hidden, good_q, (good_k, good_v))
-        largest, highest = np.exp(highest - top) / total, np.where(count > 0, np.abs(scores).max(axis=-1), 0)
-        described = count, highest, np.maximum(variance, 0.0), np.maximum(entropy, 0.0), largest
+        described: dict[str, Any] = {
+            "keys": count,
+            "bound": bound,
+            "finite": _all_finite(count.shape, hidden, good_q, (good_k, good_v)),
+            "highest": np.where(count > 0, np.maximum(highest, -seen.min(axis=-1)), 0.0),
+            "variance": np.maximum(variance, 0.0),
+            "entropy": np.maximum(entropy, 0.0),
+            "largest": np.exp(highest - top) / total,
+        }
+        zero, along, length = np.zeros(count.shape), np.zeros((*count.shape, 3)), np.zeros((*count.shape, 3))
         if call.value is None or call.output is None:
-            nothing, three = np.zeros(count.shape), np.zeros((*count.shape, 3))
-            return _rows(
-                described, nothing, bound, finite, np.zeros(count.shape, bool), nothing, three, three
-            )
+            nothing: Any = dict.fromkeys(("error", "size", "cross", "drift"), zero)
+            return Rows(**described, **nothing, written=zero > 0, along=along, length=length)
         slope = slopes[..., :-1] + (top * (1 - whole) - inner)[..., None] * output
         if rise is not None:
             moved = weights * rise
             slope = moved @ value - _summed(moved)[..., None] * output
             slope /= total[..., None]
+        # Where scores differ by less than weights are rounded to, or values not at all, nothing tells.
+        flat = np.vecdot(slope, slope) < (_FLAT * (1 + described["highest"])) ** 2 * squared_v
+        slope[flat | (described["variance"] < (2 * unit) ** 2)] = 0.0
         directions = [slope, output]
         if is_open:
             theirs = everything - weights
             share = _summed(theirs) / total
             turned = theirs @ value / total[..., None] - share[..., None] * output
-            turned[share > _SATURATED] = 0.0
+            flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * squared_v
+            turned[flat | (share > _SATURATED)] = 0.0
             directions.append(turned)
         recorded, good_o = _finite(call.output[s, h, r])
         error = recorded - formula.factor * output
-        along, length = np.zeros((*count.shape, 3)), np.zeros((*count.shape, 3))
         for number, direction in enumerate(directions):
             along[..., number] = formula.factor * np.vecdot(direction, error)
             length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
-        return _rows(
-            described,
-            np.sqrt(np.vecdot(error, error)),
-            bound,
-            finite,
-            np.ones(count.shape, dtype=bool) if good_o is None else good_o,
-            np.sqrt(np.vecdot(recorded, recorded)),
-            along,
-            length,
-            formula.factor**2 * np.vecdot(slope, output),
+        return Rows(
+            **described,
+            error=np.sqrt(np.vecdot(error, error)),
+            written=zero == 0 if good_o is None else good_o,
+            size=np.sqrt(np.vecdot(recorded, recorded)),
+            along=along,
+            length=length,
+            cross=formula.factor**2 * np.vecdot(slope, output),
+            drift=_DRIFT * unit**2 * np.sqrt(square) * np.maximum(np.abs(top), np.sqrt(square)) * sigma,
         )
-
-
-def _rows(described: tuple[Any, ...], *compared: Any) -> Rows:
-    count, highest, variance, entropy, largest = described
-    error, bound, finite, written, size, along, length, cross = compared
-    return Rows(
-        *(count, error, bound, finite, written, size),
-        *(highest, variance, entropy, largest, along, length, cross),
-    )
 
 
 def _summed(array: Floats) -> Floats:

@@ -1,298 +1,266 @@
-"""A layer that is run through: its calls stacked by shape, and what is kept of every head and sequence."""
+"""A layer that is run through: every row of every call, and whatever else findings are made of."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.masks import Meant, Misseen, described, misseen, weak_mask
-from verify.auditing.reconstruction import Examination, HeadProgress
-from verify.auditing.recording import ARRAYS, Call
-from verify.auditing.rows import Mapper, Residuals, RowCounts, each, hidden_from
+from verify.auditing.causes import Explanation, Search, explain
+from verify.auditing.formula import Band, Formula, Mapper, Rows, compare
+from verify.auditing.heads import SURE, HeadSums
+from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, weak_mask, wrong_mask
+from verify.auditing.recording import ARRAYS, Call, Intended, Layer, check_call
+from verify.auditing.scales import DEFAULT, Widths, scale_expression
+from verify.errors import RecordingError, SettingsError
+from verify.text.escapes import one_line
 
-Floats = NDArray[np.float64]
-
+if TYPE_CHECKING:
+    from verify.evidence.audits import AuditSettings
 
 NEAR = 0.25
-"""Share of the largest number beyond which products are warned of."""
+"""Share of a type's largest number beyond which products are warned of."""
 
-_BATCH = 1 << 25
-"""Bytes of the arrays that calls stacked together have at most."""
+_BATCH = 1 << 25  # bytes of calls of one shape that are looked at together
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
-_STRIP = 1 << 20
+_LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
 
 
-class Margins(NamedTuple):
-    """Shape (sequences, heads): the largest |q·k| seen and what none exceeds, over the type's largest number.
+class LayerRun:
+    """A layer that is run through, and what is kept of it.
 
-    ``lost`` counts numbers that are NaN or infinite by the names of the arrays, ``blind`` rows of the output
-    that are so for want of a key.
+    ``ratio`` is by head the scale that gives the output over the declared one; ``sums`` are at that scale.
+
+    Raises:
+        RecordingError: it has no call, or arrays do not fit each other.
     """
 
-    share: Floats
-    bound: Floats
-    queries: NDArray[np.intp]
-    keys: NDArray[np.intp]
-    values: NDArray[np.intp]
-    outputs: NDArray[np.intp]
-    blind: NDArray[np.intp]
+    def __init__(self, layer: Layer, settings: AuditSettings, mapper: Mapper) -> None:
+        first = next(iter(layer.calls), None)
+        if first is None:
+            raise RecordingError(f"layer {layer.name}: has no calls; record again")
+        self.layer, self.mapper = layer, mapper
+        self.place = f"layer {one_line(layer.name)}"
+        check_call(first, self.place)
+        given = None if settings.intended is None else Intended(settings.intended, "given")
+        self.intended = given or layer.intended or Intended(DEFAULT, "default")
+        self.expression = scale_expression(self.intended.expression)
+        _, self.heads, _, self.d_k = map(int, first.query.shape)
+        self.key_heads = int(first.key.shape[1])
+        self.d_v = None if first.value is None else int(first.value.shape[3])
+        self.dtype, self.unit = dtype_of(first), 0.0
+        self.mask = settings.mask or layer.mask
+        self.meant = intended_mask(self.mask) if self.mask else None
+        self.widths = Widths(self.d_k, self.heads, layer.width, dict(layer.padded))
+        if self.d_v not in (None, self.d_k):
+            self.widths.padded.setdefault("width of the values", self.d_v)  # type: ignore[attr-defined]
+        self.calls = self.sequences = self.blind = 0
+        self.tokens, self.keys = [math.inf, 0], 0
+        self.given: list[tuple[float, float]] = []
+        self.masks: dict[str, None] = {}
+        self.wrong_mask: WrongMask | None = None
+        self.weak: float | None = None
+        self.no_documents = False
+        self.odd_rows: dict[str, list[Any]] = {}
+        self.broken: dict[str, int] = {}
+        self.share, self.bound = 0.0, 0.0
+        self.per_sequence: list[Any] = []
+        self.ratio: Any = np.ones(self.heads)
+        self.sums = HeadSums(self.heads)
+        self.explained: dict[int, list[Explanation]] = {}
 
+    def _all_calls(self) -> Iterator[Call]:
+        """Yield all calls, checked, with NumPy's arrays, as they were recorded."""
+        for call in self.layer.calls:
+            whole = in_memory(call)
+            self._check(whole)
+            yield whole
 
-class Batch(NamedTuple):
-    """What is kept of calls of one shape: arrays of shape (sequences, heads), in the order of ``places``.
-
-    ``scale`` is that which explains outputs best, or the declared one.
-    ``given`` is the scale of the calls, None where they were given none.
-    """
-
-    places: NDArray[np.intp]
-    intended: float
-    given: float | None
-    queries: int
-    keys: int
-    d_v: int | None
-    dtype: str
-    unit: float
-    counts: RowCounts
-    compared: Residuals | None
-    scale: Floats
-    coarse: NDArray[np.intp]
-    margins: Margins
-    has_output: bool
-    softcap: float | None
-    mask: str
-    misseen: list[Misseen | None] | None
-    weak_mask: float | None
-
-
-@dataclass
-class Seen:
-    """What is kept of a layer's calls: ``batches`` of them, and by head how far a search for causes went."""
-
-    heads: int
-    meant: Meant | None = None
-    batches: list[Batch] = field(default_factory=list)
-    progress: list[HeadProgress] = field(default_factory=list)
-    sequences: int = 0
-    calls: int = 0
-
-    def __post_init__(self) -> None:
-        self.progress = [HeadProgress() for _ in range(self.heads)]
-
-    def in_order(self, take: Callable[[Batch], Any]) -> Any:
-        """Return an array of the batches that were compared, by sequence in the order of the program."""
-        some = [one for one in self.batches if one.compared is not None]
-        order = np.argsort(np.concatenate([one.places for one in some]), kind="stable")
-        return np.concatenate([np.asarray(take(one)) for one in some])[order]
-
-    @property
-    def unit(self) -> float:
-        """The largest relative error of one rounding in what batches were declared to be stored in."""
-        return max(one.unit for one in self.batches)
-
-    @cached_property
-    def compared(self) -> Residuals | None:
-        """How outputs differ, shape (sequences, heads); None where no call had values and output."""
-        if all(one.compared is None for one in self.batches):
-            return None
-
-        def of_all(name: str) -> Any:
-            return self.in_order(lambda one: getattr(one.compared, name))
-
-        return Residuals(*map(of_all, Residuals._fields))
-
-    @cached_property
-    def compared_by_head(self) -> list[Residuals | None]:
-        """How outputs of each head differ, shape (sequences,)."""
-        compared = self.compared
-        if compared is None:
-            return [None] * self.heads
-        arrays = [np.moveaxis(array, 1, 0) for array in compared]
-        return [Residuals(*(array[head] for array in arrays)) for head in range(self.heads)]
-
-
-def run_through(
-    calls: Iterable[Call],
-    seen: Seen,
-    intended: Callable[[int], float],
-    check: Callable[[Call], None],
-    mapper: Mapper,
-) -> None:
-    """Keep what calls are like in ``seen``, a batch at a time; ``intended`` is by the number of keys."""
-    waiting: list[tuple[int, Call]] = []
-    size = 0
-    for call in calls:
-        call = in_memory(call)  # noqa: PLW2901 - the other one is not to be kept
-        check(call)
-        seen.calls += 1
-        for one in _parts(call):
-            waiting.append((seen.sequences, one))
-            seen.sequences += len(one.query)
-            size += _size(one)
-            if size >= _BATCH:
-                _keep(waiting, seen, intended, mapper)
-                waiting, size = [], 0
-        del call
-    if waiting:
-        _keep(waiting, seen, intended, mapper)
-
-
-def _parts(call: Call) -> Iterator[Call]:
-    """Yield a call in parts that are not too large, by its sequences."""
-    sequences = len(call.query)
-    # Rounded up, so that a part is a batch, which is not copied.
-    step = -(-_BATCH * sequences // _size(call))
-    if step >= sequences:
-        yield call
-        return
-    given = {name: one for name in _BY_SEQUENCE if (one := getattr(call, name)) is not None}
-    split = {
-        name: one
-        for name, one in given.items()
-        if name == "documents" or (one.ndim == 4 and len(one) == sequences)
-    }
-    for start in range(0, sequences, step):
-        yield replace(call, **{name: one[start : start + step] for name, one in split.items()})
-
-
-def _size(call: Call) -> int:
-    arrays = (getattr(call, name) for name in ARRAYS.values())
-    return sum(int(one.nbytes) for one in arrays if one is not None)
-
-
-def _keep(
-    waiting: Sequence[tuple[int, Call]], seen: Seen, intended: Callable[[int], float], mapper: Mapper
-) -> None:
-    """Keep what some calls are like."""
-    for alike in _by_shape(waiting):
-        first, call = alike[0][0], _stacked([one for _, one in alike])
-        places = np.concatenate([np.arange(at, at + len(one.query)) for at, one in alike])
-        shape = call.query.shape[:2]
-        value = intended(int(call.key.shape[2]))
-        is_open = seen.meant is not None and seen.meant.kind == "documents" and call.documents is None
-        found = Examination(call, value, first, seen.progress, mapper).run()
-
-        def shaped(array: Any, shape: tuple[int, int] = shape) -> Any:
-            return array.reshape(shape + array.shape[1:])
-
-        seen.batches.append(
-            Batch(
-                places=places,
-                intended=value,
-                given=call.scale,
-                queries=int(call.query.shape[2]),
-                keys=int(call.key.shape[2]),
-                d_v=None if call.value is None else int(call.value.shape[3]),
-                dtype=dtype_of(call),
-                unit=unit_of(call),
-                counts=each(found.looked[0], shaped),
-                compared=None if found.looked[1] is None else each(found.looked[1], shaped),
-                scale=found.scale.reshape(shape),
-                coarse=found.coarse.reshape(shape),
-                margins=_margins(call),
-                has_output=call.output is not None,
-                softcap=call.softcap,
-                mask=described(call),
-                misseen=None if seen.meant is None or is_open else misseen(call, seen.meant, places),
-                weak_mask=weak_mask(call),
+    def _check(self, call: Call) -> None:
+        check_call(call, self.place)
+        for name, given in (("bias", call.bias), ("sink", call.sink)):
+            if given is not None and not np.all(to_numpy(given) < math.inf):
+                raise RecordingError(
+                    f"{self.place}: {name} holds NaN or +inf; give -inf where a key is hidden"
+                )
+        if call.softcap is not None and not 0 < call.softcap < math.inf:
+            raise RecordingError(f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none")
+        if call.documents is not None and not self.mask:
+            raise RecordingError(
+                f"{self.place}: has documents, and no mask is meant that they are for; give --mask as "
+                "documents"
             )
-        )
+        for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
+            _, own, _, d = array.shape
+            if (own, d) != (heads, self.d_k):
+                raise RecordingError(
+                    f"{self.place}: {name} has {own} heads of {d} dimensions, and in earlier calls "
+                    f"{heads} of {self.d_k}; record different shapes under different names"
+                )
+
+    def intended_scale(self, keys: int) -> float:
+        """Return the intended scale for this number of keys."""
+        try:
+            return self.expression.value(d=self.d_k, h=self.heads, D=self.layer.width, n=keys)
+        except SettingsError as error:
+            raise SettingsError(f"{self.place}: {error}") from error
+
+    def _declared(self, call: Call, ratio: Any) -> Formula:
+        """Return the formula of a call at the scale that it was given, else the intended one, times ratio."""
+        scale = self.intended_scale(int(call.key.shape[2])) if call.scale is None else call.scale
+        ratio = ratio if np.ndim(ratio) and np.ptp(ratio) else float(np.ravel(ratio)[0])
+        return Formula(call, ratio * scale)
+
+    def _run(self, ratio: Any, *, first: bool) -> HeadSums:
+        """Hold all calls against the formula; the ``first`` time everything else is looked at, too."""
+        sums = HeadSums(self.heads)
+        sequences = 0
+        for places, call in _batches(self._all_calls()):
+            rows = compare(self._declared(call, ratio), self.mapper)
+            sums.add(rows, places, None if first else unit_of(call))
+            if first:
+                self._look(call, rows, places)
+            sequences += len(call.query)
+        if first:
+            self.sequences, self.calls = sequences, sum(1 for _ in self.layer.calls)
+        return sums
+
+    def _look(self, call: Call, rows: Rows, places: Any) -> None:
+        """Keep what a batch of calls is like beside its output."""
+        keys = int(call.key.shape[2])
+        intended = self.intended_scale(keys)
+        if call.scale is not None:
+            self.given.append((call.scale, intended))
+        queries = int(call.query.shape[2])
+        self.tokens = [min(self.tokens[0], queries), max(self.tokens[1], queries)]
+        self.keys, self.unit = max(self.keys, keys), max(self.unit, unit_of(call))
+        self.blind += int((rows.keys == 0).sum())
+        if queries > 1 or keys == 1 or call.causal or not self.masks:
+            self.masks[described(call)] = None
+        self.weak = weak_mask(call) if self.weak is None else self.weak
+        is_open = self.meant is not None and self.meant.kind == "documents" and call.documents is None
+        self.no_documents |= is_open
+        if self.wrong_mask is None and not is_open:
+            wrong = wrong_mask(call, self.meant)
+            self.wrong_mask = wrong and wrong._replace(sequence=int(places[wrong.sequence]))
+        if (rows.keys == 0).any() and call.output is not None:
+            self._look_at_blind(call, rows, places)
+        self._look_at_sizes(call, rows)
+        several = rows.keys > 1
+        counts = np.maximum(several.sum(axis=(1, 2)), 1)
+        number = np.log(np.maximum(rows.keys, 2))
+        values = [rows.variance, rows.entropy / number, rows.largest]
+        means = [np.where(several, value, 0).sum(axis=(1, 2)) / counts for value in values]
+        self.per_sequence.append(np.stack(means)[:, several.any(axis=(1, 2))])
+
+    def _look_at_blind(self, call: Call, rows: Rows, places: Any) -> None:
+        """Keep what stands in rows that see no key: zeros are right, or the mean of all values in padding."""
+        blind = rows.keys == 0
+        open_call = replace(call, mask=None, bias=None, causal=False)
+        mean = compare(replace(Formula(open_call, 0.0), band=Band()))
+        lost, number = blind & ~rows.written, blind & rows.written & (rows.size > 0)
+        if number.any() and call.query.shape[2] == call.key.shape[2]:
+            for sequence, head in zip(*np.nonzero(number.any(axis=2)), strict=True):
+                is_padding = ~seen_keys(call, int(sequence), int(head)).any(axis=0)
+                number[sequence, head] &= ~(is_padding & mean.is_good[sequence, head])
+        for what, odd in (("NaN or infinities", lost), ("numbers other than 0", number)):
+            if odd.any():
+                sequence, _, row = (int(place[0]) for place in np.nonzero(odd))
+                known = self.odd_rows.setdefault(what, [0, int(places[sequence]), row])
+                known[0] += int(odd.sum())
+
+    def _look_at_sizes(self, call: Call, rows: Rows) -> None:
+        """Keep how near products come to overflow, and how many numbers are none."""
+        limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
+        lengths = []
+        for name in ("query", "key", "value", "output"):
+            array = getattr(call, name)
+            if array is None:
+                continue
+            with np.errstate(all="ignore"):
+                most, least = float(array.max()), float(array.min())
+            if not (math.isfinite(most) and math.isfinite(least)):
+                wrong = ~np.isfinite(to_numpy(array))
+                if name == "output":
+                    wrong &= (rows.keys > 0)[..., None]
+                if wrong.any():
+                    plural = {"query": "queries"}.get(name, f"{name}s")
+                    self.broken[plural] = self.broken.get(plural, 0) + int(wrong.sum())
+            lengths.append(max(most, -least))
+        bound = self.d_k * lengths[0] * lengths[1] / limit
+        if not bound <= NEAR:
+            # Only near the limit all pairs are computed: the largest product of finite numbers.
+            products = compare(Formula(replace(call, softcap=None, bias=None, mask=None, causal=False), 1.0))
+            bound = float(products.highest.max()) / limit
+        self.bound = max(self.bound, bound)
+
+    def _suspects(self) -> tuple[Any, Any]:
+        """Return which heads are off, and which another scale fits better."""
+        step, _, error = self.sums.scale()
+        moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
+        return self.sums.is_off(self.unit), moved
+
+    def settle(self) -> None:
+        """Run through all calls; where outputs are off, find what explains them, and at which scale."""
+        self.sums = self._run(self.ratio, first=True)
+        off, moved = self._suspects()
+        if moved.any() or (off & (self.sums.bad == 0)).any():
+            # Before anything rests on what rows share, those that are alike are counted.
+            self.sums = self._run(self.ratio, first=False)
+            off, moved = self._suspects()
+        step = self.sums.scale()[0]
+        if off.any():
+            search = Search(self._all_calls, self._declared, self.widths)
+            self.explained = explain(search, self.sums, off)
+        ratio = np.where(moved & ~off, 1 + step, 1.0)
+        for head, explanations in self.explained.items():
+            if explanations and explanations[0].is_plain:
+                ratio[head] = explanations[0].ratio
+        if (ratio != 1).any():
+            again = self._run(ratio, first=False)
+            self.ratio = np.where(again.bad == 0, ratio, 1.0)
+            self.sums = again if (again.bad == 0).all() else self._run(self.ratio, first=False)
 
 
-def _by_shape(waiting: Sequence[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]]:
-    alike: dict[Any, list[tuple[int, Call]]] = {}
-    for one in waiting:
-        alike.setdefault(_shape(one[1]), []).append(one)
-    yield from alike.values()
+def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
+    """Yield calls of one shape as one, up to a size, with the numbers of their sequences among all.
+
+    As often as not a program makes thousands of small calls.
+    """
+    waiting: dict[Any, list[tuple[Any, Call]]] = {}
+    size = sequences = 0
+    for call in calls:
+        arrays = [getattr(call, name) for name in ARRAYS.values()]
+        sizes = tuple(None if one is None else (one.shape[1:], one.ndim, one.dtype) for one in arrays)
+        sink = None if call.sink is None else call.sink.tobytes()
+        key = sizes, call.causal, call.scale, call.softcap, call.dtype, sink
+        waiting.setdefault(key, []).append((sequences + np.arange(len(call.query)), call))
+        sequences += len(call.query)
+        size += sum(one.nbytes for one in arrays if one is not None)
+        if size >= _BATCH:
+            yield from map(_stacked, waiting.values())
+            waiting, size = {}, 0
+    yield from map(_stacked, waiting.values())
 
 
-def _shape(call: Call) -> tuple[Any, ...]:
-    """Return what calls that are stacked have in common."""
-    arrays = [getattr(call, name) for name in ARRAYS.values()]
-    sizes = tuple(None if one is None else (one.shape[1:], one.ndim, one.dtype) for one in arrays)
-    sink = None if call.sink is None else call.sink.tobytes()
-    return (sizes, call.causal, call.scale, call.softcap, call.dtype, sink)
-
-
-def _stacked(calls: Sequence[Call]) -> Call:
-    if len(calls) == 1:
-        return calls[0]
+def _stacked(pairs: Sequence[tuple[Any, Call]]) -> tuple[Any, Call]:
+    if len(pairs) == 1:
+        return pairs[0]
+    calls = [call for _, call in pairs]
     joined: dict[str, Any] = {}
     for name in _BY_SEQUENCE:
-        arrays = [getattr(one, name) for one in calls]
-        if arrays[0] is not None:
-            four = [
-                one if name == "documents" else one.reshape((1,) * (4 - one.ndim) + one.shape)
-                for one in arrays
-            ]
-            whole = [
-                np.broadcast_to(one, (len(call.query), *one.shape[1:]))
-                for one, call in zip(four, calls, strict=True)
-            ]
-            joined[name] = np.concatenate(whole)
-    return replace(calls[0], **joined)
-
-
-def _margins(call: Call) -> Margins:
-    """Return how near products come to overflow, and how many numbers are none.
-
-    |q·k| is at most d times the largest components of both, and at most |q||k|: this settles all but half
-    precision. Only near its limit all pairs are computed.
-    """
-    limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
-    shape = call.query.shape[:2]
-    heads = int(shape[1])
-    shared = np.arange(heads) // (heads // call.key.shape[1])
-    arrays = {"queries": call.query, "keys": call.key, "values": call.value, "outputs": call.output}
-    lost = {name: np.zeros(shape, dtype=np.intp) for name in arrays}
-    blind, largest = np.zeros(shape, dtype=np.intp), {}
-    for name, array in arrays.items():
-        if array is None:
+        arrays = [getattr(call, name) for call in calls]
+        if arrays[0] is None:
             continue
-        of_head = shared if name in ("keys", "values") else np.arange(heads)
-        flat = array.reshape(*array.shape[:2], -1)
-        with np.errstate(all="ignore"):
-            sizes = np.maximum(flat.max(axis=2), -flat.min(axis=2)).astype(np.float64)
-        largest[name] = np.where(np.isfinite(sizes), sizes, math.inf)[:, of_head]
-        for sequence, own in zip(*np.nonzero(~np.isfinite(sizes)), strict=True):
-            wrong = ~np.isfinite(to_numpy(array[sequence, own]))
-            if name == "outputs":
-                hidden, _ = hidden_from(
-                    call, np.array([sequence * heads + own]), slice(0, len(wrong)), int(call.key.shape[2])
-                )
-                sees = (
-                    np.ones(len(wrong), bool)
-                    if hidden is None
-                    else np.broadcast_to(~hidden.all(axis=-1), (1, len(wrong)))[0]
-                )
-                blind[sequence, own] = (wrong.any(axis=1) & ~sees).sum()
-                lost[name][sequence, own] = wrong[sees].sum()
-            else:
-                lost[name][sequence][of_head == own] = wrong.sum()
-    bound = int(call.query.shape[3]) * largest["queries"] * largest["keys"] / limit
-    with np.errstate(all="ignore"):
-        one = np.vecdot(to_numpy(call.query[:, :, 0]), to_numpy(call.key[:, shared, 0]))
-    share = np.abs(np.nan_to_num(one, posinf=0, neginf=0)) / limit
-    for sequence, head in zip(*np.nonzero(~(bound <= NEAR)), strict=True):
-        query, key = (
-            np.nan_to_num(to_numpy(one), posinf=0, neginf=0)
-            for one in (call.query[sequence, head], call.key[sequence, shared[head]])
-        )
-        share[sequence, head], bound[sequence, head] = _products(query, key, limit)
-    return Margins(np.minimum(share, bound), bound, **lost, blind=blind)
-
-
-def _products(query: Floats, key: Floats, limit: float) -> tuple[float, float]:
-    """Return the largest |q·k| seen of vectors, and what none exceeds, over ``limit``."""
-    bound = math.prod(float(np.linalg.norm(one, axis=1).max()) for one in (query, key)) / limit
-    if bound <= NEAR:
-        return abs(float(query[0] @ key[0])) / limit, bound
-    strip = max(1, _STRIP // len(key))
-    parts = (query[start : start + strip] @ key.T for start in range(0, len(query), strip))
-    exact = max(float(np.abs(part).max()) for part in parts) / limit
-    return exact, exact
+        if name != "documents":
+            arrays = [array.reshape((1,) * (4 - array.ndim) + array.shape) for array in arrays]
+        whole = [
+            np.broadcast_to(array, (len(call.query), *array.shape[1:]))
+            for array, call in zip(arrays, calls, strict=True)
+        ]
+        joined[name] = np.concatenate(whole)
+    return np.concatenate([places for places, _ in pairs]), replace(calls[0], input=None, **joined)

@@ -1,20 +1,22 @@
-"""Masks as they are meant: which keys each query should see, and the finding that holds calls to it."""
+"""Masks as they are meant: which keys each query should see, and which rows of a call see others."""
+
+from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.auditing.blocks import HIDING
-from verify.auditing.recording import Call
-from verify.auditing.rows import hidden_from
+from verify.auditing.formula import HIDING, Formula, hidden_and_bias
 from verify.errors import SettingsError
 
-Seen = NDArray[np.bool_]
+if TYPE_CHECKING:
+    from verify.auditing.recording import Call
 
+Flags = NDArray[np.bool_]
 
-INTENDED_MASKS = ("none", "causal", "window=W", "prefix=N", "documents")
+INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W", "prefix=N", "documents")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
 
 _LARGEST = 10**9
@@ -28,90 +30,152 @@ class Meant(NamedTuple):
     kind: str
     number: int = 0
 
-    def visible(self, queries: int, keys: int, documents: NDArray[np.int64] | None) -> Seen:
-        """Return which keys queries should see, [query, key]; with ``documents`` of the keys [1 or n, …]."""
-        ahead = np.arange(keys) - (np.arange(queries)[:, None] + keys - queries)
+    def visible(self, queries: int, keys: int, documents: Any = None) -> Flags:
+        """Return which keys queries should see, [query, key]; ``documents`` are the numbers of the keys'."""
+        query = np.arange(queries)[:, None] + keys - queries
+        key = np.arange(keys)
+        seen: Flags = key <= query
         if self.kind == "none":
             return np.ones((queries, keys), dtype=bool)
-        seen = ahead <= 0
         if self.kind == "window":
-            seen = seen & (ahead > -self.number)
+            seen = seen & (key > query - self.number)
+        elif self.kind == "chunk":
+            seen = seen & (key // self.number == query // self.number)
         elif self.kind == "prefix":
-            seen = seen | (np.arange(keys) < self.number)
+            seen = seen | (key < self.number)
         elif self.kind == "documents" and documents is not None:
-            own = documents[np.clip(np.arange(queries) + keys - queries, 0, None)]
-            seen = seen & (documents[None, :] == own[:, None])
+            seen = seen & (documents[None, :] == documents[np.clip(query[:, 0], 0, None)][:, None])
         return seen
 
 
-class Misseen(NamedTuple):
-    """A row that sees a key it should not, or where ``is_missing`` does not see one that it should."""
+class WrongMask(NamedTuple):
+    """A row that sees a key that it should not, or where ``is_missing`` misses one; ``rows`` do so in all.
+
+    ``unseen`` keys at the end, where it is not None, are seen by no query though they were written.
+    """
 
     sequence: int
     head: int
     row: int
     key: int
     is_missing: bool
+    rows: int
+    unseen: tuple[int, int] | None = None
+
+    def __str__(self) -> str:
+        if self.unseen:
+            first, last = self.unseen
+            return f"keys {first} to {last} are seen by no query of sequence {self.sequence}"
+        does = "does not see" if self.is_missing else "sees"
+        should = "although it should" if self.is_missing else "which it should not"
+        rows = f"; {self.rows:,} rows are so" if self.rows > 1 else ""
+        return f"row {self.row} of sequence {self.sequence} {does} key {self.key}, {should}{rows}"
 
 
 def intended_mask(text: str) -> Meant:
-    """Return the mask that ``text`` says: none, causal, window=W, prefix=N or documents.
+    """Return the mask that ``text`` says: none, causal, window=W, chunk=W, prefix=N or documents.
 
-    A window of W holds the query's own key and the W - 1 before it.
+    A window of W holds the query's own key and the W - 1 before it; chunks of W begin at keys 0, W, 2W.
+    What follows in brackets says where it was read.
 
     Raises:
         SettingsError: it is none of them.
     """
-    found = re.fullmatch(r"(none|causal|documents)|(window|prefix)=([0-9]{1,10})", text.strip())
-    if found is None or int(found[3] or 1) not in range(1, _LARGEST):
+    match = re.fullmatch(
+        r"(none|causal|documents)|(window|chunk|prefix)=([0-9]{1,10})",
+        re.sub(r"\(.*\)$", "", text.strip()).strip(),
+    )
+    if match is None or int(match[3] or 1) not in range(1, _LARGEST):
         raise SettingsError(f"mask {text[:40]!r}: give one of {', '.join(INTENDED_MASKS)}")
-    return Meant(found[1] or found[2], int(found[3] or 0))
+    return Meant(match[1] or match[2], int(match[3] or 0))
 
 
 def configured_mask(module: Any, config: Any) -> str:
-    """Return the mask that a module of transformers was meant to have, empty where nothing says it.
+    """Return the mask that a module of transformers was meant to have, and in brackets where that was read.
 
-    It is said where the module calls itself causal and its configuration lists the kind of each layer.
+    It is empty where nothing says it. Without ``layer_types`` a ``sliding_window`` holds for all layers.
     """
-    kinds, place = getattr(config, "layer_types", None), getattr(module, "layer_idx", None)
-    if getattr(module, "is_causal", None) is not True or not isinstance(kinds, list | tuple):
-        return ""
-    kind = kinds[place] if isinstance(place, int) and 0 <= place < len(kinds) else ""
+    place, kinds = getattr(module, "layer_idx", None), getattr(config, "layer_types", None)
     window = getattr(module, "sliding_window", None) or getattr(config, "sliding_window", None)
-    if kind == "sliding_attention" and isinstance(window, int) and 0 < window < _LARGEST:
-        return f"window={window}"
-    return "causal" if kind == "full_attention" else ""
+    chunk, name = getattr(config, "attention_chunk_size", None), type(config).__name__
+    if getattr(module, "is_causal", None) is not True:
+        return ""
+    if isinstance(kinds, list | tuple):
+        kind = kinds[place] if isinstance(place, int) and 0 <= place < len(kinds) else ""
+        where = f"layer_types[{place}] = {kind} in {name}"
+        if kind == "sliding_attention" and _is_size(window):
+            return f"window={window} ({where}, sliding_window = {window})"
+        if kind == "chunked_attention" and _is_size(chunk):
+            return f"chunk={chunk} ({where}, attention_chunk_size = {chunk})"
+        return f"causal ({where})" if kind == "full_attention" else ""
+    if _is_size(window) and getattr(config, "use_sliding_window", True) is not False:
+        return f"window={window} (sliding_window = {window} in {name})"
+    return ""
 
 
-def misseen(call: Call, meant: Meant, places: NDArray[np.intp]) -> list[Misseen | None]:
-    """Return for each head the first row that sees other keys than were meant, None where none does.
+def _is_size(number: Any) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 < number < _LARGEST
 
-    ``places`` are those of the call's sequences among all.
-    Keys at either end that no query sees are padding, and with them the rows of the same tokens.
+
+def seen_keys(call: Call, sequence: int, head: int) -> Flags:
+    """Return which keys rows of one head of one sequence see, [query, key]."""
+    queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
+    cuts = slice(sequence, sequence + 1), slice(head, head + 1), slice(0, queries)
+    hidden, _ = hidden_and_bias(Formula(call, 1.0), *cuts, keys)
+    shape = (1, 1, queries, keys)
+    seen: Any = np.ones(shape, bool) if hidden is None else ~np.broadcast_to(hidden, shape)
+    return seen[0, 0]  # type: ignore[no-any-return]
+
+
+def wrong_mask(call: Call, meant: Meant | None) -> WrongMask | None:
+    """Return the first row of a call that sees other keys than were meant, None where none does.
+
+    Keys at either end that no query sees are padding, and with them the rows of the same tokens. Where there
+    are fewer queries than keys, keys at the end are unwritten room of a cache if values there are constant:
+    where the mask is causal they should be seen otherwise, whatever else is meant.
     """
     sequences, heads, queries, _ = map(int, call.query.shape)
     keys = int(call.key.shape[2])
-    found: list[Misseen | None] = [None] * heads
-    for sequence in range(sequences):
+    is_causal = call.causal or (meant is not None and meant.kind != "none")
+    masks = [np.asarray(array) for array in (call.mask, call.bias) if array is not None]
+    own_sequence = any(array.ndim == 4 and array.shape[0] > 1 for array in masks) or queries < keys
+    own_head = any(array.ndim >= 3 and array.shape[-3] > 1 for array in masks)
+    first: WrongMask | None = None
+    rows = 0
+    for sequence in range(sequences if own_sequence or call.documents is not None else 1):
         documents = None if call.documents is None else np.asarray(call.documents)[sequence]
-        hidden, _ = hidden_from(call, sequence * heads + np.arange(heads), slice(0, queries), keys)
-        shown = np.ones((1, 1, 1), dtype=bool) if hidden is None else ~hidden
-        shown = np.broadcast_to(shown, (len(shown), queries, keys))
-        used: Seen = np.any(shown, axis=1)
-        used = np.maximum.accumulate(used, axis=1) & np.maximum.accumulate(used[:, ::-1], axis=1)[:, ::-1]
-        # A cache may have room for more keys than were written: the last query is that of the last one used.
-        last = int(np.flatnonzero(used.any(axis=0)).max(initial=-1)) + 1 if queries < keys else keys
-        wanted = np.zeros((queries, keys), dtype=bool)
-        wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])
-        own = used[:, np.clip(np.arange(queries) + keys - queries, 0, None)]
-        blind = ~shown.any(axis=2) & ~own
-        wrong = (shown != wanted) & used[:, None] & ~blind[:, :, None]
-        for head in range(heads):
-            off = wrong[head % len(wrong)]
-            if found[head] is None and off.any():
-                row, key = (int(one) for one in np.argwhere(off)[0])
-                found[head] = Misseen(int(places[sequence]), head, row, key, bool(wanted[row, key]))
-    return found
+        for head in range(heads if own_head else 1):
+            shown = seen_keys(call, sequence, head)
+            used: Any = shown.any(axis=0)
+            last = int(np.flatnonzero(used).max(initial=-1)) + 1
+            if queries < keys and last < keys and is_causal:
+                if _is_written(call, sequence, last):
+                    return WrongMask(
+                        sequence, head, 0, last, is_missing=True, rows=1, unseen=(last, keys - 1)
+                    )
+            else:
+                last = last if queries < keys else keys
+            if meant is None:
+                continue
+            wanted = np.zeros((queries, keys), dtype=bool)
+            wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])
+            # From the first key that is seen to the last one: what lies outside is padding.
+            used = np.logical_and(np.maximum.accumulate(used), np.maximum.accumulate(used[::-1])[::-1])
+            is_padding = ~shown.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
+            off = (shown != wanted) & used & ~is_padding[:, None]
+            rows += int(off.any(axis=1).sum())
+            if first is None and off.any():
+                row, key = (int(place) for place in np.argwhere(off)[0])
+                first = WrongMask(sequence, head, row, key, bool(wanted[row, key]), 1)
+    return None if first is None else first._replace(rows=rows)
+
+
+def _is_written(call: Call, sequence: int, first: int) -> bool:
+    """Return whether keys or values from this key on differ among themselves: they are no empty cache."""
+    rest = (call.key if call.value is None else call.value)[sequence, :, first:]
+    return bool((np.asarray(rest) != np.asarray(rest)[:, :1]).any()) or (
+        rest.shape[1] == 1 and bool(np.asarray(rest).astype(float).any())
+    )
 
 
 def weak_mask(call: Call) -> float | None:
@@ -129,19 +193,18 @@ def weak_mask(call: Call) -> float | None:
 
 
 def described(call: Call) -> str:
-    """Return the mask of a call's first sequence and head in a word: the name of one that can be meant.
-
-    Where there is none of that name it is "another".
-    """
-    queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
-    hidden, _ = hidden_from(call, np.zeros(1, dtype=np.intp), slice(0, queries), keys)
-    if hidden is None:
+    """Return the mask of a call's first sequence and head in words: by its name, else what rows see."""
+    shown: Any = seen_keys(call, 0, 0)
+    queries, keys = shown.shape
+    if shown.all():
         return "none"
-    shown = np.broadcast_to(~hidden, (1, queries, keys))[0]
     used = shown.any(axis=0) & (np.ones(keys, bool) if queries != keys else shown.any(axis=1))
     widest = int(shown.sum(axis=1).max(initial=0))
-    for name in ("none", "causal", f"window={max(widest, 1)}"):
-        wanted = intended_mask(name).visible(queries, keys, None)
+    for name in ("none", "causal", f"window={max(widest, 1)}", f"chunk={max(widest, 1)}"):
+        wanted = intended_mask(name).visible(queries, keys)
         if np.array_equal(shown[:, used], (wanted & shown.any(axis=1)[:, None])[:, used]):
             return name
-    return "another"
+    if queries < keys and np.array_equal(shown, np.tri(queries, keys, dtype=bool)):
+        return "causal from the first key"
+    counts = shown.sum(axis=1)
+    return f"rows see {counts.min()} to {counts.max()} of {keys} keys"

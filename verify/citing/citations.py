@@ -243,7 +243,7 @@ def _of_audit(record: AuditRecord, subject: Subject, part: Part | None) -> _Cite
         return _Cited(AUDIT, "summary", "attention audit", title, statement, worst, record.seal)
     key, anchor, label = subject.id, subject.id, f"layer {subject.id}"
     if isinstance(part, Finding):
-        key, anchor = f"{subject.id}.{part.id}", f"{subject.id}.{part.name}"
+        key = f"{subject.id}.{part.id}"
         worst = f"Finding {badge(part.judgement).word}"
     title = f"{title}, {as_prose(subject.name)}"
     return _Cited(key, anchor, label, title, capitalised(summary(subject)), worst, record.seal)
@@ -319,7 +319,7 @@ def _what(finding: Part | None) -> str:
     if isinstance(finding, ControlRecord):
         return f"negative control, {finding.what}"
     if isinstance(finding, Finding):
-        return f"{finding.quantity}, head {finding.head}"
+        return ", ".join(filter(None, [finding.quantity, finding.of_heads]))
     return finding.what if finding else ""
 
 

@@ -297,7 +297,7 @@ def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     for finding in layer.findings:
         is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
         doubt = f"its finding is {finding.judgement}" if is_open else ""
-        whole = Value(f"{layer.id}.{finding.id}", "", (), f"{layer.id}.{finding.name}", layer, finding)
+        whole = Value(f"{layer.id}.{finding.id}", "", (), layer.id, layer, finding)
         for part, text, shown, unit in _finding_texts(finding):
             if text:
                 allowed = "" if part in _ANYHOW or (not part and not shown) else doubt

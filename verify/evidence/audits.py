@@ -1,7 +1,6 @@
 """What is on record of an audit: layers with their findings, and its summary in lines by cause."""
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +29,13 @@ from verify.evidence.texts import (
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
 
+ORIGINS = {
+    "given": "given by the user",
+    "recorded": "from the recording",
+    "configuration": "read from the model’s configuration",
+    "default": "assumed, as none was given",
+    "unknown": "not known, as queries or keys may have been scaled before the call",
+}
 
 Heads = Annotated[int, Field(ge=0, le=10_000)]
 """A number of heads; maps have a cell for each, so there is an end to them."""
@@ -52,19 +58,20 @@ class Judgement(StrEnum):
 
 
 class Finding(Record):
-    """One thing found of a head.
+    """What is found of some heads of a layer, all of them where ``heads`` is empty.
 
-    ``estimate`` is None where there is nothing to estimate, and then so are error and interval. ``interval``
-    is simultaneous at ``level`` over the whole audit; an open end is None. ``band`` is what the finding is
-    compared with, None where nothing could be. ``cause`` names what would explain a refuted finding and
-    ``fix`` what to change, both empty where nothing is known. ``sequences`` counts those that it is of.
+    ``kind`` is formula, scale, mask, overflow or rows-without-keys. ``estimate`` is that of the worst head,
+    None where there is nothing to estimate, and then so are error and interval, at ``level``; an open end is
+    None. ``band`` is what the finding is compared with, None where nothing could be. ``cause`` names what
+    would explain a refuted finding and ``fix`` what to change, both empty where nothing is known.
+    ``sequences`` counts those that it is of.
     """
 
     id: Slug
     kind: Slug
-    head: Count
+    heads: Many[Count] = ()
     quantity: Text
-    estimate: float | None
+    estimate: float | None = None
     standard_error: Positive | None = None
     interval: Annotated[tuple[float | None, float | None], Field()] = (None, None)
     level: Share = 1.0
@@ -81,9 +88,21 @@ class Finding(Record):
         return self.judgement is not Judgement.REPORTED
 
     @property
-    def name(self) -> str:
-        """The id without the head: what the same finding on other heads shares with it."""
-        return self.id.removesuffix(f"-head-{self.head}")
+    def of_heads(self) -> str:
+        """The heads in words, such as "heads 0–2", empty for all."""
+        return f"{'head' if len(self.heads) == 1 else 'heads'} {runs(self.heads)}" if self.heads else ""
+
+
+class ScoreSummary(Record):
+    """A number that describes scores: its median over the sequences of a layer, reported and never judged.
+
+    The interval is between order statistics, at 95% or more, and None for fewer than six sequences.
+    """
+
+    name: Line
+    median: float
+    low: float | None = None
+    high: float | None = None
 
 
 class Intention(Record):
@@ -122,6 +141,7 @@ class LayerRecord(Record):
     declared: Named[Line] = Field(default_factory=dict)
     intention: Intention
     findings: Many[Finding]
+    scores: Many[ScoreSummary] = ()
     notes: Many[Text] = ()
 
     def finding(self, name: str) -> Finding:
@@ -133,9 +153,9 @@ class LayerRecord(Record):
         return by_id(self.findings, name, f"layer {self.id}: ", "finding")
 
 
-UNSEEN = ("calls", "output", "precision", "rows", "unrecorded")
+UNSEEN = ("calls", "output", "precision", "unrecorded")
 """What an audit may not have seen: calls left out, values or outputs, what is below the precision that
-outputs have, rows of tokens that see no key, what could not be recorded."""
+outputs have, what could not be recorded."""
 
 
 class AuditSettings(Record):
@@ -152,21 +172,18 @@ class AuditSettings(Record):
 class AuditRecord(Sealed):
     """Everything that an audit found; what ``audit.json`` holds.
 
-    ``differences`` say in what the calls of layers differ. ``left_out`` says what of the program could not be
-    seen, or was not looked at, and why; ``unseen`` are the reasons of `UNSEEN` among them that could hide a
-    fault and were not allowed. ``seal`` is a digest of all the rest, so that a change by hand does not pass
-    for a result.
+    ``left_out`` says what of the program was not seen, and why; ``unseen`` are the reasons of `UNSEEN` among
+    them that could hide a fault and were not allowed. ``seal`` is a digest of all the rest.
     """
 
     in_short: ClassVar[tuple[str, ...]] = ("source", "verdict")
 
-    schema_version: Literal[2] = Field(default=2, alias="audit_schema")
+    schema_version: Literal[3] = Field(default=3, alias="audit_schema")
     tool: Tool
     settings: AuditSettings
     source: Line
     layers: Many[LayerRecord]
     left_out: Many[Text] = ()
-    differences: Many[Text] = ()
     unseen: Many[Slug] = ()
     environment: Named[Line]
     created: Moment
@@ -207,24 +224,30 @@ class AuditRecord(Sealed):
 
     @property
     def looked_at(self) -> str:
-        """What was compared, in words: calls, sequences, rows, rows without a key, and what was declared."""
+        """What was compared, in words: calls, sequences, rows, and what was not seen."""
         calls, sequences, rows, compared, blind = (
-            sum(getattr(one, name) for one in self.layers)
+            sum(getattr(layer, name) for layer in self.layers)
             for name in ("calls", "sequences", "rows", "rows_compared", "rows_without_key")
         )
-        parts = [counted(calls, "call"), counted(sequences, "sequence")]
         whole = compared and compared == rows
+        parts = [counted(calls, "call"), counted(sequences, "sequence")]
         parts.append(f"all {rows:,} rows compared" if whole else f"{compared:,} of {rows:,} rows compared")
-        if blind:
-            parts.append(f"{counted(blind, 'row')} without a key")
-        if self.unseen:
-            parts.append(f"not seen: {', '.join(self.unseen)}")
-        declared: dict[str, dict[str, None]] = {}
+        parts += [f"{counted(blind, 'row')} without a key"] if blind else []
+        return ", ".join(parts) + (f"; not seen: {', '.join(self.unseen)}" if self.unseen else "")
+
+    @property
+    def intended(self) -> tuple[str, ...]:
+        """The scales and masks that were intended, each with who said so, and for which layers."""
+        alike: dict[str, list[str]] = {}
         for layer in self.layers:
-            for what, value in layer.declared.items():
-                declared.setdefault(what, {})[value] = None
-        said = ", ".join(f"{what} {' or '.join(values)}" for what, values in declared.items())
-        return ", ".join(parts) + (f"; declared: {said}" if said else "")
+            meant, mask = layer.intention, layer.declared.get("intended mask", "")
+            said = f"scale {meant.expression} = {meant.value:.6g}, {ORIGINS[meant.origin]}"
+            said += f" ({meant.where})" if meant.where else ""
+            said += f"; mask {mask}" if mask else f"; mask as declared ({layer.declared.get('mask', 'none')})"
+            alike.setdefault(said, []).append(layer.name)
+        if len(alike) == 1:
+            return tuple(alike)
+        return tuple(f"{together(names)}: {said}" for said, names in alike.items())
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
@@ -311,37 +334,35 @@ _MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
 
 @dataclass(slots=True)
 class Shared:
-    """Findings with one judgement and one cause, or where none is known of one name."""
+    """Findings with one judgement and one cause, or where none is known of one kind."""
 
     findings: list[tuple[str, Finding]] = field(default_factory=list)
 
     @property
     def link(self) -> str:
-        """The key of the first of them, without its head."""
-        layer, first = self.findings[0]
-        return f"{layer}.{first.name}"
+        """The id of the first layer."""
+        return self.findings[0][0]
 
     def heads(self) -> dict[str, frozenset[int]]:
-        """Return the heads by layer."""
-        found: dict[str, set[int]] = {}
-        for layer, one in self.findings:
-            found.setdefault(layer, set()).add(one.head)
-        return {layer: frozenset(heads) for layer, heads in found.items()}
+        """Return the heads by layer; none stand for all."""
+        by_layer: dict[str, frozenset[int]] = {}
+        for layer, finding in self.findings:
+            by_layer[layer] = by_layer.get(layer, frozenset()) | frozenset(finding.heads)
+        return by_layer
 
 
 def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
     """Return the findings of one judgement on layers, those with the same cause and fix together.
 
-    Those on most layers and heads come first.
+    Those on most layers come first.
     """
-    found: dict[tuple[str, ...], Shared] = {}
+    alike: dict[tuple[str, ...], Shared] = {}
     for layer in layers:
-        for one in layer.findings:
-            if one.judgement == judgement:
-                name = () if one.cause else (one.name,)
-                key = (one.cause, one.fix, *name)
-                found.setdefault(key, Shared()).findings.append((layer.id, one))
-    return tuple(sorted(found.values(), key=lambda some: -len(some.findings)))
+        for finding in layer.findings:
+            if finding.judgement == judgement:
+                key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
+                alike.setdefault(key, Shared()).findings.append((layer.id, finding))
+    return tuple(sorted(alike.values(), key=lambda some: -len(some.findings)))
 
 
 def summary_lines(record: AuditRecord) -> Iterator[str]:
@@ -349,36 +370,24 @@ def summary_lines(record: AuditRecord) -> Iterator[str]:
     layers = record.layers
     for judgement, mark in _MARKS.items():
         for some in shared(layers, judgement):
-            names = ", ".join(dict.fromkeys(one.name for _, one in some.findings))
-            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {_said(some, layers)}"
-    for text in record.differences:
-        yield f"- layers differ in {text}"
-    for text in record.left_out:
-        yield f"- not seen: {text}"
-    yield f"{record.verdict}: {_counts(layers)}; {record.looked_at}"
+            names = ", ".join(dict.fromkeys(finding.kind for _, finding in some.findings))
+            _, worst = max(some.findings, key=lambda pair: pair[1].estimate or 0.0)
+            parts = [worst.cause or measured(worst), "" if worst.cause else worst.reason, worst.fix]
+            said = "; ".join(part for part in parts if part)
+            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {said}"
+    yield from (f"- not seen: {text}" for text in record.left_out)
+    yield from (f"- intended: {text}" for text in record.intended)
+    heads = sum(layer.heads for layer in layers)
+    yield f"{record.verdict}: {counted(len(layers), 'layer')}, {counted(heads, 'head')}; {record.looked_at}"
 
 
-def _said(some: Shared, layers: Sequence[LayerRecord]) -> str:
-    """Return the cause and the fix, else what was found of the worst head."""
-    layer, worst = max(some.findings, key=lambda found: found[1].estimate or 0.0)
-    parts = [worst.cause] if worst.cause else [_measured(worst), worst.reason]
-    parts.append(worst.fix)
-    of_one = ""
-    are_alike = len({(_measured(one), one.reason) for _, one in some.findings}) == 1
-    if not are_alike and not worst.cause and not worst.fix:
-        several = len(some.heads()) > 1
-        head = frozenset((worst.head,))
-        of_one = f"{where({layer: head}, layers) if several else f'head {worst.head}'}: "
-    return of_one + "; ".join(part for part in parts if part)
-
-
-def _measured(finding: Finding) -> str:
+def measured(finding: Finding) -> str:
+    """Return what was found in numbers: the estimate, its interval, and what it is compared with."""
     if finding.estimate is None:
         return ""
-    text = f"{finding.estimate:.4g}"
     low, high = finding.interval
-    if (low, high) != (None, None):
-        text += f", interval {_range(low, high)}"
+    text = f"{finding.quantity} is {finding.estimate:.4g}"
+    text += f", interval {_range(low, high)}" if (low, high) != (None, None) else ""
     return text + (f", asked for {_range(*finding.band)}" if finding.band else "")
 
 
@@ -387,21 +396,9 @@ def _range(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         end, word = (high, "at most") if low is None else (low, "at least")
         return "anything" if end is None else f"{word} {end:.4g}"
-    ends = dict.fromkeys(format(end, ".4g") for end in (low, high))
-    return "..".join(ends)
-
-
-def _counts(layers: Sequence[LayerRecord]) -> str:
-    heads = sum(layer.heads for layer in layers)
-    findings = [one for layer in layers for one in layer.findings]
-    judged = Counter(str(one.judgement) for one in findings)
-    counts = ", ".join(f"{number:,} {judgement}" for judgement, number in sorted(judged.items()))
-    return (
-        f"{counted(len(layers), 'layer')}, {counted(heads, 'head')}: {len(findings):,} findings, "
-        f"of which {sum(one.decides for one in findings):,} decide: {counts}"
-    )
+    return "..".join(dict.fromkeys(f"{end:.4g}" for end in (low, high)))
 
 
 def counted(number: int, what: str) -> str:
-    """Return a count of things as the verdict's line has it, such as "76,800 rows"."""
+    """Return a count of things, such as "76,800 rows"."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.load import command, creation, digest
-from verify.evidence.words import Badge, badge, closed, tokens_of
+from verify.evidence.words import Badge, badge, closed
 from verify.files.names import shipped_folder
 from verify.report.audit import Audit
 from verify.report.comparison import Comparison
@@ -80,7 +80,6 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "small": numbers.small,
     "spoken": spoken,
     "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
-    "tokens": tokens_of,
 }
 
 

@@ -1,0 +1,256 @@
+"""What is found of a layer that was run through: mask, scale, formula, overflow, rows without keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from verify.auditing.arrays import LARGEST
+from verify.auditing.formula import SCALE
+from verify.auditing.heads import LEVEL
+from verify.auditing.layers import NEAR, LayerRun
+from verify.auditing.scales import ROUNDING, diagnose, short
+from verify.evidence.audits import Finding, Judgement, ScoreSummary
+from verify.text.escapes import as_prose, one_line
+
+if TYPE_CHECKING:
+    from verify.auditing.causes import Explanation
+
+TOLERANCE = 0.01
+"""The interval of the scale that the output implies has to lie within 1% of the intended one."""
+
+_BFLOAT16 = 2.0**-8
+_MOST_NAMED = 3
+_WIDER = "scale the queries before the product, or keep scores in float32"
+_SCORES = ("variance of the scores of a row", "entropy of a row over ln n", "largest weight of a row")
+
+
+def findings(run: LayerRun) -> Iterator[Finding]:
+    """Yield what is found of a layer."""
+    yield from _mask(run)
+    yield from _grouped(run, "scale", [_scale(run, head) for head in range(run.heads)])
+    yield from _grouped(run, "formula", [_formula(run, head) for head in range(run.heads)])
+    yield from _overflow(run)
+    yield from _rows_without_keys(run)
+
+
+def _grouped(run: LayerRun, kind: str, by_head: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield findings of heads, those judged alike together, with the numbers of the worst of them."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for head, found in enumerate(by_head):
+        key = found["judgement"], found.get("cause"), found.get("fix"), found.get("alike")
+        groups.setdefault(key, []).append(head)
+    for number, heads in enumerate(groups.values()):
+        worst = max(heads, key=lambda head: by_head[head]["badness"])
+        found = {name: value for name, value in by_head[worst].items() if name not in ("badness", "alike")}
+        yield Finding(
+            id=f"{kind}-{number + 1}" if number else kind,
+            kind=kind,
+            heads=() if len(heads) == run.heads else tuple(heads),
+            sequences=run.sequences,
+            **found,
+        )
+
+
+def _mask(run: LayerRun) -> Iterator[Finding]:
+    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    wrong, meant = run.wrong_mask, run.meant
+    if wrong is not None:
+        cause, fix = str(wrong), f"give the call the mask that was meant, {run.mask}"
+        if wrong.unseen:
+            cause += ": the causal mask is aligned at the first key"
+            fix = "align the mask at the last key: with a cache the last query is that of the last key"
+        elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
+            cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
+        found = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
+    elif meant is None and run.weak is not None:
+        reason = (
+            f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep "
+            "weight; add -inf where a key is hidden, or say which mask is meant, such as none"
+        )
+        found = {"judgement": Judgement.UNDECIDED, "reason": reason}
+    elif meant is None:
+        return
+    elif run.no_documents:
+        reason = "nothing tells which token is of which document; give documents, [sequence, token]"
+        found = {"judgement": Judgement.UNDECIDED, "reason": reason}
+    quantity = "the number of rows that see other keys than were meant"
+    yield Finding(
+        id="mask", kind="mask", quantity=quantity, band=(None, 0.0), sequences=run.sequences, **found
+    )
+
+
+def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list of cases
+    """Judge the factor that calls were given, and the scale that a head's output implies."""
+    applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
+    base, intended, sums = applied / meant, run.intended_scale(run.keys), run.sums
+    step, half, error = (float(array[head]) for array in sums.scale())
+    is_known = math.isfinite(half) and 2 * sums.bad[head] <= sums.compared[head]
+    ratio = base * float(run.ratio[head])
+    value = ratio * (1 + step) if is_known else base
+    room = abs(ratio) * half if is_known else math.inf
+    found: dict[str, Any] = {
+        "quantity": "the scale over the intended one",
+        "estimate": value if is_known or run.given else None,
+        "band": (1 - TOLERANCE, 1 + TOLERANCE),
+        "badness": abs(value - 1),
+    }
+    if is_known:
+        found |= {"interval": (value - room, value + room), "level": LEVEL}
+        found |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
+    beside = ratio * (1 + float(sums.beside(SCALE)[head]))
+    off = min(abs(value - 1), abs(beside - 1))
+    is_far = is_known and off > max(TOLERANCE + room, 2 * room)
+    is_off = bool(run.given) and abs(base - 1) > ROUNDING
+    judgement, reason = Judgement.UNDECIDED, ""
+    if run.intended.origin == "unknown":
+        where = as_prose(one_line(run.intended.where))
+        reason = "cannot tell whether queries were scaled before the call; give --intended"
+        reason += f" ({where})" if where else ""
+    elif is_off and not is_far and math.isclose(base, 1, rel_tol=_BFLOAT16):
+        judgement, reason = Judgement.WARNED, "the factor given is rounded to bfloat16"
+    elif is_off or is_far:
+        scale, wanted = (applied, meant) if is_off else (value * intended, intended)
+        said = diagnose(scale, wanted, run.widths, uncertainty=0.0 if is_off else room * abs(intended))
+        fix = said.fix
+        if run.intended.origin == "default":
+            written = short(scale).replace("√", "sqrt")
+            fix += f"; if this is meant, say so with --intended {written}"
+        return found | {"judgement": Judgement.REFUTED, "cause": said.cause, "fix": fix}
+    elif is_known and abs(value - 1) + room <= TOLERANCE:
+        judgement = Judgement.CONFIRMED
+    elif sums.bad[head] or any(not one.is_plain for one in run.explained.get(head, ())[:1]):
+        judgement, reason = Judgement.REPORTED, "the output is not that of the formula"
+    elif not sums.compared[head]:
+        judgement = Judgement.CONFIRMED if run.given else Judgement.REPORTED
+        reason = "by the factor given; no output was compared"
+        if not run.given:
+            notes = map(as_prose, map(one_line, run.layer.notes))
+            reason = "; ".join(("no scale was given, and no output was compared", *notes))
+            judgement = Judgement.UNDECIDED if run.layer.backend else judgement
+    elif is_known:
+        reason = f"cannot tell: rounding leaves the scale uncertain by {room:.1%}; record more tokens"
+    else:
+        reason = "cannot tell: the output does not depend on the scale beyond rounding"
+    return found | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
+
+
+def _formula(run: LayerRun, head: int) -> dict[str, Any]:
+    """Judge the worst row of a head, and what its rows share."""
+    sums, worst = run.sums, run.sums.worst[head]
+    bad, compared = int(sums.bad[head]), int(sums.compared[head])
+    factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight()[head])
+    causes = [one for one in run.explained.get(head, ()) if not one.is_plain]
+    found: dict[str, Any] = {
+        "quantity": "the largest error of a row over what rounding may do",
+        "judgement": Judgement.CONFIRMED,
+        "badness": worst.ratio,
+    }
+    if compared:
+        found |= {"estimate": worst.ratio if math.isfinite(worst.ratio) else None, "band": (None, 1.0)}
+    if not compared and not bad:
+        reason = "no call was recorded with its values and output, of finite numbers"
+        return found | {"judgement": Judgement.REPORTED, "reason": reason}
+    if not (bad or factor or hidden):
+        return found
+    if causes and causes[0].is_coarse:
+        reason = f"{causes[0].does}: the output agrees to that only, and is stored more finely"
+        return found | {"judgement": Judgement.WARNED, "reason": reason, "alike": reason}
+    found |= {"judgement": Judgement.REFUTED} | _cause(run, causes, factor, hidden)
+    if bad:
+        found["reason"] = (
+            f"{bad:,} of {sums.rows[head]:,} rows are off, in {sums.sequences[head]:,} of "
+            f"{run.sequences:,} sequences; the worst is row {worst.row} of sequence {worst.sequence}"
+        )
+    return found
+
+
+def _cause(run: LayerRun, causes: Sequence[Explanation], factor: float, hidden: float) -> dict[str, str]:
+    """Return the cause of an output that is not the formula's, and what to do."""
+    exact = [one for one in causes if not one.is_coarse]
+    if exact:
+        scales = [short(one.ratio * run.intended_scale(run.keys)) for one in exact]
+        said = [
+            one.does if math.isclose(one.ratio, 1, rel_tol=0.01) else f"{one.does}, and the scale is {scale}"
+            for one, scale in zip(exact, scales, strict=True)
+        ]
+        return {"cause": " or ".join(list(dict.fromkeys(said))[:_MOST_NAMED]), "fix": exact[0].fix}
+    if hidden:
+        cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
+        return {"cause": cause, "fix": "add -inf where a key is hidden"}
+    if factor:
+        cause = f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}"
+        return {"cause": cause, "fix": "leave the output as the weighted mean of the values"}
+    return {"fix": "no known mistake gives this output: compare with another kernel, audit --against"}
+
+
+def _overflow(run: LayerRun) -> Iterator[Finding]:
+    limit = LARGEST.get(run.dtype, LARGEST["float64"])
+    largest = f"the largest product is {run.bound * limit:,.0f}"
+    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
+    if run.broken:
+        first = next(iter(run.broken))
+        cause, fix = f"{first} hold NaN or infinities", f"look where {first} are computed"
+        if run.bound >= 1:
+            cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
+        said = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
+        reason = f"NaN or infinite numbers: {said}"
+        found = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason}
+    elif run.bound >= 1 and not run.sums.compared.any():
+        reason = f"{largest}, beyond {run.dtype}, and no output shows whether scores are kept in a wider type"
+        found = {"judgement": Judgement.UNDECIDED, "reason": reason, "fix": _WIDER}
+    elif run.bound >= 1:
+        reason = f"{largest}, beyond {run.dtype}, yet the output is finite: scores are kept in a wider type"
+        found = {"judgement": Judgement.WARNED, "reason": reason, "fix": _WIDER}
+    elif run.bound > NEAR:
+        reason = f"{largest}, more than a quarter of {run.dtype}'s range"
+        found = {"judgement": Judgement.WARNED, "reason": reason, "fix": _WIDER}
+    yield Finding(
+        id="overflow",
+        kind="overflow",
+        quantity=r"the largest $|q\cdot k|$ over the largest number of the type",
+        estimate=run.bound if math.isfinite(run.bound) else None,
+        band=(None, 1.0),
+        sequences=run.sequences,
+        **found,
+    )
+
+
+def _rows_without_keys(run: LayerRun) -> Iterator[Finding]:
+    if not run.blind:
+        return
+    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
+    if run.odd_rows:
+        cause = "; ".join(
+            f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
+            for what, (count, sequence, row) in run.odd_rows.items()
+        )
+        fix = "write zeros where a row sees no key"
+        found = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+    yield Finding(
+        id="rows-without-keys",
+        kind="rows-without-keys",
+        quantity="the number of rows that see no key and are not 0",
+        estimate=float(sum(count for count, *_ in run.odd_rows.values())),
+        band=(None, 0.0),
+        sequences=run.sequences,
+        **found,
+    )
+
+
+def score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:
+    """Yield medians over sequences of what describes scores, with intervals between order statistics."""
+    whole = np.concatenate(per_sequence, axis=1) if per_sequence else np.zeros((3, 0))
+    for name, values in zip(_SCORES, np.sort(whole, axis=1), strict=True):
+        count = len(values)
+        if not count or not np.isfinite(values).all():
+            continue
+        # The interval from the k-th smallest to the k-th largest misses with probability 2·P(Bin(n, ½) < k).
+        places = np.arange(count // 2)
+        below = places[2 * special.bdtr(places, count, 0.5) <= 0.05] if count > 1 else places[:0]
+        ends = (float(values[below[-1]]), float(values[-1 - below[-1]])) if len(below) else (None, None)
+        yield ScoreSummary(name=name, median=float(np.median(values)), low=ends[0], high=ends[1])

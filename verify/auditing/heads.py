@@ -1,0 +1,147 @@
+"""What all rows of a layer amount to, head by head: how many are off, and the slopes that they share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from verify.auditing.formula import FACTOR, HIDDEN, SCALE, SINGLE, Rows
+
+Floats = NDArray[np.float64]
+
+SURE = 8.0
+"""Standard errors from which on what rows share is no rounding; honest programs reached 4."""
+
+ERRORS = 4.0
+"""Standard errors to either side of an estimate that its interval holds."""
+
+LEVEL = 0.999936
+"""Probability of a normal number within them."""
+
+_ROUNDINGS = 4.0  # up to which rows are alike
+_FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
+
+
+class Worst(NamedTuple):
+    """The row of a head that is farthest off, over its bound, and where it is."""
+
+    ratio: float
+    sequence: int = 0
+    row: int = 0
+
+
+class HeadSums:
+    """Sums over the rows of each head, call by call.
+
+    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. For the
+    directions of `Rows`, ``sums`` has Σd·e, Σ|d|², Σ(d·e)², Σ(d·e)|d|² and Σ|d|⁴, shape (5, heads, 3), of
+    rows that are not off; ``room`` is what rounding may make of Σd·e at its worst.
+    """
+
+    def __init__(self, heads: int) -> None:
+        self.rows = np.zeros(heads, dtype=int)
+        self.compared, self.bad, self.sequences = self.rows.copy(), self.rows.copy(), self.rows.copy()
+        self.worst = [Worst(0.0)] * heads
+        self.sums = np.zeros((5, heads, 3))
+        self.room, self.cross, self.misfit, self.drift = (np.zeros(heads) for _ in range(4))
+        self.alike = np.ones(heads)
+
+    def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
+        """Add a call whose sequences have the numbers ``places`` among the layer's.
+
+        With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
+        """
+        off, good, ratio = rows.is_off, rows.is_good, rows.ratio
+        ratio = np.where(off & ~rows.written, math.inf, ratio)
+        self.rows += rows.keys.shape[0] * rows.keys.shape[2]
+        self.compared += rows.is_compared.sum(axis=(0, 2))
+        self.bad += off.sum(axis=(0, 2))
+        self.sequences += off.any(axis=2).sum(axis=0)
+        self.misfit += np.minimum(ratio, 1e6).max(axis=(0, 2), initial=0.0)
+        for head in range(len(self.worst)):
+            sequence, row = np.unravel_index(ratio[:, head].argmax(), ratio[:, head].shape)
+            if ratio[sequence, head, row] > self.worst[head].ratio:
+                value = float(ratio[sequence, head, row])
+                self.worst[head] = Worst(value, int(places[sequence]), int(row))
+        along = np.where(good[..., None], rows.along, 0.0)
+        length = np.where(good[..., None], rows.length, 0.0)
+        for place, array in enumerate((along, length, along**2, along * length, length**2)):
+            self.sums[place] += array.sum(axis=(0, 2))
+        self.room += (np.sqrt(length[..., SCALE]) * rows.bound).sum(axis=(0, 2))
+        self.cross += np.where(good, rows.cross, 0.0).sum(axis=(0, 2))
+        self.drift += np.where(good, np.sqrt(length[..., SCALE]) * rows.drift, 0.0).sum(axis=(0, 2))
+        if unit is not None:
+            self.alike = np.maximum(self.alike, _alike(rows, unit))
+
+    def pooled(self, direction: int) -> tuple[Floats, Floats]:
+        """Return the multiple of a direction that errors have, and its standard error: the sandwich."""
+        along, length, square, mixed, fourth = self.sums[:, :, direction]
+        known = length > 0
+        value = np.divide(along, length, out=np.zeros_like(along), where=known)
+        noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
+        many = np.divide(length**2, fourth, out=np.zeros_like(along), where=fourth > 0) / self.alike
+        error = np.full_like(along, math.inf)
+        known &= many >= _FEWEST
+        np.divide(
+            np.sqrt(noise * self.alike * many / np.maximum(many - 1, 1)), length, out=error, where=known
+        )
+        return value, error
+
+    def scale(self) -> tuple[Floats, Floats, Floats]:
+        """Return by how much ĉ is off, relative, half of its interval, and its standard error.
+
+        The half-width is what rounding at its worst may do, where that is less than four standard errors.
+        """
+        value, error = self.pooled(SCALE)
+        worst = np.full_like(value, math.inf)
+        np.divide(self.room, self.sums[1, :, SCALE], out=worst, where=self.sums[1, :, SCALE] > 0)
+        drift = np.divide(
+            self.drift, self.sums[1, :, SCALE], out=np.zeros_like(value), where=worst < math.inf
+        )
+        return value, np.minimum(ERRORS * error + drift, worst), error
+
+    def beside(self, direction: int) -> Floats:
+        """Return the multiple of the scale's or the factor's direction, beside that of the other one."""
+        other = FACTOR if direction == SCALE else SCALE
+        along, length = self.sums[0], self.sums[1]
+        size = np.where(length[:, other] > 0, length[:, other], 1.0)
+        left = length[:, direction] - self.cross**2 / size
+        own = along[:, direction] - along[:, other] * self.cross / size
+        value = self.pooled(direction)[0]
+        found: Floats = np.divide(own, left, out=value.copy(), where=left > 1e-9 * length[:, direction])
+        return found
+
+    def factor(self, unit: float) -> Floats:
+        """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
+
+        Rounding always to one side moves weights and outputs by two roundings at most.
+        """
+        value, error = self.pooled(FACTOR)
+        least = 2 * unit + SURE * error
+        return np.where((np.abs(value) > least) & (np.abs(self.beside(FACTOR)) > least), value, 0.0)
+
+    def hidden_weight(self) -> Floats:
+        """Return the weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
+        value, error = self.pooled(HIDDEN)
+        return np.where(value > np.maximum(SURE * error, SINGLE), value, 0.0)
+
+    def is_off(self, unit: float) -> Any:
+        """Return which heads have rows that are off, or are off by what all rows share."""
+        return (self.bad > 0) | (self.factor(unit) != 0) | (self.hidden_weight() > 0)
+
+
+def _alike(rows: Rows, unit: float) -> Floats:
+    """Return for each head how many rows are alike at most: their numbers agree up to some roundings."""
+    numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
+    steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
+    cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
+    codes = np.sort(cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2], axis=1)
+    alike = np.ones(len(codes))
+    reach = 1
+    while reach < codes.shape[1] and (same := (codes[:, reach:] == codes[:, :-reach]).any(axis=1)).any():
+        alike[same] = 2 * reach
+        reach *= 2
+    return alike
