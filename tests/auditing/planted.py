@@ -83,7 +83,7 @@ class Fault:
         return Layer("attention", (call,), Intended(self.intended, "given"), self.width, padded=self.padded)
 
 
-def exact_findings(layer: Layer, head: int | None = None) -> dict[str, Finding]:
+def findings_of(layer: Layer, head: int | None = None) -> dict[str, Finding]:
     """Return the exact findings on a middle head of a layer, or on another, by kind, at 1e-3 in all."""
     record = audit_recording(Recording("planted", (layer,)), audit_settings(), workers=1)
     asked = record.layers[0].heads // 2 if head is None else head
@@ -595,6 +595,9 @@ RECONSTRUCTIONS = (
 )
 
 
+FAULTS = (*SCALES, *RECONSTRUCTIONS)
+
+
 def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
     k[0, :, 3, 5] = np.nan
     return a.attend(q, k, v, _root(q.shape[-1]))
@@ -676,17 +679,17 @@ def is_caught(fault: Fault, found: Finding) -> bool:
 
 def main() -> None:
     """Print what is found of each fault, and of correct attention."""
-    rows = [(fault, name, dtype) for fault in (*SCALES, *RECONSTRUCTIONS) for name, dtype in dtypes().items()]
+    rows = [(fault, name, dtype) for fault in FAULTS for name, dtype in dtypes().items()]
     rows += [(fault, "float16", np.float16) for fault in OVERFLOWS]
     print("| fault | seen in | dtype | finding | verdict | named | fix |\n|---|---|---|---|---|---|---|")
     for fault, name, dtype in rows:
-        found = exact_findings(fault.layer(dtype))[fault.kind]
+        found = findings_of(fault.layer(dtype))[fault.kind]
         verdict = str(found.judgement) if is_caught(fault, found) else f"{found.judgement} (MISSED)"
         cells = (fault.what, fault.seen, name, fault.kind, verdict, found.cause or found.reason, found.fix)
         print(f"| {' | '.join(cells)} |")
     for what, correct in CORRECT.items():
         for name, dtype in dtypes().items():
-            verdicts = {str(one.judgement) for one in exact_findings(correct.layer(dtype)).values()}
+            verdicts = {str(one.judgement) for one in findings_of(correct.layer(dtype)).values()}
             print(f"| none: {what} | | {name} | all | {', '.join(sorted(verdicts))} | | |")
 
 

@@ -1,4 +1,4 @@
-"""A whole audit: layers, refusals, what it takes, and what it says of planted faults."""
+"""A whole audit: what it says of planted faults and of right attention, of bad input, and of what it saw."""
 
 import math
 import re
@@ -10,18 +10,9 @@ import numpy as np
 import pytest
 
 import verify
-from tests.auditing.calls import arrays, attention
+from tests.auditing.calls import arrays, attention, of_calls
 from tests.auditing.calls import call as attended
-from tests.auditing.planted import (
-    CORRECT,
-    OVERFLOWS,
-    RECONSTRUCTIONS,
-    SCALES,
-    Fault,
-    dtypes,
-    exact_findings,
-    is_caught,
-)
+from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, dtypes, findings_of, is_caught
 from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
@@ -33,7 +24,7 @@ SETTINGS = audit_settings()
 def call(
     seed: int = 0, *, sequences: int = 12, heads: int = 2, tokens: int = 20, d: int = 8, **more: Any
 ) -> Call:
-    """Return a call on standard normal vectors."""
+    """Return a call on standard normal vectors, without values."""
     q, k, _ = arrays(seed, sequences=sequences, heads=heads, key_heads=1, queries=tokens, keys=tokens, d=d)
     return Call(q.astype(np.float32), k.astype(np.float32), **more)
 
@@ -44,78 +35,166 @@ def recorded(*layers: Layer) -> Recording:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("fault", "dtype"),
     [
-        (
-            ({},),
-            ["outputs, in whole or in part, so that the scale and the formula could not be judged: give v"],
-        ),
-        (
-            ({}, {}),
-            ["outputs of all 2 layers, in whole or in part, so that the scale and the formula could not"],
-        ),
-        (
-            ({"scale": 0.3}, {}),
-            ["outputs of all 2 layers, in whole or in part, so that the formula could not"],
-        ),
-        (
-            ({"scale": 0.3},),
-            ["outputs, in whole or in part, so that the formula could not be judged: give v"],
-        ),
+        *(pytest.param(one, "float32", id=one.what) for one in FAULTS[::2]),
+        *(pytest.param(one, "float32", id=one.what, marks=pytest.mark.slow) for one in FAULTS[1::2]),
+        *(pytest.param(one, "bfloat16", id=f"{one.what}-bfloat16", marks=pytest.mark.slow) for one in FAULTS),
     ],
 )
-def test_what_could_not_be_judged_is_named(options: tuple[dict[str, Any], ...], said: list[str]) -> None:
-    """Without outputs nothing was compared: the audit says so, and is one in part unless that is allowed."""
-    layers = [Layer(f"layer {number}", [call(tokens=5, **one)]) for number, one in enumerate(options)]
+def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
+    """Each is refuted by its finding, with the cause that was planted and a fix; half by default."""
+    found = findings_of(fault.layer(dtypes()[dtype]))[fault.kind]
+    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
+    assert found.fix
+
+
+@pytest.mark.parametrize("fault", FAULTS[::4], ids=lambda fault: fault.what)
+def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
+    """With one row off by a hundredth besides, the audit is refuted still, and the fault is not named."""
+    layer = fault.layer(np.float32)
+    (one,) = layer.calls
+    output = np.array(one.output)
+    output[:, :, 5] *= 1.01
+    found = findings_of(replace(layer, calls=(replace(one, output=output),)))
+    assert any(finding.judgement is Judgement.REFUTED for finding in found.values())
+    assert fault.named not in found["formula"].cause
+
+
+@pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
+def test_numbers_that_are_none_are_found(fault: Fault) -> None:
+    """What leaves the range of half precision, or is NaN, is refuted and named."""
+    found = findings_of(fault.layer(np.float16), head=0)[fault.kind]
+    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("what", CORRECT)
+def test_correct_attention_passes(what: str, dtype: str) -> None:
+    """Attention without a fault is confirmed by every finding."""
+    found = findings_of(CORRECT[what].layer(dtypes()[dtype]))
+    assert {"scale", "formula", "overflow"} <= set(found)
+    assert {name: one.reason for name, one in found.items() if one.judgement is not Judgement.CONFIRMED} == {}
+
+
+@pytest.mark.parametrize("deviation", [0.002, 6.0, 16.0])
+def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
+    """Scores that hardly differ give equal weights; rounded scores of 20 flatten the softmax."""
+    for seed in range(4):
+        options = {"deviation": deviation, "queries": 64, "keys": 64, "heads": 2, "seed": seed}
+        fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
+        found = findings_of(fault.layer(dtypes()["bfloat16"]))
+        assert found["formula"].judgement is Judgement.CONFIRMED
+        assert found["scale"].judgement is not Judgement.REFUTED
+        if deviation < 0.01:
+            assert "cannot tell" in found["scale"].reason
+
+
+def test_equal_rows_are_no_independent_ones() -> None:
+    """A batch of one sentence 64 times tells no more than the sentence, whatever its rounding is."""
+    for seed in range(4):
+        one = attended(dtypes()["bfloat16"], seed=seed, sequences=1, queries=12, keys=12)
+        many: dict[str, Any] = {
+            n: np.repeat(getattr(one, n), 64, axis=0) for n in ("query", "key", "value", "output")
+        }
+        assert of_calls(replace(one, **many))["scale"].judgement is not Judgement.REFUTED
+
+
+def test_a_single_row_and_a_single_head_are_found() -> None:
+    """All others are exact: it is named by its place, and no coarser type explains it."""
+    one = attended(sequences=30, heads=3, queries=40, keys=40, causal=True)
+    one.output[17, 2, 7] += 1e-3  # type: ignore[index]  # it has one
+    record = verify.audit(recorded(Layer("a", [one])), workers=1)
+    (found,) = (one for one in record.findings if one.judgement is Judgement.REFUTED)
+    assert (found.kind, found.heads) == ("formula", (2,))
+    assert "1 of 1,200 rows are off" in found.reason
+    assert "the worst is row 7 of sequence 17" in found.reason
+    assert "compare with another kernel" in found.fix
+
+
+def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
+    """Half precision stored in single: a warning, and faults below it are not seen."""
+    low = attended(np.float16, sequences=8)
+    wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
+    record = verify.audit(recorded(Layer("a", [replace(low, **wide)])), workers=1, allow_unseen="unrecorded")
+    assert (record.exit_status, record.unseen) == (3, ("precision",))
+    (found,) = (one for one in record.findings if one.kind == "formula")
+    assert found.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
+
+
+def test_what_could_not_be_judged_is_named_and_makes_an_audit_one_in_part() -> None:
+    """Without outputs nothing was compared: the audit is one in part unless that is allowed."""
+    layers = [Layer(f"layer {number}", [call(tokens=5, scale=0.3)]) for number in range(2)]
     record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
-    assert [text[: len(start)] for text, start in zip(record.left_out, said, strict=True)] == said
+    assert record.left_out == ("outputs of layer 0–1, in whole or in part: give v and out",)
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
-    assert "rows compared, not seen: output; declared: mask " in str(record)
+    assert str(record).endswith("0 of 240 rows compared; not seen: output")
     allowed = audit_recording(Recording("a program", layers), audit_settings("0.3", allow_unseen=["output"]))
-    assert (allowed.unseen, allowed.exit_status, allowed.verdict) == ((), 0, "confirmed")
-
-
-@pytest.mark.parametrize(("where", "reason"), [("program", "unrecorded"), ("layer", "calls")])
-def test_what_was_left_out_makes_an_audit_one_in_part(where: str, reason: str) -> None:
-    """A kernel that was not seen, or calls that were left out, could hide anything."""
-    layer = Layer("a", [attended()], left_out=("were left out (20 calls)",) if where == "layer" else ())
-    recording = Recording("a program", [layer], ("one call was compiled",) if where == "program" else ())
-    record = audit_recording(recording, audit_settings())
-    assert (record.unseen, record.exit_status, record.verdict) == ((reason,), 3, "confirmed in part")
-    assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status == 0
+    assert (allowed.exit_status, allowed.verdict) == (0, "confirmed")
+    for reason, layer, left_out in (
+        ("calls", Layer("a", [attended()], left_out=("were left out (20 calls)",)), ()),
+        ("unrecorded", Layer("a", [attended()]), ("one call was compiled",)),
+    ):
+        recording = Recording("a program", [layer], left_out)
+        record = audit_recording(recording, SETTINGS)
+        assert (record.unseen, record.exit_status) == ((reason,), 3)
+        assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status == 0
     with pytest.raises(SettingsError, match=r"allow-unseen: .*did you mean 'output'"):
         audit_settings(allow_unseen=["outputs"])
 
 
-def test_layers_that_declare_different_things_are_listed() -> None:
-    """Mask, scale and soft-cap, each with the layers that have it."""
-    some = [attended(causal=True), attended(), attended(causal=True)]
-    layers = [Layer(f"layer {number}", [one]) for number, one in enumerate(some)]
-    record = audit_recording(Recording("a program", layers), audit_settings())
-    assert record.differences == ("mask: causal in layer 0, 2; none in layer 1",)
-    assert f"- layers differ in {record.differences[0]}" in str(record).splitlines()
-
-
 @pytest.mark.parametrize(
-    ("options", "backend", "status"),
-    [({}, "", 3), ({}, "sdpa", 3), ({"scale": 8**-0.5}, "sdpa", 3), ({"scale": 1.0}, "sdpa", 1)],
+    ("options", "backend", "judgement"),
+    [
+        ({}, "", "reported"),
+        ({}, "sdpa", "undecided"),
+        ({"scale": 8**-0.5}, "sdpa", "confirmed"),
+        ({"scale": 1.0}, "sdpa", "refuted"),
+    ],
 )
 def test_a_program_whose_scale_nothing_tells_does_not_pass(
-    options: dict[str, Any], backend: str, status: int
+    options: dict[str, Any], backend: str, judgement: str
 ) -> None:
     """Arrays without an output are judged in part; of a program the scale itself was to be judged."""
     layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
-    record = audit_recording(Recording("a program", [layer]), audit_settings())
-    assert record.exit_status == status
-    undecided = [one.reason for one in record.findings if one.decides and one.judgement == "undecided"]
-    assert len(undecided) == (2 if backend and not options else 0)
-    assert all("no output that would tell it was kept; dropout was on" in reason for reason in undecided)
+    record = audit_recording(Recording("a program", [layer]), SETTINGS)
+    (scale,) = (one for one in record.findings if one.kind == "scale")
+    assert scale.judgement == judgement
+    assert record.exit_status == (1 if judgement == "refuted" else 3)
+    assert ("dropout was on" in scale.reason) == (not options)
+
+
+@pytest.mark.parametrize(
+    ("factor", "judgement"), [(1, "confirmed"), (1.001, "warned"), (1.01, "refuted"), (8, "refuted")]
+)
+def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: str) -> None:
+    """Up to rounding; a refutation says which --intended would mend it, where nobody said what is meant."""
+    one = attended(scale=factor / 8)
+    record = verify.audit(recorded(Layer("a", [one])), workers=1)
+    (scale,) = (one for one in record.findings if one.kind == "scale")
+    assert scale.judgement == judgement
+    assert ("if this is meant, say so with --intended" in scale.fix) == (judgement == "refuted")
+    assert of_calls(one, intended=f"{factor}/8")["scale"].judgement == "confirmed"
+
+
+def test_what_came_before_the_call_is_not_guessed() -> None:
+    """Where it is not known whether queries were scaled before, the answer is that one cannot tell."""
+    layer = Layer("a", [attended(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))
+    record = audit_recording(Recording("x", [layer]), SETTINGS)
+    (scale,) = (one for one in record.findings if one.kind == "scale")
+    assert (scale.judgement, record.exit_status) == ("undecided", 3)
+    assert "cannot tell whether queries were scaled before the call; give --intended" in scale.reason
+    assert audit_recording(Recording("x", [layer]), audit_settings("1")).exit_status == 0
 
 
 def test_the_record_says_what_was_seen_and_asked() -> None:
-    """Shapes, dtype, sequences, tokens of two calls, intention, what was left out; it reads back."""
+    """Shapes, sequences of two calls, intentions with where they were read, scores; it reads back."""
     layer = Layer(
-        "model.0", [call(), call(1, tokens=30)], Intended("1/d", "recorded", "config"), backend="sdpa"
+        "model.0",
+        [attended(heads=2, key_heads=1), attended(heads=2, key_heads=1, queries=30, keys=30)],
+        Intended("1/sqrt(d)", "configuration", "query_pre_attn_scalar = 64 in Gemma"),
+        backend="sdpa",
+        mask="none",
     )
     record = audit_recording(recorded(layer), SETTINGS)
     one = record.layers[0]
@@ -124,14 +203,35 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
         "model.0",
         2,
         1,
-        8,
-        None,
+        64,
+        64,
     )
-    assert (one.sequences, one.tokens, one.dtype, one.backend) == (24, (20, 30), "float32", "sdpa")
-    assert (one.intention.value, one.intention.origin, one.intention.where) == (0.125, "recorded", "config")
-    assert record.left_out[0] == "one call was compiled"
-    assert record.environment["workers"]
+    assert (one.calls, one.sequences, one.tokens, one.dtype, one.backend) == (
+        2,
+        4,
+        (24, 30),
+        "float32",
+        "sdpa",
+    )
+    assert record.intended[0].startswith(
+        "scale 1/sqrt(d) = 0.125, read from the model’s configuration (query_"
+    )
+    assert record.intended[0].endswith(" = 64 in Gemma); mask none")
+    variance, entropy, largest = one.scores
+    assert 0.5 < variance.median < 1.5
+    assert 0.7 < entropy.median < 1
+    assert 1 / 30 < largest.median < 0.5
+    assert variance.low is None
     assert AuditRecord.model_validate_json(record.to_json()) == record
+
+
+def test_scores_have_intervals_between_order_statistics() -> None:
+    """Of six sequences from the least to the largest; they are never judged."""
+    (layer,) = audit_recording(recorded(Layer("a", [attended(sequences=6)])), SETTINGS).layers
+    assert all(
+        one.low is not None and one.high is not None and one.low <= one.median <= one.high
+        for one in layer.scores
+    )
 
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
@@ -140,16 +240,17 @@ def test_the_users_intention_comes_before_the_recordings() -> None:
     given = audit_recording(recorded(layer), audit_settings("log(n)/sqrt(D)")).layers[0]
     assert (given.intention.origin, given.intention.expression) == ("given", "log(n)/sqrt(D)")
     assert given.intention.value == pytest.approx(np.log(30) / 8)
-    default = audit_recording(recorded(Layer("a", [call()])), audit_settings()).layers[0]
+    default = audit_recording(recorded(Layer("a", [call()])), SETTINGS).layers[0]
     assert default.intention.origin == "default"
     assert default.intention.value == pytest.approx(8**-0.5)
 
 
 def test_threads_and_batches_change_no_result() -> None:
     """One thread or three, all sequences in a call or each in its own: the findings are the same."""
-    whole = call(causal=True)
+    whole = attended(sequences=12, causal=True)
+    names = ("query", "key", "value", "output")
     single = [
-        Call(whole.query[place : place + 1], whole.key[place : place + 1], causal=True) for place in range(12)
+        replace(whole, **{n: getattr(whole, n)[place : place + 1] for n in names}) for place in range(12)
     ]
     records = [
         audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=workers).layers
@@ -159,13 +260,19 @@ def test_threads_and_batches_change_no_result() -> None:
     assert records[0][0].findings == records[2][0].findings
 
 
+def test_sequences_are_numbered_as_they_were_recorded() -> None:
+    """Calls of two shapes by turns: the worst row is named in the order of the program."""
+    calls = [attended(seed=n, sequences=1, queries=20 + n % 2, keys=20 + n % 2) for n in range(6)]
+    calls[3].output[0, 0, 4] += 1  # type: ignore[index]  # it has one
+    assert "row 4 of sequence 3" in of_calls(*calls)["formula"].reason
+
+
 def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
     record = audit_recording(recorded(*(Layer(name, [call(sequences=2)]) for name in names)), SETTINGS)
     ids = [one.id for one in record.layers]
     assert len(set(ids)) == 5
-    assert ids[:2] == ["model-0-attn", "model-0-attn-2"]
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", one) and one != "audit" for one in ids)
 
 
@@ -175,9 +282,11 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
         ([], "no attention call was seen"),
         ([Layer("a", [])], "layer a: has no calls"),
         ([Layer("a", [call(), call(heads=3)])], "q has 3 heads of 8 dimensions, and in earlier calls 2 of 8"),
-        ([Layer("a", [call(), call(d=4)])], "of 4 dimensions, and in earlier calls"),
         ([Layer("a", [Call(call().query, call(d=4).key)])], "layer a: k has shape"),
-        ([Layer("a", [call(heads=0)])], "no heads"),
+        ([Layer("a", [call(bias=np.array(np.nan, np.float32))])], "bias holds NaN"),
+        ([Layer("a", [call(sink=np.array([0, np.inf]))])], "sink holds NaN"),
+        ([Layer("a", [call(softcap=0.0)])], "softcap 0.0: give a number above 0"),
+        ([Layer("a", [call(documents=np.zeros((12, 20), int))])], "has documents, and no mask is meant"),
     ],
 )
 def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> None:
@@ -185,12 +294,6 @@ def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> No
     with pytest.raises(RecordingError, match=complaint) as caught:
         audit_recording(recorded(*layers), SETTINGS)
     assert "\n" not in str(caught.value)
-
-
-def test_an_intention_that_has_no_value_is_refused() -> None:
-    """The model's width is asked for but not known."""
-    with pytest.raises(SettingsError, match="the width of the model"):
-        audit_recording(recorded(Layer("a", [call()])), audit_settings("1/sqrt(D)"))
 
 
 @pytest.mark.parametrize("library", ["torch", "jax.numpy"])
@@ -215,7 +318,6 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
     first, *others = (
         verify.audit(q, k, v=v, out=out),
         verify.audit(tmp_path / "attention.npz"),
-        verify.audit(str(tmp_path / "attention.npz")),
         verify.audit(recording),
     )
     assert all(one.layers[0].findings == first.layers[0].findings for one in others)
@@ -224,107 +326,27 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "options", "message"),
     [
-        (([[1.0]], [[1.0]]), "q: is list; give an array of NumPy, PyTorch or JAX"),
-        ((np.ones((1, 1, 9, 4)),), "k: is NoneType; give an array"),
-        (
-            (np.ones((9, 4)), np.ones((9, 4))),
-            r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]",
+        (([[1.0]], [[1.0]]), {}, "q: is list; give an array of NumPy, PyTorch or JAX"),
+        ((np.ones((1, 1, 9, 4)),), {}, "k: is NoneType; give an array"),
+        ((np.ones((9, 4)),) * 2, {}, r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]"),
+        (("none.npz",), {}, r"none\.npz"),
+        (("none.npz", np.ones((1, 1, 9, 4))), {}, "k: a recording has its own; leave it out"),
+        *(
+            ((np.ones((1, 1, 9, 4)),) * 2, {"scale": one}, "scale .*: give a finite")
+            for one in (math.nan, "one")
         ),
-        (("none.npz",), r"none\.npz"),
-        (("none.npz", np.ones((1, 1, 9, 4))), "k: a recording has its own; leave it out"),
+        ((np.ones((1, 1, 9, 4)),) * 2, {"softcap": "high"}, "softcap 'high': give a finite number"),
+        ((np.ones((1, 1, 9, 4)),) * 2, {"sink": np.ones(2)}, r"sink has shape \[2\]; give \[1\], one a head"),
+        ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "1/sqrt(D)"}, "the model's width, is not known"),
+        ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "d**d**d**d"}, "is no number but 0 at d = 4"),
     ],
 )
-def test_what_is_no_attention_is_refused_in_one_line(given: tuple[Any, ...], message: str) -> None:
+def test_what_is_no_attention_is_refused_in_one_line(
+    given: tuple[Any, ...], options: dict[str, Any], message: str
+) -> None:
     """The error names the argument and says what is wanted."""
     with pytest.raises(verify.VerifyError, match=message) as caught:
-        verify.audit(*given)
+        verify.audit(*given, **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        *(({"scale": one}, "scale .*: give a finite number") for one in (math.nan, "one", np.ones(2), 1j)),
-        ({"softcap": 0.0}, "softcap 0.0: give a number above 0, or none"),
-        ({"softcap": "high"}, "softcap 'high': give a finite number"),
-        ({"sink": [1.0]}, "sink: is list; give an array"),
-        ({"sink": np.ones(2)}, r"sink has shape \[2\]; give \[1\], one a head"),
-    ],
-)
-def test_what_is_no_number_or_sink_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
-    """One line names the argument."""
-    with pytest.raises(verify.VerifyError, match=message) as caught:
-        verify.audit(np.ones((1, 1, 9, 4)), np.ones((1, 1, 9, 4)), **options)
-    assert "\n" not in str(caught.value)
-
-
-DTYPES = ("float32", "bfloat16")
-
-
-@pytest.mark.parametrize(
-    ("fault", "dtype"),
-    [
-        *(pytest.param(one, "float32", id=one.what) for one in (*SCALES, *RECONSTRUCTIONS)[::2]),
-        *(
-            pytest.param(one, "bfloat16", id=f"{one.what}-bfloat16", marks=pytest.mark.slow)
-            for one in (*SCALES, *RECONSTRUCTIONS)
-        ),
-    ],
-)
-def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
-    """Each is refuted by its finding, with the cause that was planted and a fix; half in single precision."""
-    found = exact_findings(fault.layer(dtypes()[dtype]))[fault.kind]
-    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
-    assert found.fix
-    assert found.decides
-
-
-@pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
-def test_numbers_that_are_none_are_found(fault: Fault) -> None:
-    """What leaves the range of half precision, or is NaN, is refuted and named."""
-    found = exact_findings(fault.layer(np.float16), head=0)[fault.kind]
-    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("what", CORRECT)
-def test_correct_attention_passes(what: str, dtype: str) -> None:
-    """Attention without a fault is confirmed by every exact finding."""
-    found = exact_findings(CORRECT[what].layer(dtypes()[dtype]))
-    assert {"scale-implied", "reconstruction", "overflow"} <= set(found)
-    assert {name: one.reason for name, one in found.items() if one.judgement is not Judgement.CONFIRMED} == {}
-
-
-@pytest.mark.parametrize("factor", [1.0, 1.1])
-def test_scale_that_bfloat16_cannot_tell_is_undecided_with_the_reason(factor: float) -> None:
-    """Where scores differ by 0.02 or less, rounding hides the scale and the finding says so."""
-    options = {"deviation": 0.002, "sequences": 2, "heads": 4}
-    fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, factor / 8), options)
-    found = exact_findings(fault.layer(dtypes()["bfloat16"]))["scale-implied"]
-    assert found.judgement is Judgement.UNDECIDED
-    assert "rounding leaves the scale uncertain" in found.reason
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_weights_rounded_to_one_or_two_numbers_refute_no_scale(seed: int) -> None:
-    """In bfloat16 weights near 1/24 are 0.6% apart: what rises by less rises in steps, by up to 30% more."""
-    options = {"deviation": 0.002, "sequences": 2, "seed": seed}
-    right = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
-    found = exact_findings(right.layer(dtypes()["bfloat16"]))["scale-implied"]
-    assert found.judgement is Judgement.UNDECIDED
-    options |= {"deviation": 0.05, "queries": 64, "keys": 64}
-    wrong = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1.1 / 8), options)
-    found = exact_findings(wrong.layer(dtypes()["bfloat16"]))["scale-implied"]
-    assert found.judgement is Judgement.REFUTED
-
-
-def test_large_scores_in_bfloat16_are_no_false_alarm() -> None:
-    """Rounded scores of size 20 flatten the softmax; that is allowed for, however many rows there are."""
-    for deviation in (6.0, 16.0):
-        options = {"deviation": deviation, "queries": 150, "keys": 150, "heads": 2}
-        fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
-        found = exact_findings(fault.layer(dtypes()["bfloat16"]))
-        assert found["reconstruction"].judgement is Judgement.CONFIRMED
-        assert found["scale-implied"].judgement is not Judgement.REFUTED

@@ -174,9 +174,7 @@ def test_audits_are_compared_by_their_findings() -> None:
     """Judgements, and values whose intervals are apart; an audit and a run have nothing in common."""
     old = good(2, 2)
     layer = old.layers[0]
-    place, finding = next(
-        (place, one) for place, one in enumerate(layer.findings) if one.kind == "scale"
-    )
+    place, finding = next((place, one) for place, one in enumerate(layer.findings) if one.kind == "scale")
     low, high = finding.interval
     assert low is not None
     assert high is not None

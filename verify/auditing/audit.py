@@ -196,10 +196,10 @@ def _left_out(recording: Recording, layers: Sequence[LayerRecord]) -> Iterator[t
         if any(one.kind == "formula" and one.judgement is Judgement.WARNED for one in layer.findings)
     ]
     if warned:
-        yield "precision", f"faults in {together(warned)} below the precision that outputs agree to"
+        yield "precision", f"faults in {_plain(together(warned))} below the precision that outputs agree to"
     silent = [layer.name for layer in layers if layer.rows_compared + layer.rows_without_key < layer.rows]
     if silent:
-        yield "output", f"outputs of {together(silent)}, in whole or in part: give v and out"
+        yield "output", f"outputs of {_plain(together(silent))}, in whole or in part: give v and out"
 
 
 def _plain(text: str) -> str:

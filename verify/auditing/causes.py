@@ -77,9 +77,8 @@ def _biased(change: Callable[[Any], Any]) -> Change:
         if formula.call.bias is None:
             return None
         bias = widened(np.asarray(formula.call.bias))
-        if not np.where(bias <= HIDING, 0, bias).any():
-            return None
-        return _with(formula, bias=np.where(bias <= HIDING, bias, change(bias)))
+        seen = np.where(bias <= HIDING, 0, bias)
+        return _with(formula, bias=np.where(bias <= HIDING, bias, change(seen))) if seen.any() else None
 
     return changed
 
@@ -638,7 +637,8 @@ def _in_all_rows(
             misfit = float(sums.misfit.mean() if cause.is_whole else sums.misfit[head])
             explained.setdefault(head, []).append(_explanation(call, candidate, head, misfit))
     return {
-        head: sorted(found, key=lambda one: (one.is_coarse, one.misfit)) for head, found in explained.items()
+        head: sorted(found, key=lambda one: (one.is_coarse, one.misfit * (not one.is_coarse)))
+        for head, found in explained.items()
     }
 
 

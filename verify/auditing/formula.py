@@ -344,7 +344,8 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         zero, along, length = np.zeros(count.shape), np.zeros((*count.shape, 3)), np.zeros((*count.shape, 3))
         if call.value is None or call.output is None:
             nothing: Any = dict.fromkeys(("error", "size", "cross", "drift"), zero)
-            return Rows(**described, **nothing, written=zero > 0, along=along, length=length)
+            described |= nothing | {"finite": zero > 0, "written": zero > 0}
+            return Rows(**described, along=along, length=length)
         slope = slopes[..., :-1] + (top * (1 - whole) - inner)[..., None] * output
         if rise is not None:
             moved = weights * rise

@@ -25,7 +25,7 @@ _FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.lo
 _LATEX = {"sqrt": r"\sqrt{%s}", "exp": r"\exp(%s)", "log2": r"\log_2(%s)"}
 _NAMES = {"d": "d_k", "h": "h", "D": "D", "n": "n"}
 _LONGEST = 200
-_LARGEST_DIVISOR = 1e9
+_LARGEST, _LARGEST_DIVISOR = 1e30, 1e9
 _CLEAR, _VAGUE = 0.02, 0.5  # a scale known to no better than 2% has at most a likeliest name
 _POWERS = 12
 
@@ -57,7 +57,7 @@ class ScaleExpression:
             value = _value(self.tree, sizes)
         except (ArithmeticError, ValueError):
             value = math.nan
-        if not math.isfinite(value) or value == 0:
+        if not 0 < abs(value) < _LARGEST:
             known = ", ".join(f"{name} = {size}" for name, size in sizes.items() if size is not None)
             raise self._refusal(f"is no number but 0 at {known}; correct the expression")
         return value

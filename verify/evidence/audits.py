@@ -25,6 +25,7 @@ from verify.evidence.texts import (
     Slug,
     Text,
 )
+from verify.text.escapes import as_prose
 
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
 """Where the intended scale comes from: the user, the recording, the model's configuration, or 1/√d_k."""
@@ -247,7 +248,7 @@ class AuditRecord(Sealed):
             alike.setdefault(said, []).append(layer.name)
         if len(alike) == 1:
             return tuple(alike)
-        return tuple(f"{together(names)}: {said}" for said, names in alike.items())
+        return tuple(f"{as_prose(together(names))}: {said}" for said, names in alike.items())
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""

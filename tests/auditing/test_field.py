@@ -1,0 +1,206 @@
+"""What real programs did, each with its whole kind: the right ones pass, their wrong twins do not."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import verify
+from tests.auditing.calls import arrays, attention, call
+from verify.auditing.masks import configured_mask, described, intended_mask
+from verify.auditing.recording import Call, Layer, Recording
+from verify.errors import SettingsError
+from verify.evidence.audits import AuditRecord, Finding
+
+T = 24
+PLACE = np.arange(T)
+AHEAD = PLACE - PLACE[:, None]
+DOCUMENTS = np.repeat([[0, 1, 2]], 8, axis=1).reshape(1, T)
+MASKS: dict[str, Any] = {
+    "none": np.ones((T, T), dtype=bool),
+    "causal": AHEAD <= 0,
+    "window=5": (AHEAD <= 0) & (AHEAD > -5),
+    "chunk=6": (AHEAD <= 0) & (PLACE[:, None] // 6 == PLACE // 6),
+    "prefix=6": (AHEAD <= 0) | (PLACE < 6),
+    "documents": (AHEAD <= 0) & (DOCUMENTS.T == DOCUMENTS),
+}
+
+
+def audited(*calls: Call, **options: Any) -> AuditRecord:
+    """Return the audit of a layer with these calls."""
+    return verify.audit(Recording("x", [Layer("a", calls)]), workers=1, **options)
+
+
+def finding(record: AuditRecord, kind: str) -> Finding:
+    """Return the only finding of this kind."""
+    (found,) = (one for one in record.findings if one.kind == kind)
+    return found
+
+
+@pytest.mark.parametrize("step", [0.02, np.linspace(0.01, 0.04, 64)], ids=["scalar", "channels"])
+@pytest.mark.parametrize(("times", "status"), [(1, 0), (0, 1), (2, 1)], ids=["right", "forgotten", "twice"])
+def test_keys_of_integer_codes_are_decoded_once(step: Any, times: int, status: int) -> None:
+    """A cache in int8: the keys that attention is given are codes times a step, which is no scale."""
+    q, k, v = (array.astype(np.float32) for array in arrays(2, sequences=4, keys=T))
+    codes = np.clip(np.round(k / 0.02) + 128, 0, 255) - 128
+    keys, seen = (codes * step).astype(np.float32), codes * step**times
+    out = attention(*(array.astype(float) for array in (q, seen, v))).astype(np.float32)
+    assert audited(Call(q, keys, v, out)).exit_status == status
+
+
+@pytest.mark.parametrize("meant", ["", "causal"])
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_causal_mask_with_a_cache_is_aligned_at_the_last_key(meant: str, *, dense: bool) -> None:
+    """Top left, keys 5 to 12 are seen by no query; keys that were never written are room."""
+    declared: dict[str, Any] = {"mask": np.tri(4, 12, dtype=bool)} if dense else {"causal": True}
+    one = call(queries=4, keys=12, **declared)
+    record = audited(one, intended_mask=meant)
+    if dense and not meant:
+        assert record.exit_status == 0  # which keys may be seen was declared one by one
+        return
+    assert record.exit_status == 1
+    assert "keys 4 to 11 are seen by no query" in finding(record, "mask").cause
+    key, value = one.key.copy(), one.value.copy()  # type: ignore[union-attr]  # it has them
+    key[:, :, 4:] = value[:, :, 4:] = 0
+    assert audited(replace(one, key=key, value=value), intended_mask=meant).exit_status == 0
+    right = call(queries=4, keys=12, mask=np.tri(4, 12, 8, dtype=bool))
+    assert audited(right, intended_mask="causal").exit_status == 0
+    assert audited(call(queries=1, keys=12), intended_mask="causal").exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("config", "mask"),
+    [
+        ({"sliding_window": 16}, "window=16 (sliding_window = 16 in SimpleNamespace)"),
+        ({"sliding_window": 16, "use_sliding_window": False}, ""),
+        ({"sliding_window": None}, ""),
+        (
+            {"sliding_window": 16, "layer_types": ["sliding_attention"]},
+            "window=16 (layer_types[0] = sliding_attention",
+        ),
+        ({"sliding_window": 16, "layer_types": ["full_attention"]}, "causal (layer_types[0]"),
+        ({"attention_chunk_size": 8, "layer_types": ["chunked_attention"]}, "chunk=8 (layer_types[0]"),
+    ],
+)
+def test_windows_and_chunks_are_read_from_the_configuration(config: dict[str, Any], mask: str) -> None:
+    """With and without a list of the layers' kinds, and it is said where."""
+    module = SimpleNamespace(is_causal=True, layer_idx=0)
+    found = configured_mask(module, SimpleNamespace(**config))
+    assert found.startswith(mask) if mask else not found
+    assert configured_mask(SimpleNamespace(is_causal=False, layer_idx=0), SimpleNamespace(**config)) == ""
+
+
+@pytest.mark.parametrize("meant", ["window=16 (sliding_window = 16 in MistralConfig)", "chunk=8"])
+def test_a_window_that_no_layer_keeps_to(meant: str) -> None:
+    """It is said, with the first row that sees too much, and where the window was read."""
+    layers = [Layer(f"layers.{n}", [call(causal=True)], mask=meant) for n in range(3)]
+    record = verify.audit(Recording("x", layers), workers=1)
+    assert record.exit_status == 1
+    first = str(record).splitlines()[0]
+    kind = "a window of 16" if "window" in meant else "a chunk of 8"
+    assert first.startswith(
+        f"✗ all 3 layers: mask refuted: {kind} is meant, and the layer does not keep to it: row "
+    )
+    assert meant in record.intended[0]
+
+
+@pytest.mark.parametrize(("number", "status"), [(0.0, 0), (np.nan, 1), (7.0, 1)])
+@pytest.mark.parametrize("by", ["mask", "bias"])
+def test_a_row_that_sees_no_key_holds_zeros(number: float, status: int, by: str) -> None:
+    """NaN spreads through later layers, and numbers come from keys that are hidden."""
+    seen = MASKS["causal"].copy()
+    one = call(sequences=2, mask=seen)
+    seen = np.broadcast_to(seen, (2, 1, T, T)).copy()
+    seen[1, :, 10] = False
+    output = one.output.copy()  # type: ignore[union-attr]  # it has one
+    output[1, :, 10] = number
+    declared = {"mask": seen} if by == "mask" else {"mask": None, "bias": np.where(seen, 0, -1e9)}
+    record = audited(replace(one, output=output, **declared))
+    assert (record.exit_status, record.layers[0].rows_without_key) == (status, 1)
+    if status:
+        assert "such as row 10 of sequence 1" in finding(record, "rows-without-keys").cause
+
+
+def test_padding_may_hold_the_mean_of_all_values() -> None:
+    """Programs that add the least number of a type leave it in rows whose own token is padding."""
+    seen = np.broadcast_to(MASKS["causal"] & (PLACE >= 3), (2, 1, T, T))
+    one = call(sequences=2, mask=MASKS["causal"])
+    q, k, v = (np.asarray(array).astype(float) for array in (one.query, one.key, one.value))
+    out = attention(q, k, v, bias=np.where(seen, 0, -3e38))
+    padded = replace(one, mask=seen, output=out.astype(np.float32))
+    assert audited(padded, intended_mask="causal").exit_status == 0
+    out[:, :, 1] *= 1.1
+    assert audited(replace(padded, output=out.astype(np.float32))).exit_status == 1
+
+
+@pytest.mark.parametrize("heads", [8, 16])
+def test_alibi_with_steep_slopes_is_right(heads: int) -> None:
+    """Weights that underflow hide nothing that the mask would have shown."""
+    slopes = 2.0 ** (-8 / heads * np.arange(1, heads + 1))[:, None, None]
+    bias = np.where(AHEAD <= 0, slopes * 8 * AHEAD, -np.inf)[None].astype(np.float32)
+    right = call(heads=heads, bias=bias)
+    assert audited(right, intended_mask="causal").exit_status == 0
+    wrong = audited(replace(right, bias=np.where(bias > -1e9, bias * 2, bias)))
+    assert wrong.exit_status == 1
+
+
+@pytest.mark.parametrize("size", [0.07, 0.29, 1.0])
+def test_a_wrong_output_without_a_known_cause_is_wrong(size: float) -> None:
+    """Whatever it is, it is not softmax(cQKᵀ + B)V: status 1, and what to do next."""
+    one = call(sequences=6)
+    noise = np.random.default_rng(3).standard_normal(one.output.shape)  # type: ignore[union-attr]
+    record = audited(replace(one, output=(np.asarray(one.output) * (1 + size * noise)).astype(np.float32)))
+    assert record.exit_status == 1
+    assert not finding(record, "formula").cause
+    assert "no known mistake gives this output" in finding(record, "formula").fix
+
+
+def test_more_than_200_sequences_are_confirmed() -> None:
+    """All that was recorded counts."""
+    record = audited(*(call(seed=n, sequences=7, queries=6 + n % 3, keys=6 + n % 3) for n in range(60)))
+    assert (record.exit_status, record.layers[0].sequences) == (0, 420)
+    assert "all 2,940 rows compared" in record.looked_at
+
+
+@pytest.mark.parametrize("actual", MASKS)
+@pytest.mark.parametrize("meant", MASKS)
+def test_a_mask_is_right_where_it_is_the_one_that_was_meant(actual: str, meant: str) -> None:
+    """Each against each: the first row and key that are wrong are named, and nothing else is refuted."""
+    one = replace(call(mask=MASKS[actual]), documents=np.repeat(DOCUMENTS, 2, axis=0))
+    record = audited(one, intended_mask=meant)
+    assert record.exit_status == (0 if actual == meant else 1)
+    if actual == meant:
+        return
+    row, key = np.argwhere(MASKS[actual] != MASKS[meant])[0]
+    does = "does not see" if MASKS[meant][row, key] else "sees"
+    assert f"row {row} of sequence 0 {does} key {key}, " in finding(record, "mask").cause
+    assert [one.kind for one in record.findings if one.judgement == "refuted"] == ["mask"]
+
+
+def test_masks_are_described_by_their_names() -> None:
+    """Whether they are given as a flag, a mask or a bias; others by how many keys rows see."""
+    for name in ("none", "causal", "window=5", "chunk=6"):
+        hides = np.where(MASKS[name], 0.0, -np.inf)
+        assert described(call(mask=MASKS[name])) == described(call(bias=hides)) == name
+    assert described(call(causal=True)) == "causal"
+    assert described(call(mask=MASKS["prefix=6"])) == "rows see 6 to 24 of 24 keys"
+
+
+def test_a_mask_that_hides_nothing_is_undecided_until_something_is_meant() -> None:
+    """A bias of 0 and -10 looks like a mask; documents that nothing tells are not known either."""
+    weak = call(bias=np.where(MASKS["causal"], 0, -10.0).astype(np.float32))
+    assert audited(weak).exit_status == 3
+    assert "0 or -10" in finding(audited(weak), "mask").reason
+    assert audited(weak, intended_mask="none").exit_status == 0
+    assert audited(weak, intended_mask="causal").exit_status == 1
+    unknown = audited(call(causal=True), intended_mask="documents")
+    assert (unknown.exit_status, "give documents" in finding(unknown, "mask").reason) == (3, True)
+
+
+@pytest.mark.parametrize("text", ["", "all", "window", "window=0", "prefix=x", "window=99999999999"])
+def test_what_is_no_mask_is_refused(text: str) -> None:
+    """One line names those that there are."""
+    with pytest.raises(SettingsError, match="give one of none, causal, window=W"):
+        intended_mask(text)
