@@ -77,20 +77,18 @@ def _one_more(scores: Any, mask: Any, _scale: float) -> Any:
 
 
 PLANTED = (
-    Planted(
-        "scaled twice", Kernel(scale=lambda q, given: given * q.shape[-1] ** -0.5), "scale-implied", "twice"
-    ),
-    Planted("no scale", Kernel(scale=lambda *_: 1.0), "scale-implied", "no scale is applied"),
+    Planted("scaled twice", Kernel(scale=lambda q, given: given * q.shape[-1] ** -0.5), "scale", "twice"),
+    Planted("no scale", Kernel(scale=lambda *_: 1.0), "scale", "no scale is applied"),
     Planted(
         "width of all heads",
         Kernel(scale=lambda q, _: (q.shape[1] * q.shape[-1]) ** -0.5),
-        "scale-implied",
+        "scale",
         "width",
     ),
     Planted(
         "configured scale ignored",
         Kernel(scale=lambda q, _: q.shape[-1] ** -0.5),
-        "scale-implied",
+        "scale",
         "default 1/√d_k",
         "gemma2",
         {"query_pre_attn_scalar": 24},
@@ -98,7 +96,7 @@ PLANTED = (
     Planted(
         "soft-cap lost",
         Kernel(capped=lambda scores, _: scores),
-        "reconstruction",
+        "formula",
         "soft-cap is lost",
         "gemma2",
         {"attn_logit_softcapping": 1.0},
@@ -106,18 +104,18 @@ PLANTED = (
     Planted(
         "scale after the softmax",
         Kernel(scale=lambda *_: 1.0, after=lambda weights, scale: scale * weights),
-        "reconstruction",
+        "formula",
         "after the softmax",
     ),
-    Planted("mask lost", Kernel(masked=lambda scores, *_: scores), "reconstruction", "mask is not applied"),
-    Planted("mask off by one", Kernel(masked=_one_more), "reconstruction", "causal and off by one"),
-    Planted("softmax over the queries", Kernel(axis=-2), "reconstruction", "over the queries"),
-    Planted("softmax over the heads", Kernel(axis=1), "reconstruction", "over the heads"),
+    Planted("mask lost", Kernel(masked=lambda scores, *_: scores), "formula", "mask is not applied"),
+    Planted("mask off by one", Kernel(masked=_one_more), "formula", "causal and off by one"),
+    Planted("softmax over the queries", Kernel(axis=-2), "formula", "over the queries"),
+    Planted("softmax over the heads", Kernel(axis=1), "formula", "over the heads"),
     Planted(
         "grouped heads interleaved",
         Kernel(repeat=lambda array, groups: array.repeat(1, groups, 1, 1)),
-        "reconstruction",
-        "interleaved",
+        "formula",
+        "tiled",
     ),
 )
 
