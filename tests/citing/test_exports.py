@@ -125,6 +125,12 @@ def test_an_exported_file_says_when_it_is_stale(tmp_path: Path, form: str, names
     assert check([path], RUN)[0].problems == []
     path.write_text(exported(RUN, names, form).replace("1.0003", "1.0004"), encoding="utf-8")
     assert len(check([path], RUN)[0].problems) == 1
+    own = f"{path.read_text(encoding='utf-8')}\\newcommand\\mine{{1}}\n"
+    path.write_text(own, encoding="utf-8")
+    (document,) = check([path], RUN)
+    assert "lines that are not written again" in document.problems[0].what
+    assert fix([document]) == []
+    assert path.read_text(encoding="utf-8") == own
 
 
 def test_badges_say_when_they_are_stale(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 import verify
 from tests.auditing.records import bad, good
@@ -60,6 +61,20 @@ def test_parts_of_a_check(run: RunRecord) -> None:
     assert [figure.rounding for figure in whole.figures] == ["nearest", "down", "up"]
     assert lookup(run, f"{key}:verdict").text == check.verdict
     assert whole.anchor == key
+
+
+def test_the_95_per_cent_interval_is_of_one_value_alone(reference: RunRecord) -> None:
+    """Student's, around the estimate; none where the simultaneous one is of another kind."""
+    for claim in reference.claims:
+        known = by_key(reference, claim.id)
+        for check in claim.checks:
+            value = known.get(f"{claim.id}.{check.id}:interval95")
+            assert (value is None) is (not check.blocks or not check.standard_error or bool(check.basis))
+            if value is not None:
+                ends = [float(figure.exact) for figure in value.figures]
+                half = stats.t.ppf(0.975, check.blocks - 1) * check.standard_error
+                wanted = (check.estimate - half, check.estimate + half)
+                assert ends == pytest.approx(wanted, abs=1e-5 * half)
 
 
 @pytest.mark.parametrize(
@@ -218,6 +233,7 @@ def test_a_value_is_text_and_number() -> None:
     for key in ("score-variance.slope", "score-variance:verdict"):
         with pytest.raises(CitationError, match="not one number"):
             float(values[key])
+    assert (f"{values[KEY]:.3f}", f"{values[KEY]:>8}") == (f"{slope.estimate:.3f}", f"{values[KEY]!s:>8}")
     assert repr(values[KEY]) == f"<{KEY}: {values[KEY]}>"
     assert str(values[KEY]) in values[KEY]._repr_html_()
 

@@ -16,7 +16,7 @@ from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 
-from verify.citing.exports import SUFFIXES, is_exported, present_export
+from verify.citing.exports import SUFFIXES, has_own_lines, is_exported, present_export
 from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, MARKDOWN, MDX, RST, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
@@ -223,8 +223,12 @@ def _export_problems(document: Document, record: Evidence) -> Iterator[Problem]:
     document.quotes = (quote,)
     if export.new != document.text:
         of = f" (digest {export.digest[:12]})" if export.digest else ""
-        what = f"is of other results{of}, or was changed by hand; write it again"
-        yield Problem(document.path, quote, ProblemKind.STALE, what, export.new)
+        what = f"is of other results{of}, or was changed by hand"
+        if has_own_lines(document.text, export.new):
+            what = f"{what}, with lines that are not written again: export it to another file"
+            yield Problem(document.path, quote, ProblemKind.STALE, what)
+        else:
+            yield Problem(document.path, quote, ProblemKind.STALE, what, export.new)
 
 
 _FILE = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, sorted(SUFFIXES)))})(?![\w.])")

@@ -231,6 +231,19 @@ def is_exported(path: Path, head: str) -> bool:
     return match is not None and suffix.replace("yaml", "yml") == FORMATS[match["form"]].suffix
 
 
+_LINE_HEAD = re.compile(r"\s*(?:\\verify\w+\{[^}]*\}|[^:=,({]*[:=,({]?)")
+
+
+def has_own_lines(old: str, new: str) -> bool:
+    """Return whether an exported file has lines that none is written instead of, as its user's own."""
+    heads = {_LINE_HEAD.match(line)[0] for line in new.splitlines()}  # type: ignore[index]  # it may be empty
+    return any(
+        _LINE_HEAD.match(line)[0] not in heads  # type: ignore[index]
+        for line in old.splitlines()
+        if not _HEAD.search(line)
+    )
+
+
 def present_export(path: Path, text: str, record: Evidence) -> Export:
     """Return what these results write in the place of an exported file.
 
