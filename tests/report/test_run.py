@@ -385,7 +385,7 @@ def test_the_headline_of_a_refuted_run() -> None:
     assert "Refuted:" in heading[0]
     assert "off by 50%" in heading[0]
     assert "My own claim" not in heading[0]
-    assert '<p class="kicker">Verification report: My own claim</p>' in page
+    assert "</a>): My own claim</p>" in page
 
 
 def test_a_run_of_all_has_the_usual_question() -> None:

@@ -33,11 +33,12 @@ from verify.evidence.words import (
 from verify.files.names import shipped_folder
 from verify.report.tables import CheckTable, ControlTable, check_table, control_table
 from verify.text import numbers
-from verify.text.latex import Prose, plain
+from verify.text.latex import Prose, plain, slashed
 
 _DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
 """What has a derivation that stands."""
 _EXACT = 7  # digits of an exact value
+_SHORT = 32  # letters of a quantity that stands beside its number
 _LONGEST = 90  # characters of a quantity in running text
 
 
@@ -99,6 +100,15 @@ class Card(NamedTuple):
     sources: tuple[str, ...]
     aliases: str
 
+    @property
+    def short(self) -> Prose:
+        """The number that stands for the claim, beside one that it refutes; nothing without checks."""
+        if self.contrast is None:
+            return Prose("")
+        check, wrong = self.claim.check(self.contrast.check), self.contrast.instead
+        named = f"{slashed(check.quantity)}: " if len(plain(check.quantity)) <= _SHORT else ""
+        return Prose(f"{named}{value_of(check)}{f', not {wrong}' if wrong else ''}{at_settings(check)}")
+
 
 @cache
 def aliases() -> Mapping[str, str]:
@@ -135,6 +145,13 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
         sources=tuple(_sources(record, claim.id)),
         aliases=aliases().get(claim.id, ""),
     )
+
+
+def value_of(check: Check) -> str:
+    """Return what a check found, with the digits that its standard error supports."""
+    if check.method == "exact":
+        return numbers.exact(check.estimate, 7)
+    return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
 
 
 def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:

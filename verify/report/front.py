@@ -15,7 +15,7 @@ from verify.evidence.words import (
     predicted,
     sentence,
 )
-from verify.report.cards import Card, FigureView
+from verify.report.cards import Card, FigureView, value_of
 from verify.report.tables import sample_size
 from verify.text import numbers
 from verify.text.latex import Prose
@@ -138,13 +138,6 @@ def _failures(record: RunRecord) -> Iterator[Failure]:
             reasons = " ".join(closed(part.reason) for part in one.parts if not part.holds)
             what = f"Statement {one.id} is {badge(one.outcome).word}: {one.text}"
             yield Failure(f"statement-{one.id}", Prose(what), Prose(reasons))
-
-
-def value_of(check: Check) -> str:
-    """Return what a check found, with the digits that its standard error supports."""
-    if check.method == "exact":
-        return numbers.exact(check.estimate, 7)
-    return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
 
 
 def _by_how_much(check: Check) -> str:

@@ -54,6 +54,7 @@ def render_html(record: Reported, parts: Parts | None = None) -> str:
         f"{called.page}.j2",
         parts,
         evidence=called.evidence,
+        sheet=called.sheet,
         linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
         measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
     )

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from verify.evidence.words import at_settings
 from verify.files.names import shipped_folder
 from verify.report.cards import Card
-from verify.report.front import value_of
-from verify.text.latex import Prose, Tex, plain, slashed
+from verify.text.latex import Prose, Tex
 
 _PAGES = {
     "experiments": (
@@ -44,7 +42,6 @@ _PAGES = {
 }
 """By its id, the title of each page and its claims; of those a run has what it has."""
 
-_SHORT = 32  # letters of a quantity that stands beside its number
 
 TOLD = frozenset(claim for _, claims in _PAGES.values() for claim in claims)
 """The claims that the short print tells at length."""
@@ -91,15 +88,6 @@ def advice_of(cards: Mapping[str, Card]) -> Iterator[Advice]:
                 card=card,
                 where=Prose(told["where"]),
                 formula=Tex(card.claim.derivation.latex),
-                number=in_short(card),
+                number=card.short,
                 what=Prose(told["what"]),
             )
-
-
-def in_short(card: Card) -> Prose:
-    """Return the number that stands for a claim, beside one that it refutes; nothing without checks."""
-    if card.contrast is None:
-        return Prose("")
-    check, wrong = card.claim.check(card.contrast.check), card.contrast.instead
-    named = f"{slashed(check.quantity)}: " if len(plain(check.quantity)) <= _SHORT else ""
-    return Prose(f"{named}{value_of(check)}{f', not {wrong}' if wrong else ''}{at_settings(check)}")

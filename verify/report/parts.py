@@ -26,18 +26,20 @@ from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS, shipped_folder
 from verify.report.audit import Audit, audit_report
 from verify.report.cache import DrawingCache
+from verify.report.cards import Card
 from verify.report.comparison import Comparison, comparison_report
 from verify.report.formulas import MATHJAX, Formulas, typeset
 from verify.report.run import FRONT, HALF, Report, drawn_small, report_of
 from verify.report.typeset import NUMBERED_WIDTH, RELATIONS
 from verify.text.escapes import pieces
-from verify.text.latex import Prose, Tex
+from verify.text.latex import Prose, Tex, in_pieces, low
 
 if TYPE_CHECKING:
     from verify.evidence.load import Reported
 
 _SET_AS_PROSE = re.compile(r"'([^']*)'\|prose")
 _WORTH_A_PROCESS = 10  # this many drawings take longer than to start a process for them
+_LONG = 60  # letters of LaTeX that may have to be broken
 _PLAIN = get_args(Code)[1:] + get_args(Line)[1:]
 """What validates texts in which a dollar sign is a dollar sign."""
 _IN_OTHER_PARTS = (RunRecord, AuditRecord, ComparisonRecord, Check, ControlRecord, Figure)
@@ -103,7 +105,9 @@ def draw_formulas(report: Report | Audit | Comparison, workers: Workers | int | 
         if isinstance(text, Tex):
             requests.append(f"display\n{text}")
         else:
-            requests += [f"inline\n{piece.text}" for piece in pieces(text) if piece.is_formula]
+            for latex in (piece.text for piece in pieces(text) if piece.is_formula):
+                parts = in_pieces(latex) if len(latex) > _LONG else []
+                requests += [f"inline\n{part}" for part in (latex, *parts)]
     drawer = Formulas()
     for drawings in _drawn(_formulas, requests, ("mini-racer", MATHJAX), workers).values():
         drawer.load(drawings)
@@ -115,7 +119,7 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
     if isinstance(part, Prose | Tex):
         yield part
     elif isinstance(part, tuple):
-        for one in part:
+        for one in (*part, part.short) if isinstance(part, Card) else part:
             yield from _formulas_of(one)
     elif isinstance(part, Fact):
         yield from (Prose(part.what), Prose(f"${part.latex}$"))
@@ -126,7 +130,7 @@ def _formulas_of(part: object) -> Iterator[Prose | Tex]:
         if isinstance(part, LineRecord):
             yield Prose(RELATIONS[part.relation])
         if isinstance(part, DerivationRecord):
-            yield Tex(part.latex)
+            yield from (Tex(part.latex), Prose(f"${low(part.latex)}$"))
 
 
 def _in_templates() -> Iterator[Prose]:

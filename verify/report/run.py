@@ -48,7 +48,7 @@ from verify.report.front import (
     scenes,
     title_of,
 )
-from verify.report.pages import TOLD, Advice, Page, advice_of, in_short, pages_of
+from verify.report.pages import TOLD, Advice, Page, advice_of, pages_of
 from verify.text import numbers
 from verify.text.latex import Prose, Tex
 
@@ -367,7 +367,7 @@ def report_of(record: RunRecord) -> Report:
         confirmation=None if led else _at_front(confirmation(cards)),
         panels=() if led else front,
         limits=tuple(
-            (one, in_short(one))
+            (one, one.short)
             for chapter in chapters
             for one in chapter.cards
             if one.claim.chapter == _LIMITS and not led
