@@ -46,11 +46,6 @@ def derive() -> Chains:
         yield Chain(E(chain.start), every, name=name, title=f"{chain.title}, on average")
 
 
-def squares_of(row: Array) -> float:
-    """Return the sum of the squared weights of a row."""
-    return float(row @ row)
-
-
 def lost_by(row: Array) -> float:
     """Return the entropy that the weights of a row lack of that of equal ones."""
     return float(np.log(len(row)) - special.entr(row).sum())
@@ -59,7 +54,7 @@ def lost_by(row: Array) -> float:
 def experiment(derived: Derivation) -> Items:
     check, near = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
     kinds = (
-        ("squares", derived["mean-squares"], squares_of, 0.95),
+        ("squares", derived["mean-squares"], lambda row: row @ row, 0.95),
         ("lost", derived["mean-entropy"], lost_by, 0.45),
     )
     # Scores are plus or minus a number.
@@ -74,8 +69,10 @@ def experiment(derived: Derivation) -> Items:
             yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=less)
     most = derived["squares"].end
     where: dict[str, float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
-    ahead = partial(Computed, settings=where, allowance=ROUNDING, arguments=(weights(1, 3, float(log(2))),))
-    yield ahead("attained", squares(ROW), squares_of, equals=most.subs({n: 3, R: log(2)}))
+    ahead = partial(
+        Computed, settings=where, allowance=ROUNDING, arguments=(weights(1, 3, float(log(2))),) * 2
+    )
+    yield ahead("attained", squares(ROW), np.dot, equals=most.subs({n: 3, R: log(2)}))
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
     seven = partial(Computed, settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))

@@ -44,11 +44,6 @@ def denominators(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str
     return {"in-turn": in_turn(rounded(np.exp(scores - scores.max(axis=-1, keepdims=True)), 8))}
 
 
-def sum_of_equal(many: int, bits: int, value: float) -> float:
-    """Return the sum of equal terms, one after the other."""
-    return float(in_turn(np.full(many, value), bits))
-
-
 IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 
@@ -87,8 +82,8 @@ def experiment(derived: Derivation) -> Items:
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):
         for words, value, power in (("ones", 1.0, 0), ("smaller", 3 / 8, -1)):
             where: dict[str, int | float | str] = {"precision": name, "terms": terms, "of": value}
-            what, given, end = "sum of equal terms", (terms, bits, value), 2 ** (bits + power)
-            yield Computed(f"{name}-{words}", what, sum_of_equal, given, equals=end, settings=where)
+            what, given, end = "sum of equal terms", (np.full(terms, value), bits), 2 ** (bits + power)
+            yield Computed(f"{name}-{words}", what, in_turn, given, equals=end, settings=where)
     says = "pairwise sums keep no more than sequential ones"
     yield Wrong("pairs-stagnate", of="pairs-n4096", at_most=share.end, says=says)
     for name, of, end, says in (

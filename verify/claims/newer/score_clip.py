@@ -56,11 +56,6 @@ def clipped(queries: Array, keys: Array, level: float) -> Array:
     return (root * queries) @ (root * keys).T
 
 
-def largest_clipped(level: float) -> float:
-    """Return the largest of fixed scores after clipping."""
-    return float(clipped(*FIXED, level).max())
-
-
 def distance_from_temperature(level: float, power: float = 1.0) -> float:
     """Return how far weights of clipped scores are from those of scores times (level/largest)^power."""
     scores = FIXED[0] @ FIXED[1].T
@@ -78,11 +73,11 @@ def experiment(derived: Derivation) -> Items:
         yield check(f"share-t{level}", BELOW / BEYOND, {d: 16, tau: level}, equals=S.Half)
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
     yield check("side-d16", derived["side"], {d: 16}, tolerance=near)
-    of_fixed = partial(Computed, arguments=(LEVEL,), settings={"tau": LEVEL}, allowance=ROUNDING)
-    off = {"higher-level": 1.01}
-    yield of_fixed("largest", derived["largest"].start, largest_clipped, equals=LEVEL, off=off)
+    of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)
+    scores, off = (clipped(*FIXED, LEVEL),), {"higher-level": 1.01}
+    yield of_fixed("largest", derived["largest"].start, np.max, scores, equals=LEVEL, off=off)
     what = "largest distance of weights from those at a temperature"
-    yield of_fixed("temperature", what, distance_from_temperature, equals=0)
+    yield of_fixed("temperature", what, distance_from_temperature, (LEVEL,), equals=0)
     says = "after clipping no score exceeds the level in absolute value"
     no_score = partial(Wrong, shape={m: 4, n: 4}, tolerance=near, says=says)
     yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)

@@ -50,11 +50,6 @@ def derive() -> Chains:
     yield Chain(step, name="step", title=title).then(tanh(delta / 2), "by half the argument", algebra)
 
 
-def norm_of_jacobian(keys: int, order: float) -> float:
-    """Return the operator norm of softmax's Jacobian at equal scores, of the array code by complex steps."""
-    return float(np.linalg.norm(complex_step(softmax, np.zeros(keys)), order))
-
-
 def move_of_weights(by: float) -> float:
     """Return how far the first weight of two moves, over how far its score moves, from -by/2 to by/2."""
     scores = by * np.array([[0.5, -0.5], [-0.5, 0.5]]) / 2
@@ -71,8 +66,9 @@ def experiment(derived: Derivation) -> Items:
     what, rounded = "operator norm of the Jacobian at equal scores", partial(Computed, allowance=ROUNDING)
     for keys, relation in ((2, "equals"), (3, "at_most")):
         for name, (order, _) in NORMS.items():
-            of_norm = partial(rounded, arguments=(keys, order), settings={"n": keys, "norm": name})
-            yield of_norm(f"norm-{name}-n{keys}", what, norm_of_jacobian, **{relation: derived.end})
+            given = complex_step(softmax, np.zeros(keys)), order
+            of_norm = partial(rounded, arguments=given, settings={"n": keys, "norm": name})
+            yield of_norm(f"norm-{name}-n{keys}", what, np.linalg.norm, **{relation: derived.end})
     what, ratio = "change of a weight over the change of its score, two keys", 2 * derived["step"].end
     moved = partial(rounded, arguments=(1.0,), settings={"delta": 1})
     yield moved("finite-step", what, move_of_weights, equals=ratio.subs(delta, S.Half))

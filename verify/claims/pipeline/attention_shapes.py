@@ -3,6 +3,7 @@
 from itertools import product
 from typing import Any
 
+import numpy as np
 from sympy import Expr, MatrixSymbol, Symbol
 
 from verify.spec import NORMAL, Chain, Chains, Claim, Computed, Derivation, Items, Named, Wrong, algebra, d
@@ -64,11 +65,6 @@ def arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
     return dict(zip(ARRAYS, (queries, keys, values, queries @ keys.T, weights, output), strict=True))
 
 
-def extent(array: Array, side: str) -> int:
-    """Return how many rows or columns an array has."""
-    return int(array.shape[SIDES.index(side)])
-
-
 def experiment(derived: Derivation) -> Items:
     def number(side: str, array: str, head: int = HEAD) -> Expr:
         name = f"{side}-of-{SHAPED_LIKE.get(array, 'output')}"
@@ -78,17 +74,18 @@ def experiment(derived: Derivation) -> Items:
     computed, swapped, at = arrays(), arrays(transposed=True), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
     for array, side in product(ARRAYS, SIDES):
         name, what, value = f"{array}-{side}", f"{side} of the {array}", number(side, array)
-        yield Computed(name, what, extent, (computed[array], side), equals=value, settings=at)
-    given, whole = (arrays(WIDTH)["keys"], "columns"), number("columns", "keys", WIDTH)
+        given = computed[array], SIDES.index(side)
+        yield Computed(name, what, np.size, given, equals=value, settings=at)
+    given, whole = (arrays(WIDTH)["keys"], 1), number("columns", "keys", WIDTH)
     name, what, one_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
-    yield Computed(name, what, extent, given, equals=whole, settings=one_head)
+    yield Computed(name, what, np.size, given, equals=whole, settings=one_head)
     says = "{d_k} is the dimension of the embedding"
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
     says = "a score adds one product for each token"
     yield Wrong("products-are-tokens", of="queries-columns", equals=TOKENS, says=says)
-    says, rows = "scores compare the components, not the tokens", extent(swapped["scores"], "rows")
+    says, rows = "scores compare the components, not the tokens", np.size(swapped["scores"], 0)
     yield Wrong("transposed-rows", of="scores-rows", computed=rows, says=says)
-    says, columns = "tokens are the columns", extent(swapped["output"], "columns")
+    says, columns = "tokens are the columns", np.size(swapped["output"], 1)
     yield Wrong("transposed-columns", of="output-columns", computed=columns, says=says)
     yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
     yield fact("products-per-score", "products that a score adds", number("columns", "queries"))

@@ -44,11 +44,6 @@ def derive() -> tuple[Chain, ...]:
     return exact, above, turned, below
 
 
-def exact_size(dimension: int) -> float:
-    """Return the derived mean size in so many dimensions."""
-    return float(EXACT.subs(d, dimension))
-
-
 def experiment(derived: Derivation) -> Items:
     at, settings = {d: 64}, {"d_k": 64}
     for size in (1, 2, 8, 64, 512):
@@ -60,7 +55,7 @@ def experiment(derived: Derivation) -> Items:
     yield Check("measured-above", derived["above"], at, sharper=0.97)
     yield Check("measured-below", derived["below"], at, sharper=1.03)
     most, least = (derived[name].end.subs(at) for name in ("above", "below"))
-    of_size = partial(Computed, what=SIZE, code=exact_size, arguments=(64,), settings=settings)
+    of_size = partial(Computed, what=SIZE, code=float, arguments=(EXACT.subs(at),), settings=settings)
     yield of_size("upper-bound", at_most=most, off={"upper-bound-lower": 0.99})
     yield of_size("lower-bound", at_least=least, off={"lower-bound-higher": 1.01})
     yield Plot("sizes", "magnitude-d*", d, curves={"exact": derived.end, "{above:end}": ASYMPTOTE})

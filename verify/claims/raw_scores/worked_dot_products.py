@@ -1,6 +1,6 @@
 """The worked dot products of the sources: right as arithmetic, no evidence about a variance."""
 
-from collections.abc import Sequence
+import operator
 from fractions import Fraction
 from statistics import pvariance
 from typing import Any
@@ -11,10 +11,12 @@ from sympy import Integral, Poly, Rational, S, Symbol, exp, oo
 
 from verify.spec import ROUNDING, Allowance, Chain, Check, Claim, Computed, Derivation, E, Family, Indicator
 from verify.spec import Items, Sum, Wrong, a, algebra, assume, cite, cited, fact, i, integral, l, m, n, normal
+from verify.spec.arrays import Array
 
 TWO = (((1, 2), (2, 3)), ((1, 4), (5, 6)), ((8, 9), (10, 2)))
 THREE = (((1, 2, 3), (3, 2, 1)), ((3, 4, 5), (6, 7, 8)), ((10, 9, 11), (8, 7, 6)))
 """The pairs of vectors that the sources multiply, in two and in three dimensions."""
+ROW = np.arange(1, 9)
 f, u, w = (Symbol(name, positive=True) for name in "fuw")
 x, y = Family("x", m, S(3)), Family("y", m, S(3))
 
@@ -44,17 +46,7 @@ def derive() -> tuple[Chain, ...]:
     return growing, test
 
 
-def dot(length: int) -> int:
-    """Return the dot product of [1, …, length] and [3, …, length + 2] by multiplying and adding."""
-    return int(np.arange(1, length + 1) @ np.arange(3, length + 3))
-
-
-def largest(length: int) -> int:
-    """Return the largest component of these vectors."""
-    return int(np.arange(3, length + 3).max())
-
-
-def degree(values: Sequence[int]) -> int:
+def degree(values: Array) -> int:
     """Return how often a sequence can be differenced before it is constant."""
     return next(times for times in range(len(values)) if not np.diff(values, times + 1).any())
 
@@ -69,31 +61,23 @@ def exact_variance(pairs: Any) -> Rational:
     return Rational(pvariance(Fraction(int(np.dot(*pair))) for pair in pairs))
 
 
-def order(pairs: Any, others: Any) -> float:
-    """Return the sign of the first variance minus the second."""
-    return float(np.sign(variance(pairs) - variance(others)))
-
-
 def p_value(freedom: int) -> float:
     """Return the one-sided p-value of the F test that the products in three dimensions vary more."""
     return float(special.fdtrc(freedom, freedom, variance(THREE) / variance(TWO)))
-
-
-def rejects(level: float) -> bool:
-    """Return whether that test rejects equal variances at a level."""
-    return p_value(2) < level
 
 
 def experiment(derived: Derivation) -> Items:
     result = {size: derived.end.subs(n, size) for size in (1, 2, 4, 6, 100)}
     for size, exact in result.items():
         what = r"$[1,\dots,n]\cdot[3,\dots,n+2]$"
-        yield Computed(f"sum-n{size}", what, dot, (size,), equals=exact, settings={"n": size})
-    what, dots = "degree in $n$ of the dot products, by their differences", list(map(dot, range(1, 9)))
+        vectors = np.arange(1, size + 1), np.arange(3, size + 3)
+        yield Computed(f"sum-n{size}", what, np.dot, vectors, equals=exact, settings={"n": size})
+    what, dots = "degree in $n$ of the dot products, by their differences", np.cumsum(ROW * (ROW + 2))
     cubic = Poly(derived.end, n).degree()
     yield Computed("cubic-sum", what, degree, (dots,), equals=cubic, settings={"n": "1…8"})
     what = "sign of the variance in two dimensions minus that in three, of the printed examples"
-    yield Computed("two-below-three", what, order, (TWO, THREE), equals=-1, settings={"products": 3})
+    less = variance(TWO) - variance(THREE)
+    yield Computed("two-below-three", what, np.sign, (less,), equals=-1, settings={"products": 3})
     for name, pairs in (("two", TWO), ("three", THREE)):
         what, exact = f"population variance of the {name}-dimensional products", exact_variance(pairs)
         near = Allowance(1e-9)
@@ -105,24 +89,23 @@ def experiment(derived: Derivation) -> Items:
     yield fact("f-test-p", what, p)
     yield Check("f-test-drawn", chance, {f: ratio})
     what = "largest component of the example in 6 dimensions"
-    yield Computed("largest-component", what, largest, (6,), equals=8)
+    yield Computed("largest-component", what, max, (range(3, 6 + 3),), equals=8)
     what = "whether the F test rejects equal variances at 5% (1 = yes)"
-    yield Computed("not-rejected", what, rejects, (0.05,), equals=0)
+    yield Computed("not-rejected", what, operator.lt, (p_value(2), 0.05), equals=0)
     for size in (2, 4, 6):
         yield fact(f"dot-{size}", f"worked product [1, …, {size}]·[3, …, {size + 2}]", result[size])
-
-    says, sums = "it is cubic also where one vector keeps its components", np.arange(1, 9).cumsum()
-    yield Wrong("one-vector-grows", of="cubic-sum", computed=degree(sums.tolist()), says=says)
+    says = "it is cubic also where one vector keeps its components"
+    yield Wrong("one-vector-grows", of="cubic-sum", computed=degree(np.cumsum(ROW)), says=says)
     says = "the three-dimensional products vary no more than the two-dimensional ones"
     yield Wrong("same-spread", of="spread-of-three", equals=exact_variance(TWO), says=says)
     says = "with both sets exchanged the order is the same"
-    yield Wrong("exchanged", of="two-below-three", computed=order(THREE, TWO), says=says)
+    yield Wrong("exchanged", of="two-below-three", computed=float(np.sign(-less)), says=says)
     says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
     yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
     says = "three products have three degrees of freedom"
     yield Wrong("three-degrees", of="f-test", computed=p_value(3), says=says)
     says = "the components stay as small in six dimensions as in two"
-    yield Wrong("components-stay-small", of="largest-component", equals=largest(2), says=says)
+    yield Wrong("components-stay-small", of="largest-component", equals=4, says=says)
     says = "three products each are evidence that the variance grows (F test at 5%)"
     yield Wrong("three-products-are-evidence", of="not-rejected", equals=1, says=says)
 

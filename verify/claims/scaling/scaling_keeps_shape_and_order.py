@@ -47,11 +47,6 @@ def reordered(rows: Array, *factors: float | Array) -> int:
     return int(np.any(moved, axis=0).sum())
 
 
-def entries(scale: Callable[[Array], Array]) -> int:
-    """Return how many scores there are after scaling those of 64 queries and the most keys."""
-    return int(scale(scores()).size)
-
-
 def change(altered: Callable[[Array], Array]) -> float:
     """Return by how much the weights of a row change in all, on average, if its scores are altered."""
     return float(np.abs(softmax(scores()) - softmax(altered(scores()))).sum(axis=1).mean())
@@ -62,8 +57,8 @@ def experiment(derived: Derivation) -> Items:
     for keys in (2, 5, 64, MOST):
         at: dict[str, int | str] = {"keys": keys, "rows": 64, "factor": factors}
         yield Computed(f"order-n{keys}", what, reordered, (scores(keys), *FACTORS), equals=0, settings=at)
-    at, what, divided = {"keys": MOST, "rows": 64}, "entries of the scaled score matrix", lambda x: x / D**0.5
-    yield Computed("shape", what, entries, (divided,), equals=64 * MOST, settings=at)
+    at, what, divided = {"keys": MOST, "rows": 64}, "entries of the scaled score matrix", scores() / D**0.5
+    yield Computed("shape", what, np.size, (divided,), equals=64 * MOST, settings=at)
     what, raised = "mean change of a row's weights, in all", (lambda x: x + 1,)
     yield Computed("raised", what, change, raised, equals=0, settings=at, allowance=ROUNDING)
     share, within = derived["beyond"], of_probability(0.5)
@@ -72,8 +67,10 @@ def experiment(derived: Derivation) -> Items:
     says = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
     yield Wrong("own-factor", of=f"order-n{MOST}", computed=reordered(scores(), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
-    yield Wrong("matrix-product", of="shape", computed=entries(lambda x: x @ by_length), says=says)
-    yield Wrong("weights-stay", of="raised", computed=change(divided), says="the weights stay, too")
+    yield Wrong("matrix-product", of="shape", computed=np.size(scores() @ by_length), says=says)
+    yield Wrong(
+        "weights-stay", of="raised", computed=change(lambda x: x / D**0.5), says="the weights stay, too"
+    )
     says = "scaling makes all scores small: none is larger than 1 in size"
     yield Wrong("all-small", share, {d: D}, equals=0, tolerance=within, says=says)
 

@@ -25,11 +25,6 @@ def first_weight(scores: Array, code: Callable[[Array], Array] = softmax) -> flo
     return float(code(scores)[0])
 
 
-def distance(factor: float) -> float:
-    """Return how far the printed scores times a factor are from the printed scaled ones."""
-    return largest_difference(factor * np.array([14.0, 10.0]), np.array([7.0, 5.0]))
-
-
 def experiment(derived: Derivation) -> Items:
     def weight(first: int, second: int) -> Expr:
         return derived.end.subs({FIRST: first, SECOND: second})
@@ -46,7 +41,8 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("gap-of-four", what, first_weight, given, at_most=little, settings=at)
     what = f"distance of the scores times ${latex(1 / sqrt(d))}$ from 7, 5"
     where: dict[str, int | str] = {"scores": "14, 10", "d_k": 4}
-    yield Computed("scaled-14-10", what, distance, (1 / 2,), equals=0, settings=where)
+    printed, scaled = np.array([14.0, 10.0]), np.array([7.0, 5.0])
+    yield Computed("scaled-14-10", what, largest_difference, (printed / 2, scaled), equals=0, settings=where)
     says = "the first scaled weight is {value:3} to three digits"
     yield Wrong("as-misprinted", of="softmax-7-5", equals=Rational(880, 1000), says=says)
     says = "scores count by their ratio: {cell:scores} weigh as {softmax-7-5:scores} do"
@@ -56,7 +52,7 @@ def experiment(derived: Derivation) -> Items:
     says = "a gap of four leaves less than a fifty-sixth"
     yield Wrong("less-than-a-56th", of="gap-of-four", at_most=Threshold(Rational(1, 56)), says=says)
     says = "the scale is the inverse of the dimension"
-    yield Wrong("over-d", of="scaled-14-10", computed=distance(1 / 4), says=says)
+    yield Wrong("over-d", of="scaled-14-10", computed=largest_difference(printed / 4, scaled), says=says)
 
 
 CLAIM = Claim(
