@@ -8,7 +8,7 @@ import pytest
 
 from tests.auditing.records import good
 from tests.report.records import record
-from verify.citing.documents import ProblemKind, adopt, check, fix
+from verify.citing.documents import ProblemKind, check, fix
 from verify.citing.documents import find_documents as documents
 from verify.citing.exports import exported
 from verify.citing.lookup import lookup
@@ -102,18 +102,6 @@ def test_an_author_s_text_is_checked_and_never_written(tmp_path: Path, run: RunR
     assert problems(path, run) == [first]
 
 
-def test_in_a_table_the_bar_of_a_form_has_a_backslash(tmp_path: Path, run: RunRecord) -> None:
-    """For a bar alone would end the cell, in a comment as well."""
-    now = lookup(run, f"{KEY}:estimate").text
-    path = written(tmp_path, f"| a | b |\n|---|---|\n| x {quoted(now, f'{KEY}:estimate')} | 1 |")
-    adopt(check([path], run), run)
-    text = path.read_text(encoding="utf-8")
-    assert rf"| x {quoted(now, f'{KEY}:estimate' + chr(92) + '|default')} | 1 |" in text
-    path.write_text(text.replace(f"-->{now}<!--", "-->7.25<!--"), encoding="utf-8")
-    assert fix(check([path], run)) == [path]
-    assert path.read_text(encoding="utf-8") == text
-
-
 @pytest.mark.parametrize("row", ["| x {} | 1 |", "x {} | 1"])
 def test_a_bar_that_ends_a_cell_is_found(tmp_path: Path, run: RunRecord, row: str) -> None:
     """In a table alone; written again it has a backslash."""
@@ -127,33 +115,6 @@ def test_a_bar_that_ends_a_cell_is_found(tmp_path: Path, run: RunRecord, row: st
     head, _, table = text.partition("--:|")
     assert path.read_text(encoding="utf-8") == head + "--:|" + table.replace("|default", r"\|default")
     assert check([path], run)[0].problems == []
-
-
-def test_forms_are_adopted_where_one_fits(tmp_path: Path, run: RunRecord) -> None:
-    """The text stays as it is, and is the tool's from then on; the rest is listed."""
-    value = lookup(run, KEY)
-    low, now = (lookup(run, f"{KEY}:{part}").text for part in ("low", "estimate"))
-    words = f"from {low}, at {now}"
-    texts = {
-        quoted(value.text, KEY): "|default -->",
-        quoted(words, KEY): '|"from {low}, at {estimate}" -->',
-        quoted("7.25", f"{KEY}:estimate"): "",
-        quoted(now, f"{KEY}:estimate|.2g"): "|.2g -->",
-        f"{{verify}}`{now} <{KEY}:estimate>`": "|default>`",
-    }
-    path = written(tmp_path, "\n".join(texts))
-    before = check([path], run)
-    lines = list(map(str, adopt(before, run)))
-    assert len(lines) == 4
-    assert sum("has the form" in line for line in lines) == 3
-    assert any("'7.25' stays its author's: no form writes this text" in line for line in lines)
-    changed = path.read_text(encoding="utf-8").split("\n")
-    for line, added in zip(changed, texts.values(), strict=True):
-        assert added in line
-    after = check([path], run)
-    assert [one.quoted for one in after[0].quotes] == [one.quoted for one in before[0].quotes]
-    assert len(after[0].problems) == 2
-    assert [one for one in adopt(after, run) if one.form] == []
 
 
 @pytest.mark.parametrize(

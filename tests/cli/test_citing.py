@@ -141,7 +141,6 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("check-docs", "x.md", "--format", "word"), "'word' is not one of 'github', 'gitlab', 'json'"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "x.md", "--diff", "--format", "json"), "--diff and --format json: give one of them"),
-        (("check-docs", "x.md", "--write", "--adopt"), "--write and --adopt: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),
@@ -204,23 +203,6 @@ def test_a_misspelt_marker_ends_with_2(tool: Tool, results: Path, tmp_path: Path
     ended = tool("check-docs", page, "--results", results)
     assert ended.status == 2
     assert f"{page}:1: misspelt marker 'Verify: run:seed'; write <!-- verify: KEY -->" in ended.complaint
-
-
-def test_adopting_forms_says_what_became_of_each_marker(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Then checks as usual."""
-    page = tmp_path / "page.md"
-    claims = tool("values", "run:claims", "--results", results).out.split()[-1]
-    text = "<!-- verify: run:claims -->{}<!-- /verify -->"
-    page.write_text(text.format(claims) + text.format("some"), encoding="utf-8")
-    ended = tool("check-docs", page, "--adopt", "--results", results)
-    assert ended.status == 1
-    first, second, third, *_ = ended.out.splitlines()
-    assert first == f"{page}:1: run:claims: has the form default now"
-    assert second == f"{page}:1: run:claims: 'some' stays its author's: no form writes this text"
-    assert third.startswith(f"{page}:1: run:claims: 'some' has no number in plain decimal notation")
-    assert page.read_text(encoding="utf-8") == (
-        text.replace("claims", "claims|default").format(claims) + text.format("some")
-    )
 
 
 def test_strict_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:

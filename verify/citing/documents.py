@@ -25,7 +25,6 @@ from verify.citing.quotations import (
     Number,
     fault_of,
     fitting,
-    forms_for,
     is_of,
     numbers_in,
     replaceable,
@@ -259,49 +258,6 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-@dataclass(frozen=True)
-class Adoption:
-    """A marker with the form that writes its author's text; without one, ``what`` says why."""
-
-    path: Path
-    quote: Quote
-    form: str
-    what: str
-
-    def __str__(self) -> str:
-        """Return one line: file, line, key, what becomes of it."""
-        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}"
-
-
-def adopt(documents: Sequence[Document], record: Evidence) -> list[Adoption]:
-    """Put forms into the markers of texts that exactly one form writes; return what became of each marker.
-
-    The texts stay as they are.
-
-    Raises:
-        OutputError: a document is read-only or cannot be written; none is changed then.
-    """
-    known = by_key(record)
-    done: list[Adoption] = []
-    files: dict[Path, str] = {}
-    for document in documents:
-        changes = []
-        for quote in document.quotes:
-            if _is_author_s(quote) and quote.key in known:
-                forms = forms_for(known, quote.key, quote.quoted or "", quote.language.markup)
-                form, what = (forms[0], f"has the form {forms[0]} now") if len(forms) == 1 else ("", "")
-                if not form:
-                    why = f"several forms fit: {'; '.join(forms)}" if forms else "no form writes this text"
-                    what = f"'{shortened(quote.quoted or '')}' stays its author's: {why}"
-                done.append(Adoption(document.path, quote, form, what))
-                # A key that is changed is not one that is read as another.
-                changes += [(quote.key_end, quote.key_end, _added(document, quote, form))] if form else []
-        if changes:
-            files[Path(os.path.realpath(document.path))] = _replaced(document, changes)
-    _write(files)
-    return done
 
 
 def _line_at(document: Document, place: int) -> str:

@@ -1,9 +1,10 @@
 """A quotation compared with its value: to the letter where it has a form, else number by number."""
 
+import contextlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -36,7 +37,6 @@ _SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
 # A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
 _MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
 _MOST_DIGITS = 40
-_LONGEST = 300
 
 
 def same(text: str, other: str) -> bool:
@@ -217,86 +217,26 @@ def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Marku
     return "" if same(text, written(known, whole, form, markup.written)) else "is not what its form writes"
 
 
+_NOTATIONS = (("%", ".1%"), ("×", ".2e"), ("bits", "bits"))
+
+
 def fitting(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[tuple[str, str]]:
     """Return forms that may be meant by an author's text that is not right, each with what it writes."""
-    forms = forms_for(known, key, text, markup)[:1]
+    wanted = [form for sign, form in _NOTATIONS if sign in text]
     if "±" in text or r"\pm" in text:
-        whole = key.partition(":")[0]
-        forms = [form for form in ("pm", "interval95", "interval") if form in forms_of(known, known[key])]
-        if not forms and whole in known:
-            key, forms = (
-                whole,
-                [one for one in ("pm", "interval95", "interval") if one in forms_of(known, known[whole])],
-            )
-    return [
-        (f"{key}|{form}", shortened(written(known, key, form, markup.written)))
-        for form in forms or ["default"]
-    ]
+        wanted = ["pm", "interval95", "interval"]
+    for owner in dict.fromkeys((key, key.partition(":")[0])):
+        suits = forms_of(known, known[owner]) if owner in known else ()
+        keys = [f"{owner}|{form}" for form in wanted if form.translate(_DIGIT) in suits]
+        with contextlib.suppress(CitationError):
+            if keys:
+                return [(one, shortened(_written(known, one, markup))) for one in keys]
+    return [(f"{key}|default", shortened(_written(known, f"{key}|default", markup)))]
 
 
-_MOST_DECIMALS = 6
-_PLACES = tuple(f".{places}{kind}" for kind in "f%" for places in range(_MOST_DECIMALS))
-_NOTATIONS = {
-    "": ("", "words", "%", "f", "e", *_PLACES, "bits", *(f"bits,{place}" for place in _PLACES), ".12", ".16"),
-    **dict.fromkeys(("pm", "low", "high", "interval", "interval95", "range"), ("", *_PLACES)),
-}
+_DIGIT = str.maketrans("12", "NN")
 
 
-def forms_for(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[str]:
-    """Return the forms that write a text as it stands, the simplest of those that say the same of the value.
-
-    There are several only where they name different parts of the value.
-    """
-    found: dict[str, str] = {}
-    if len(text) > _LONGEST:
-        return []
-    for layout, notations in _NOTATIONS.items():
-        for notation in notations:
-            form = ",".join(filter(None, (layout, notation))) or "default"
-            now = _written(known, key, form, markup)
-            if now is not None and same(now, text):
-                # The same part in another notation says the same.
-                found[layout] = form
-                break
-    if found:
-        return list(found.values())
-    sentences = ((form, _written(known, key, form, markup)) for form in _sentences(known, key, text))
-    return [form for form, now in sentences if now is not None and same(now, text)][:1]
-
-
-def _written(known: Mapping[str, Value], key: str, form: str, markup: Markup) -> str | None:
-    try:
-        return written(known, key, form, markup.written)
-    except CitationError:
-        return None
-
-
-def _sentences(known: Mapping[str, Value], key: str, text: str) -> Iterator[str]:
-    """Yield sentences with parts of the value in the places of all numbers, where each can be one alone."""
-    if re.search(r'["{}\n]|--|\*/', text):
-        return
-    if not known[key].figures:
-        if known[key].text in text:
-            yield f'"{text.replace(known[key].text, "{text}", 1)}"'
-        return
-    for options in ("", *_PLACES, "bits", *(f"bits,{place}" for place in _PLACES)):
-        start = f"{options}," * bool(options)
-        said = {
-            name: _written(known, key, f'{start}"{{{name}}}"', MARKUPS["plain"])
-            for name in parts_of(known, key)
-        }
-        sentence, end = "", 0
-        for number in numbers_in(text.replace("%", " ")):
-            length = number.end - number.start
-            names = [
-                name
-                for name, now in said.items()
-                if now and len(now) >= length and text.startswith(now, number.start)
-            ]
-            if len(names) != 1:
-                break
-            sentence += f"{text[end : number.start]}{{{names[0]}}}"
-            end = number.start + len(said[names[0]] or "")
-        else:
-            if end:
-                yield f'{start}"{sentence}{text[end:]}"'
+def _written(known: Mapping[str, Value], key: str, markup: Markup) -> str:
+    whole, _, form = key.partition("|")
+    return written(known, whole, form, markup.written)

@@ -103,11 +103,6 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
     "--diff", is_flag=True, help="Print what --write would change, for patch and git; write nothing."
 )
 @click.option(
-    "--adopt",
-    is_flag=True,
-    help="Add a form to each marker whose text matches exactly one form; list the others.",
-)
-@click.option(
     "--strict",
     is_flag=True,
     help="Also find numbers outside markers that belong to a claim which their paragraph names.",
@@ -121,7 +116,6 @@ def check_docs(
     *,
     write: bool,
     diff: bool,
-    adopt: bool,
     strict: bool,
 ) -> None:
     """Compare quotations in documents with the results.
@@ -138,15 +132,14 @@ def check_docs(
     not have used the quick profile, else with the reference run.
     """
     from verify.citing.configuration import configuration
-    from verify.citing.documents import adopt as adopt_forms
     from verify.citing.documents import check, find_documents, fix
     from verify.citing.outcomes import FORMS, Checked, changes
     from verify.evidence.load import origin
 
-    modes = [name for name, given in (("--write", write), ("--diff", diff), ("--adopt", adopt)) if given]
+    modes = [name for name, given in (("--write", write), ("--diff", diff)) if given]
     if len(modes) > 1:
         raise click.UsageError(f"{' and '.join(modes)}: give one of them")
-    if (diff or adopt) and form != "text":
+    if diff and form != "text":
         raise click.UsageError(f"{modes[0]} and --format {form}: give one of them")
     wanted = documents or configuration().document_paths
     if not wanted:
@@ -154,8 +147,6 @@ def check_docs(
         raise click.UsageError(missing)
     files = find_documents(wanted)
     record = _settled(results)
-    if adopt:
-        tell("\n".join(map(str, adopt_forms(check(files, record), record))))
     checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
