@@ -89,16 +89,6 @@ def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
         assert f"index.rst:4: WARNING: {value.key}: '7.25' has 7.25, which is none of estimate, now" in said
 
 
-def test_a_setting_that_is_no_text_is_reported(project: Path) -> None:
-    """What it is and what to give."""
-    with (project / "conf.py").open("a", encoding="utf-8") as conf:
-        conf.write("verify_report = 3\n")
-    status, said = build(project, ("index.rst", "Index\n=====\n"))
-    assert status != 0
-    assert "Configuration error" in said
-    assert "verify_report in conf.py is 3; give a text, such as" in said
-
-
 def test_a_claim_that_is_not_confirmed_is_a_warning(project: Path) -> None:
     """With -W, as here, that fails the build as well."""
     broken = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)
@@ -177,14 +167,3 @@ def test_warnings_name_the_file_that_is_included(project: Path) -> None:
     status, said = build(project, ("index.rst", "Index\n=====\n\n.. include:: part.txt\n"))
     assert status != 0
     assert "part.txt:3: no value 'nothing'" in said
-
-
-def test_a_format_and_a_text_of_one_s_own(project: Path) -> None:
-    """The role shows the value in the form asked for; a sentence of its author's may be one."""
-    key = "score-variance.slope:estimate"
-    shown = lookup(record(), f"{key}|.3g").text
-    page = f'Index\n=====\n\n:verify:`{key}|.3g` :verify:`{key}|"see the slope"`\n'
-    assert build(project, ("index.rst", page)) == (0, "")
-    made = (project / "out" / "index.html").read_text(encoding="utf-8")
-    assert f">{shown}</a>" in made
-    assert ">see the slope</a>" in made

@@ -16,7 +16,6 @@ from verify.citing.values import values_of as values
 from verify.errors import CitationError
 from verify.evidence import RunRecord, Verdict
 from verify.evidence.audits import AuditRecord
-from verify.report.audit import audit_report
 from verify.text import numbers
 
 
@@ -146,18 +145,6 @@ def test_keys_of_an_audit_are_unique_and_texts_agree(audit: AuditRecord) -> None
         assert lookup(audit, value.key) == value
 
 
-def test_every_finding_and_layer_can_be_quoted() -> None:
-    """With its judgement, and where it is in the pages."""
-    keys = {value.key: value for value in values(BAD)}
-    anchors = {id_ for row in audit_report(BAD).layers for id_ in row.ids} | {"summary"}
-    for layer in BAD.layers:
-        assert f"{layer.id}:judgement" in keys
-        for finding in layer.findings:
-            assert f"{layer.id}.{finding.id}" in keys
-            assert keys[f"{layer.id}.{finding.id}:judgement"].text == finding.judgement
-    assert {value.anchor for value in keys.values()} <= anchors
-
-
 @pytest.mark.parametrize(
     ("key", "text"),
     [
@@ -187,14 +174,6 @@ def test_open_ends_and_missing_parts_have_no_keys() -> None:
     nothing = layer.findings[0].model_copy(update={"estimate": None})
     bare = good().model_copy(update={"layers": (layer.model_copy(update={"findings": (nothing,)}),)})
     assert lookup(bare, f"{layer.id}.mask").text == "confirmed"
-
-
-def test_a_layer_or_a_finding_is_chosen_with_its_parts() -> None:
-    """As a claim is in a run."""
-    of_layer = chosen(BAD, [LAYER])
-    assert {value.key.partition(".")[0].partition(":")[0] for value in of_layer} == {LAYER}
-    of_finding = chosen(BAD, [f"{LAYER}.scale"])
-    assert {value.key.partition(":")[2] for value in of_finding} >= {"", "estimate", "low", "level"}
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,17 @@ import pytest
 from tests.auditing.records import good
 from tests.report.builders import with_verdict
 from tests.tool import begin
-from verify.cli.console import beside, columns, complain, end, fitted, log, rendered, rendering, say
+from verify.cli.console import beside, columns, complain, end, fitted, rendered, rendering, say
 from verify.cli.main import cli, main
 from verify.cli.progress import (
     closing_lines,
     counts_line,
     following,
-    progress_line,
-    stored_line,
     surprise_line,
     verdict_line,
 )
-from verify.engine.schedule import RunProgress
 from verify.errors import OutputError, RenderError
-from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, StoreUse, Verdict
+from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, Verdict
 from verify.report import write
 from verify.report.write import Written
 
@@ -98,18 +95,6 @@ def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch,
         with pytest.raises(SystemExit) as ended:
             end(3)
     assert ended.value.code == 3
-
-
-def test_a_complaint_that_cannot_be_printed_stops_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What follows on the same stream goes nowhere."""
-    with Broken(tmp_path / "out", OSError(28, "No space left on device")) as full:
-        monkeypatch.setattr(sys, "stderr", full)
-        complain("lost")
-        full.error = None
-        complain("goes nowhere")
-    assert (tmp_path / "out").read_bytes() == b""
 
 
 PATHS = (Path("out/audit.json"), Path("out/audit.html"))
@@ -308,15 +293,6 @@ def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
     assert not [one for one in closing_lines(small) if "drawn on" in one]
 
 
-def test_progress_that_cannot_be_shown_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A full disk under standard error stops nothing."""
-    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123 - a device
-        monkeypatch.setattr(sys, "stderr", full)
-        log("lost")
-        log("lost as well")
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_surprise_is_one_line_with_both_outcomes() -> None:
     """The statement, what came out, what was known, and why."""
     part = Part(
@@ -340,14 +316,3 @@ def test_a_surprise_is_one_line_with_both_outcomes() -> None:
     )
     line = surprise_line(statement)
     assert line == "! statement s1: misprinted, known as holds. The computed value rounds to 0.881."
-
-
-def test_progress_and_store_are_said_in_a_line() -> None:
-    """Draws, rate and time left; what came from the store, as a share of the draws."""
-    line = progress_line(RunProgress(drawn=3 * 10**8, stored=10**8, wanted=10**9, seconds=2.0))
-    assert line == "3.0e+08 drawn, 1.5e+08/s · 4 s left"
-    assert progress_line(RunProgress()) == "deriving"
-    assert stored_line(StoreUse(derivations=3, draws=1, drawn=3)).endswith(
-        "3 derivations and 25% of the draws"
-    )
-    assert stored_line(StoreUse(derivations=3, draws=0, drawn=0)).endswith("0% of the draws")

@@ -12,7 +12,7 @@ from verify.errors import CitationError
 from verify.evidence import RunRecord
 from verify.files import names
 from verify.files.names import shipped_folder
-from verify.files.reading import InputKind, head, read_bytes, read_text
+from verify.files.reading import InputKind, read_bytes, read_text
 
 SMALL = InputKind(2_000_000, CitationError, "give a page", dash=True)
 
@@ -58,13 +58,6 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path, name: str, reason: str) 
     odd_files(tmp_path)
     with pytest.raises(CitationError, match=reason):
         read_bytes(tmp_path / name, SMALL)
-
-
-def test_a_link_is_followed(tmp_path: Path) -> None:
-    """What it leads to is read."""
-    (tmp_path / "page").write_bytes(b"text")
-    (tmp_path / "link").symlink_to("page")
-    assert head(tmp_path / "link", 2) == b"te"
 
 
 def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,18 +142,3 @@ def test_a_wheel_has_them_in_the_package(package: Path, name: str) -> None:
     assert shipped_folder(name) == own
     own.rmdir()
     assert shipped_folder(name) == package.parent / ("reports/reference" if name == "reference" else name)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.usefixtures("package")
-def test_a_broken_installation_is_said_to_be_one(name: str) -> None:
-    """By the folder that it lacks."""
-    with pytest.raises(FileNotFoundError, match=f"the {name} folder is missing from this installation"):
-        shipped_folder(name)
-
-
-def test_a_file_in_its_place_is_no_folder(package: Path) -> None:
-    """It is not taken for one."""
-    (package / "_data").write_text("")
-    with pytest.raises(FileNotFoundError):
-        shipped_folder("data")

@@ -62,16 +62,6 @@ def test_files_have_the_users_permissions(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "report.html").stat().st_mode) == 0o640
 
 
-def test_readers_of_the_old_file_keep_it(tmp_path: Path) -> None:
-    """The file is replaced by renaming, so whoever has the old one open reads on undisturbed."""
-    path = tmp_path / "report.html"
-    write_whole(path, OLD)
-    with path.open("rb") as reader:
-        write_whole(path, NEW)
-        assert reader.read() == OLD
-    assert path.read_bytes() == NEW
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 @pytest.mark.parametrize(("failure", "raised"), [(full_disk, OutputError), (interrupt, KeyboardInterrupt)])
 def test_a_failure_leaves_the_old_file_alone(
