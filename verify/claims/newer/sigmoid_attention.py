@@ -1,11 +1,12 @@
 """Sigmoid attention with bias -ln n: a row's sum tends to E eˢ, not to 1, and is bounded on both sides."""
 
 import numpy as np
-from sympy import Integral, Limit, Rational, S, Symbol, exp, gamma, oo, pi, sqrt, symbols
+from sympy import Integral, Limit, Rational, S, Symbol, exp, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, Dot, E, Items
-from verify.spec import Law, Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited, d
-from verify.spec import earlier, fact, integral, j, moments, n, over_keys, q, s, score, sigma, substitute
+from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Items, Law
+from verify.spec import Plot, Within, Wrong, a, algebra, at_most, between, by_density, cite, cited, d, earlier
+from verify.spec import fact, integral, j, moments, n, over_keys, s, score, sigma, substitute
+from verify.spec.score_law import exponential, t
 
 KEYS = (4, 64, 1024)
 NEAR = Within(0.5, fixed=True)
@@ -80,26 +81,18 @@ def of_normal(above: Chain, below: Chain) -> Chains:
 
 def of_scaled() -> Chains:
     """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
-    term, length = exp(score / sqrt(d)), Dot(q, a, q, a)
-    weight = Chain(n * E(1 / (1 + n / term)), name="weight", title="The mean of a weight, $n$ times").then(
-        E(term / (1 + term / n)), "$n$ drawn in", algebra
-    )
-    over_squares = Integral(x ** (d / 2 - 1) * exp(-c * x / 2) / (2 ** (d / 2) * gamma(d / 2)), (x, 0, oo))
-    lengths = Chain(over_squares, name="lengths", title="A mean over squared lengths of queries").then(
-        c ** (-d / 2), "integrated", integral()
-    )
-    yield from (weight, lengths)
-    theorems = ("monotone convergence", "conditioning", "chi-square")
-    rises, given_query, chi_square = (cited(theorem, laws=NORMAL_COMPONENTS) for theorem in theorems)
-    there = earlier(lengths, at={c: 1 - 1 / d}, given=(d > 1,))
+    (*parts, of_score), term = exponential(), exp(score / sqrt(d))
+    weight = Chain(n * E(1 / (1 + n / term)), name="weight", title="The mean of a weight, $n$ times")
+    weight = weight.then(E(term / (1 + term / n)), "$n$ drawn in", algebra)
+    yield from (*parts, of_score, weight)
+    rises = cited("monotone convergence", laws=NORMAL_COMPONENTS)
+    there = earlier(of_score, at={t: 1 / sqrt(d)}, given=(d > 1,))
     title = "The limit for scaled scores, whether or not they have a mean square"
     yield (
         Chain(Limit(weight.start, n, oo), name="scaled", title=title, given=(d > 1,))
         .then(Limit(weight.end, n, oo), "of a weight", earlier(weight))
         .then(E(term), "it rises to the exponential of the score", rises)
-        .then(E(exp(length / (2 * d))), "given the query a score is normal", given_query)
-        .then(over_squares.xreplace({c: 1 - 1 / d}), "the squared length is chi-square", chi_square)
-        .then((1 - 1 / d) ** (-d / 2), "integrated", there)
+        .then((1 - 1 / d) ** (-d / 2), "the mean of such an exponential", there)
     )
 
 
