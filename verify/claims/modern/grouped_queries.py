@@ -13,9 +13,8 @@ def derive() -> Chains:
     apart, title = "both queries have mean 0 and are independent", "Covariance of the scores of two heads"
     yield Chain(Cov(score, score_of(b, j)), name="products", title=title).then(0, apart, standard)
     length, title = "both squares have the key's length in them", "Covariance of their squares"
-    squares = Chain(Cov(score**2, score_of(b, j) ** 2), name="squares", title=title).then(
-        2 * d, length, normal
-    )
+    squares = Chain(Cov(score**2, score_of(b, j) ** 2), name="squares", title=title)
+    squares = squares.then(2 * d, length, normal)
     fourth = Line(2 * d * (d + 3), "fourth moments of both", normal)
     square = Chain(Var(score**2), fourth, name="square", title="Variance of a square")
     yield from (squares, square)

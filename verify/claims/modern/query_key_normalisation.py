@@ -71,9 +71,8 @@ def even_moments() -> Chains:
     other = integrated(over(falls), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
     by_itself = E(along ** (2 * h) * exp(-t * along**2)) * E(exp(-t * along**2)) ** (d - 1)
     factors = "independent factors, of one law but for the first"
-    apart = Chain(E(along ** (2 * h) * exp(-t * length)), name="apart", title="Components apart").then(
-        by_itself, factors, moments(NORMAL_COMPONENTS)
-    )
+    apart = Chain(E(along ** (2 * h) * exp(-t * length)), name="apart", title="Components apart")
+    apart = apart.then(by_itself, factors, moments(NORMAL_COMPONENTS))
     yield from (inverse, first, other, apart)
     put_in = earlier(inverse, at={r: length}, given=(Gt(length, 0),))
     densities, swapped = by_density({along: x}, NORMAL_COMPONENTS), cited("fubini", laws=NORMAL_COMPONENTS)

@@ -28,9 +28,8 @@ def derive() -> Chains:
     )
     line = x * (1 / (1 + c / n) - (x - c) / n / (1 + c / n) ** 2)
     gap = at_most(x * (x - c) ** 2 / n**2 / ((1 + x / n) * (1 + c / n) ** 2))
-    tangent = Chain(line, name="tangent", title="A tangent").then(
-        x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤"
-    )
+    tangent = Chain(line, name="tangent", title="A tangent")
+    tangent = tangent.then(x / (1 + x / n), "$1/(1 + x/n)$ lies above its tangent at any $c$", gap, "≤")
     apart = mean / (1 + c / n) - (square - c * mean) / n / (1 + c / n) ** 2
     below = (
         Chain(SUM, name="below", title="From below")
@@ -41,9 +40,8 @@ def derive() -> Chains:
     )
     yield from (above, tangent, below)
     within = between(below, above)
-    yield Chain(Limit(SUM, n, oo), name="limit", title="The limit").then(
-        mean, "both bounds tend there", within
-    )
+    chain = Chain(Limit(SUM, n, oo), name="limit", title="The limit")
+    yield chain.then(mean, "both bounds tend there", within)
     yield from of_normal(above, below)
     yield from of_scaled()
 

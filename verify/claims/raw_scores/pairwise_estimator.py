@@ -85,9 +85,8 @@ def derive() -> tuple[Chain, ...]:
     by_dimension = 4 * (170 * N**4 - 607 * N**3 + 2370 * N**2 - 3979 * N + 1674) / (25 * d * N)
     both = fixed + by_dimension / ((N - 1) * (N - 2) * (7 * N - 5) ** 2)
     title = "How much a single run scatters, for components from U(0, 1)"
-    scatter = Chain(Var(V) / E(V) ** 2, name="scatter", title=title, given=(N >= 3,)).then(
-        both, "moments of the components, up to the eighth", moments({x: EIGHT})
-    )
+    scatter = Chain(Var(V) / E(V) ** 2, name="scatter", title=title, given=(N >= 3,))
+    scatter = scatter.then(both, "moments of the components, up to the eighth", moments({x: EIGHT}))
     return expected, bias, share, scatter
 
 

@@ -32,9 +32,8 @@ def derive() -> tuple[Chain, ...]:
         .then((9 * d + 3 * d * (d - 1)) / d**2, "a normal number has the fourth moment 3", normal)
         .then(3 + 6 / d, "collected", algebra)
     )
-    third = Chain(E(score**3), name="third", title="The third moment").then(
-        0, "a normal number has the third moment 0", normal
-    )
+    third = Chain(E(score**3), name="third", title="The third moment")
+    third = third.then(0, "a normal number has the third moment 0", normal)
     given = (1 - erf(x * sqrt(d) / sqrt(2 * SQUARES))) / 2
     tower = "given the query a score is normal, its variance the query’s squared length"
     given_query = NORMAL - E(given), tower, of_normals("conditioning")
@@ -52,13 +51,11 @@ def derive() -> tuple[Chain, ...]:
     )
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
     where = r"it is 0 at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
-    level = Chain(Derivative(TERM, x), name="level", title="Where the first-order term is level").then(
-        slope, where, algebra
-    )
+    level = Chain(Derivative(TERM, x), name="level", title="Where the first-order term is level")
+    level = level.then(slope, where, algebra)
     less, more = -TERM.subs(x, SECOND), TERM.subs(x, WORST)
-    largest = Chain(less, name="largest", title="Where it is largest in size").then(
-        more, "at the first of the two it is larger in size", at_most(more - less), "<"
-    )
+    largest = Chain(less, name="largest", title="Where it is largest in size")
+    largest = largest.then(more, "at the first of the two it is larger in size", at_most(more - less), "<")
     return kurtosis, third, exact, distance, level, largest
 
 

@@ -22,9 +22,8 @@ def derive() -> tuple[Chain, ...]:
         .then(Var(product), "the variance of one product", earlier(restored))
         .then(of_product, "query and key are independent", moments(GENERAL))
     )
-    centred = Chain(Var(scaled), name="centred", title="For centred components").then(
-        sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED)
-    )
+    centred = Chain(Var(scaled), name="centred", title="For centred components")
+    centred = centred.then(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED))
     return restored, level, centred
 
 

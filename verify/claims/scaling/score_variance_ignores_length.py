@@ -15,9 +15,8 @@ def derive() -> tuple[Chain, Chain]:
         .then(d, "every square has mean 1", moments(STANDARD))
     )
     total, title = E(Sum(over_keys(score**2), (a, 1, m))), "The mean square of all scores of a text"
-    of_all = Chain(total / (m * n), name="all", title=title).then(
-        d, "each score adds the same, whatever the others are", moments(STANDARD)
-    )
+    of_all = Chain(total / (m * n), name="all", title=title)
+    of_all = of_all.then(d, "each score adds the same, whatever the others are", moments(STANDARD))
     return of_any, of_all
 
 

@@ -18,9 +18,8 @@ def derive() -> tuple[Chain, ...]:
         .then(over_components(SQUARES) / d, "query and key are independent", moments(STANDARD))
         .then(1, "every square has mean 1", moments(STANDARD))
     )
-    raw = Chain(Var(score), name="raw", title="The variance of the raw score").then(
-        d, "a sum of as many products, each of variance 1", moments(STANDARD)
-    )
+    raw = Chain(Var(score), name="raw", title="The variance of the raw score")
+    raw = raw.then(d, "a sum of as many products, each of variance 1", moments(STANDARD))
     outside = (
         Chain(Var(scaled), name="factor-first", title="Again, with the factor first")
         .then(Var(score) / d, "a factor enters the variance squared", algebra)

@@ -15,9 +15,8 @@ SHARE = E(Indicator(log(n) - S.Half - Entropy(SCALED, j)))
 def derive() -> tuple[Chain, ...]:
     first, bound, scaled = entropy_lost()
     above, given = earlier(first, given=(Gt(1 - E(squares(ROW)), 0),)), (n > 1,)
-    ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=given).then(
-        1, "no more is lost than this bound", above, "≤"
-    )
+    ratio = Chain(lost(ROW) / first.end, name="ratio", title="The loss over that bound", given=given)
+    ratio = ratio.then(1, "no more is lost than this bound", above, "≤")
     return first, ratio, bound, scaled, of_queries(scaled.start, "loss", "Their mean loss")
 
 

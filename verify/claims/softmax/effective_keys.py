@@ -20,9 +20,8 @@ def times_squares(keys: int) -> float:
 
 def derive() -> tuple[Chain, ...]:
     *others, limit = many_keys()
-    unit = Chain(Limit(TIMES, n, oo), name="unit", title="Scores of variance 1").then(
-        EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1})
-    )
+    unit = Chain(Limit(TIMES, n, oo), name="unit", title="Scores of variance 1")
+    unit = unit.then(EULER, r"the limit at $\sigma = 1$", earlier(limit, at={sigma: 1}))
     return *others, limit, unit
 
 
