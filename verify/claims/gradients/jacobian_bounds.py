@@ -181,13 +181,9 @@ def figures(derived: Derivation) -> Figure:
         layers.append(draw.curve(f"{keys} keys", norm.subs(n, keys), (0, 10), scale="linear"))
         norms = [norm_ahead(softmax, keys, float(place)) for place in leads]
         layers.append(draw.dots("computed", leads, norms))
+    title = "With many keys, larger scores first open the softmax and only then close it"
     return draw.figure(
-        "lead",
-        "With many keys, larger scores first open the softmax and only then close it",
-        *layers,
-        x="lead of one score over all others",
-        y="norm of the Jacobian",
-        linear="xy",
+        "lead", title, *layers, x="lead of one score over all others", y="norm of the Jacobian", linear="xy"
     )
 
 

@@ -141,11 +141,9 @@ def lengths(bound: Chain) -> Chains:
         .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
         .then(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse))
     )
-    (first, lacks), (mean, smaller), square = (
-        squares_lack("lacks"),
-        smaller_of_two("smaller"),
-        inverse_square(),
-    )
+    first, lacks = squares_lack("lacks")
+    mean, smaller = smaller_of_two("smaller")
+    square = inverse_square()
     yield from (square, first, lacks, mean, smaller)
     yield for_raw_scores(lacks, square, "raw", "The squared weights of raw scores")
     yield for_raw_scores(smaller, square, "raw-smaller", "The smaller weight of two, for raw scores")

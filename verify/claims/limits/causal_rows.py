@@ -66,9 +66,8 @@ def experiment(derived: Derivation) -> Items:
     yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
     yield Wrong("no-mask", of="masked", computed=distance_of_rows(False), says="no mask gives the same")
     says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
-    yield Wrong(
-        "as-if-unmasked", math.log(last / two) + lost.start, {n: two, d: D}, at_most=S.Half, says=says
-    )
+    all_keys, at_two = math.log(last / two) + lost.start, {n: two, d: D}
+    yield Wrong("as-if-unmasked", all_keys, at_two, at_most=S.Half, says=says)
     says, late = "row {cell:n} loses as much as row {value-t128:n}", integrated(derived["loss"].end, at)
     yield Wrong("same-loss", of=f"value-t{two}", equals=late, says=says)
     says, few = "every row, not only their mean, keeps all but half a nat", of_probability()

@@ -52,10 +52,8 @@ def derive() -> Chains:
         .then(written_out(E(SCORE)), put_in, algebra)
         .then(TRACE + MEANS, "the covariance of a product, and the product of the means", moments(LAWS))
     )
-    pair, title = (
-        Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k")),
-        "The covariance of a component of each",
-    )
+    pair = Cov(_component(MU_Q, A, i, "q"), _component(MU_K, B, l, "k"))
+    title = "The covariance of a component of each"
     entries = r"the entries of $C = AB^{\mathsf T}$"
     yield Chain(pair, name="covariance", title=title).then(C, entries, moments(LAWS))
 

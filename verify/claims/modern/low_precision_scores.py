@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from sympy import Ge, Le, Min, Rational, S, exp, log, sqrt, symbols, tanh
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Line, Plot
-from verify.spec import Within, Wrong, algebra, assume, at_most, cite, d, moments, score
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Computed, Derivation, E, Items, Plot, Within
+from verify.spec import Wrong, algebra, assume, at_most, cite, d, moments, score
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 from verify.spec.rounding import Rounded, rounded
 from verify.spec.score_law import lengths
@@ -28,20 +28,17 @@ SPACING = 2 ** (e + 1 - b)
 def derive() -> Chains:
     rise, total = exp(epsilon) - exp(-epsilon), exp(epsilon) + exp(-epsilon)
     apart = rise * (exp(x / 2) - exp(-x / 2)) ** 2 / ((total + exp(x) + exp(-x)) * (total + 2))
-    yield Chain(
-        1 / (1 + exp(-x - epsilon)) - 1 / (1 + exp(-x + epsilon)),
-        Line(rise / (total + exp(x) + exp(-x)), "over the common denominator", algebra),
-        Line(rise / (total + 2), "most at even odds, $x = 0$", at_most(apart), "≤"),
-        Line(tanh(epsilon / 2), "by half the argument", algebra),
-        title="Two values of a weight whose log odds are $2ε$ apart, $x$ in their middle",
+    title = "Two values of a weight whose log odds are $2ε$ apart, $x$ in their middle"
+    yield (
+        Chain(1 / (1 + exp(-x - epsilon)) - 1 / (1 + exp(-x + epsilon)), title=title)
+        .then(rise / (total + exp(x) + exp(-x)), "over the common denominator", algebra)
+        .then(rise / (total + 2), "most at even odds, $x = 0$", at_most(apart), "≤")
+        .then(tanh(epsilon / 2), "by half the argument", algebra)
     )
-    yield Chain(
-        log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R),
-        Line(2 * epsilon, "the exponentials of the others have a common factor", algebra),
-        name="odds",
-        title="Log odds of a key, its score up by $ε$ and all others’, in $R$, down by $ε$",
-        defines="how far log odds move at most",
-    )
+    title = "Log odds of a key, its score up by $ε$ and all others’, in $R$, down by $ε$"
+    odds, defines = log(exp(s + epsilon) / (exp(-epsilon) * R)) - log(exp(s) / R), "how far log odds move"
+    chain = Chain(odds, name="odds", title=title, defines=defines)
+    yield chain.then(2 * epsilon, "the exponentials of the others have a common factor", algebra)
     half, move, given = SPACING / 2, Min(SPACING / 2, t - 2**e), (Ge(t, 2**e),)
     beyond = at_most(move * (t - 2**e - move) / (t * (2**e + move)), given=given)
     largest = at_most((half - move) * 2**e / ((2**e + move) * (2**e + half)), given=given)

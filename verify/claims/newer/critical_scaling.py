@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Rational, S, Sum, Symbol
 
 from verify.claims.newer.shared.critical import around_critical, eps
-from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Line, Plot, Wrong, algebra, cite
-from verify.spec import fact, j, n
+from verify.spec import Allowance, Chain, Claim, Computed, Derivation, Items, Plot, Wrong, algebra, cite, fact
+from verify.spec import j, n
 from verify.spec.arrays import softmax
 
 gamma, rho = Symbol("gamma", positive=True), Symbol("rho", nonnegative=True)
@@ -16,13 +16,14 @@ FACTOR, COSINES = Rational(6, 5), {"c0": S.Zero, "c17": Rational(1, 6), "c30": R
 
 
 def derive() -> tuple[Chain, ...]:
-    own = Chain(
+    title = r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself"
+    start, defines = (
         n**gamma / (n**gamma + Sum(n ** (gamma * rho), (j, 2, n))),
-        Line(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), "over the exponential of its own score", algebra),
-        title=r"Exponentials of scores $\gamma\ln n$ times a cosine, which is 1 of the token with itself",
-        defines="the weight of a token on itself",
-        given=(rho < 1,),
+        "the weight of a token on itself",
     )
+    own = Chain(start, title=title, defines=defines, given=(rho < 1,))
+    over = "over the exponential of its own score"
+    own = own.then(1 / (1 + (n - 1) * n ** (-gamma * (1 - rho))), over, algebra)
     return own, *around_critical(r"the product $\gamma(1 - \rho)$")
 
 

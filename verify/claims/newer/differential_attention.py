@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from sympy import Expr, Float, Rational, S, Symbol, exp, sqrt, symbols
 
-from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Line
-from verify.spec import Named, Plot, Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j
-from verify.spec import m, moments, n, normal, s
+from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Cov, Derivation, E, Family, Items, Named
+from verify.spec import Plot, Softmax, Var, Wrong, a, algebra, at_least, cite, cited, earlier, fact, j, m
+from verify.spec import moments, n, normal, s
 
 factor, (r, rho), t = Symbol("lambda", nonnegative=True), symbols("r rho", real=True), Family("t", m, n)
 LAWS = {**NORMAL_ROWS, t: normal()}
@@ -46,24 +46,21 @@ def derive() -> Chains:
     )
     yield from (noise, mean, relative)
     surplus = at_least(2 * factor * (1 - rho) / squared, given=(rho <= 1, less))
-    yield Chain(
-        (noise.end / squared).xreplace({CORRELATION: rho}),
-        Line(S.One, "no correlation is above 1", surplus, "≥"),
-        name="never",
-        title="The noise over the squared mean is not reduced",
-        defines="the variance over the squared mean",
+    title, defines = "The noise over the squared mean is not reduced", "the variance over the squared mean"
+    never = Chain(
+        (noise.end / squared).xreplace({CORRELATION: rho}), name="never", title=title, defines=defines
     )
+    yield never.then(S.One, "no correlation is above 1", surplus, "≥")
     # Where maps are independent, no weight of one goes together with one of the other.
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):
         start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
         alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
-        yield Chain(
-            start,
-            Line(end, "correlated maps", earlier(chain, at={r: 0})),
-            Line(alone, "independent weights have no covariance", moments(LAWS)),
-            name=name,
-            title=f"{chain.title}: independent maps",
-            given=tuple(condition for condition in chain.given if condition not in POSSIBLE),
+        title = f"{chain.title}: independent maps"
+        given = tuple(condition for condition in chain.given if condition not in POSSIBLE)
+        yield (
+            Chain(start, name=name, title=title, given=given)
+            .then(end, "correlated maps", earlier(chain, at={r: 0}))
+            .then(alone, "independent weights have no covariance", moments(LAWS))
         )
     first, second, rest = exp(s[a, j]), exp(r * s[a, j]), exp(sqrt(1 - r**2) * t[a, j])
     product = E(exp((1 + r) * s[a, j])) * E(rest) - E(first) * E(second) * E(rest)
@@ -111,10 +108,8 @@ def experiment(derived: Derivation) -> Items:
     what = "noise for correlated scores with the correlation of exponentials"
     yield fact("many-keys", what, Float(limit, 6))
     title, words = "Subtracting an independent map adds noise", "variance over that of a plain weight"
-    curves, of_factor = (
-        {"of a weight": apart[0], "over its mean": apart[1]},
-        "factor {factor} of the second map",
-    )
+    curves = {"of a weight": apart[0], "over its mean": apart[1]}
+    of_factor = "factor {factor} of the second map"
     plot = partial(Plot, "noise", "*n64-r0", factor, title, span=(0.01, 0.8), linear="x")
     yield plot(curves=curves, x=of_factor, y=words)
 

@@ -49,10 +49,8 @@ IN_TURN, EXACT = Column(sums, "in-turn"), over_keys(x[a, j])
 
 def derive() -> Chains:
     power = 2 ** (b + h)
-    fits, half = (
-        at_most(power - total, given=(Le(total, power),)),
-        at_most(2**h - term, given=(Le(term, 2**h),)),
-    )
+    fits = at_most(power - total, given=(Le(total, power),))
+    half = at_most(2**h - term, given=(Le(term, 2**h),))
     yield (
         Chain(total + term, title="A sum $S$ and a term $t$, before they are rounded")
         .then(power + term, "the sum is at most $2^{b + h}$", fits, "≤")

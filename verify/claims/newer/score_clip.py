@@ -6,8 +6,8 @@ import numpy as np
 from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
-from verify.spec import Indicator, Items, Largest, Line, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i
-from verify.spec import j, k, l, m, n, of_probability, over_components, q, s, score, substitute
+from verify.spec import Indicator, Items, Largest, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k
+from verify.spec import l, m, n, of_probability, over_components, q, s, score, substitute
 from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
@@ -23,22 +23,16 @@ FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
 
 
 def derive() -> Chains:
-    yield Chain(
-        over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i]),
-        Line(gamma * score, "the factor stands before the sum", algebra),
-        title="Queries and keys times a root each",
-        defines="a score once queries and keys are multiplied by the root of the factor",
-    )
+    clipped_score = over_components(sqrt(gamma) * q[a, i] * sqrt(gamma) * k[j, i])
+    defines = "a score once queries and keys are multiplied by the root of the factor"
+    chain = Chain(clipped_score, title="Queries and keys times a root each", defines=defines)
+    yield chain.then(gamma * score, "the factor stands before the sum", algebra)
     title, defines = "The largest score", "the largest score, multiplied by the factor"
     chain = Chain(gamma * top, name="largest", title=title, defines=defines)
     yield chain.then(tau, "with the factor that is chosen", substitute({gamma: tau / top}))
-    yield Chain(
-        Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l),
-        Line(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra),
-        name="ratio",
-        title="Two weights",
-        defines="the ratio of two weights after clipping",
-    )
+    weights, defines = Softmax(gamma * s[a, j], j) / Softmax(gamma * s[a, l], l), "the ratio of two weights"
+    chain = Chain(weights, name="ratio", title="Two weights", defines=defines)
+    yield chain.then(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra)
     turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
     title = "Which end is further from 0"
     defines = "how much more often the lowest score is further from 0 than the largest"

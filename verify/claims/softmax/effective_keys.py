@@ -42,10 +42,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("limit-at-once", of="squares-n4", equals=EULER, says="the limit is reached with 4 keys")
     says, few = "{n} = 1000 keys are as good as infinitely many", times_squares(1000)
     yield Wrong("limit-at-thousand", of="limit", at={n: 1000}, equals=EULER, computed=few, says=says)
-    words, curves, bounds = "mean of {times}", {"exact": TIMES}, {"{limit:prediction}": EULER}
-    yield Plot(
-        "towards-e", "squares-n*", n, curves=curves, bounds=bounds, span=(2, 4096), y=words, linear="y"
-    )
+    curves, bounds = {"exact": TIMES}, {"{limit:prediction}": EULER}
+    yield Plot("towards-e", "squares-n*", n, curves=curves, bounds=bounds, y="mean of {times}", linear="y")
 
 
 CLAIM = Claim(
