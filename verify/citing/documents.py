@@ -230,7 +230,7 @@ def _export_problems(document: Document, record: Evidence) -> Iterator[Problem]:
             yield Problem(document.path, quote, ProblemKind.STALE, what, export.new)
 
 
-_FILE = re.compile(rf"[\w./-]+(?:{'|'.join(map(re.escape, sorted(SUFFIXES)))})(?![\w.])")
+_FILE = re.compile(rf"(?<![\w./-])[\w./-]{{1,250}}(?:{'|'.join(map(re.escape, sorted(SUFFIXES)))})(?![\w.])")
 
 
 def _parts(document: Document) -> Iterator[Path]:

@@ -117,9 +117,11 @@ def _switched_off(passage: Passage) -> list[tuple[int, int]]:
 
 
 def _without(text: str, stretches: list[tuple[int, int]]) -> str:
+    parts, done = [], 0
     for start, end in stretches:
-        text = text[:start] + blank(text[start:end]) + text[end:]
-    return text
+        parts += [text[done:start], blank(text[start:end])]
+        done = end
+    return "".join([*parts, text[done:]])
 
 
 def _quotes(

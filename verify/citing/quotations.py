@@ -37,6 +37,7 @@ _SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
 # A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
 _MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
 _MOST_DIGITS = 40
+_LONGEST = 1000
 
 
 def same(text: str, other: str) -> bool:
@@ -73,6 +74,8 @@ def replaceable(known: Mapping[str, Value], key: str, form: str, text: str, mark
     Of words only those of verdicts, digests, versions and counts can be told from an author's.
     """
     parts: list[tuple[str, bool]] = []
+    if len(text) > _LONGEST:
+        return False
 
     def mark(part: str, is_number: bool) -> str:
         parts.append((markup.written(part, is_number), is_number))

@@ -204,7 +204,7 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
 @click.option("--heads", type=int, default=4, show_default=True, help="Heads of queries.")
-@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: those of queries]")
+@click.option("--key-heads", type=int, help="Heads of keys and values.  [default: as many as --heads]")
 @click.option(
     "--layout",
     default="bhtd",
