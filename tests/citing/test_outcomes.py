@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.report.records import record
-from tests.tool import ROOT
+from tests.tool import ROOT, blocks
 from verify.citing import outcomes
 from verify.citing.documents import check, fix
 from verify.citing.outcomes import Checked, changes
@@ -120,6 +120,17 @@ def test_the_action_of_github_is_complete() -> None:
 def inputs(value: str) -> list[str]:
     """Return the inputs that a value of the environment takes."""
     return re.findall(r"\$\{\{ inputs\.(\w+) \}\}", value)
+
+
+def test_the_workflow_of_the_page_is_complete() -> None:
+    """Its jobs are YAML, call commands and options that there are, and install the tool from its clone."""
+    workflow, site = (yaml.safe_load(text) for text in blocks("yaml", "docs/ci.md"))
+    jobs = {**workflow["jobs"], **site}
+    for job in jobs.values():
+        scripts = [step["run"] for step in job["steps"] if "run" in step]
+        assert_known("\n".join(scripts))
+        assert scripts[0] == "pip install ./sdpa-verify"
+        assert job["steps"][0]["with"] == {"submodules": True}
 
 
 def test_the_template_of_gitlab_makes_the_report_that_it_names() -> None:

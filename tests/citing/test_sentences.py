@@ -19,21 +19,16 @@ from verify.errors import CitationError
 
 RUN = record()
 KNOWN = by_key(RUN)
-KEYS = [
-    *("score-variance.slope", "score-variance.slope:estimate", "score-variance.slope:low", "run:claims"),
-    *("score-variance.slope:interval95", "score-variance:verdict", "score-variance:digest", "run:confirmed"),
-    *("score-variance.slope:level", "score-variance.slope:draws", "score-variance:title", "run:seed"),
-]
-FORMS = [
-    *("default", ".3f", ".1%", ".2e", ".2g", "pm", "interval", "interval95", "range", "low", "words", ".12"),
-    *(
-        '"from {low} to {high}"',
-        '"about {text}, as said"',
-        '"**{text}**"',
-        '"see there"',
-        "ratio-to=run:claims",
-    ),
-]
+_SLOPE = "score-variance.slope"
+_KEYS = (
+    f"{_SLOPE} {_SLOPE}:estimate {_SLOPE}:low {_SLOPE}:interval95 {_SLOPE}:level {_SLOPE}:draws run:claims "
+    "run:confirmed run:seed score-variance:verdict score-variance:digest score-variance:title"
+)
+_FORMS = (
+    'default;.3f;.1%;.2e;.2g;pm;interval;interval95;range;low;words;.12;"from {low} to {high}";'
+    '"about {text}, as said";"**{text}**";"see there";ratio-to=run:claims'
+)
+KEYS, FORMS = _KEYS.split(), _FORMS.split(";")
 WORDS = (
     "the slope is of about near and, see Table 3; | & = x 0.9 1.0003 1.05 [0.99, 1.01] ± 0.7 5% 10² −2 "
     "confirmed refuted alas. \\emph{so} *so* `so` (1) 1.0 – 2 ninety-nine 2.3×10⁻⁹ 1e5 12 345 é\n"
