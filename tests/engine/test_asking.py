@@ -23,7 +23,6 @@ from verify.spec.claim import Claim
 from verify.symbolic.bounds import at_least
 from verify.symbolic.chains import Chain, Line
 from verify.symbolic.grammar import QuestionError
-from verify.symbolic.notation import plain
 from verify.symbolic.vocabulary import (
     NORMAL_LAW,
     UNIT,
@@ -128,30 +127,6 @@ def test_measured_only_is_measured_again_for_a_report(largest: Answer) -> None:
         assert check.estimate != row.estimate
 
 
-NUMPY: dict[str, Any] = {
-    "E(|q·k|)": lambda of: np.abs(of["scores"]).mean(),
-    "P(q·k > 3)": lambda of: (of["scores"] > 3).mean(),
-    "median(|q·k|)": lambda of: np.median(np.abs(of["scores"])),
-    "E(sum(p^2))": lambda of: (of["weights"] ** 2).sum(axis=1).mean(),
-    "E(H)": lambda of: -(of["weights"] * np.log(of["weights"])).sum(axis=1).mean(),
-    "E(max(p))": lambda of: of["weights"].max(axis=1).mean(),
-    "E(log(sum(exp(q·k))))": lambda of: np.log(np.exp(of["scores"]).sum(axis=1)).mean(),
-}
-
-
-@pytest.mark.parametrize("text", NUMPY)
-def test_measured_values_are_those_of_plain_numpy(text: str) -> None:
-    """What is only measured is what ten lines of NumPy give."""
-    answer = ask(text, dimensions=(4,), tolerance=0.02, workers=1)
-    generator = np.random.default_rng(5)
-    queries = generator.standard_normal((40000, 1, 4))
-    keys = generator.standard_normal((40000, 16, 4))
-    scores = (queries * keys).sum(axis=2)
-    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    (row,) = answer.rows
-    assert row.estimate == pytest.approx(NUMPY[text]({"scores": scores, "weights": weights}), rel=0.03)
-
-
 def test_several_numbers_of_keys_have_fits_of_their_own() -> None:
     """With several numbers of keys there is a row for each pair, and a fit over d_k for each of them."""
     answer = ask("E(sum((q·k)^2))", keys=(2, 8), **SMALL)
@@ -160,14 +135,6 @@ def test_several_numbers_of_keys_have_fits_of_their_own() -> None:
     slopes = {row.at["fit"]: row for row in answer.fits if "slope" in row.at["fit"]}
     assert {name: row.predicted for name, row in slopes.items()} == {"n2-slope": 2, "n8-slope": 8}
     assert answer.verdict is Verdict.CONFIRMED
-
-
-def test_over_keys_where_there_is_one_dimension() -> None:
-    """With a single dimension the fit is over the number of keys."""
-    answer = ask("E(sum((q·k)^2))", keys=(2, 8), dimensions=(4,), tolerance=0.05, workers=1)
-    (slope, *_) = answer.fits
-    assert slope.predicted == 4
-    assert answer.plot().get_xlabel().startswith("keys")
 
 
 def test_what_vanishes_is_confirmed_within_a_deviation() -> None:
@@ -314,9 +281,3 @@ def test_messages_name_arguments_in_python() -> None:
     """In Python a message names the argument, not the option of the command line."""
     with pytest.raises(SettingsError, match=r"^query_law=gauss"):
         verify.ask("Var(q·k)", query_law="gauss")
-
-
-def test_printed_question_names_what_it_was_asked_as() -> None:
-    """A long expression is called by what the asker wrote."""
-    deduction = deduce(question("kurtosis(q·k)"))
-    assert plain(deduction.formula) == "3 + 6/d_k"

@@ -10,7 +10,7 @@ from textwrap import indent
 import pytest
 
 import verify
-from tests.tool import Ended, examples
+from tests.tool import examples
 from verify.engine.catalogue import catalogue, catalogue_with, read, shipped
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
@@ -111,18 +111,6 @@ def test_a_broken_claim_file_is_reported_by_file_and_line(
     assert message in str(caught.value)
 
 
-def test_a_broken_claim_file_ends_the_command(
-    tool: Callable[..., Ended], tmp_path: Path, claim_file: Write
-) -> None:
-    """Nothing is run or written."""
-    path = claim_file(("DIMENSIONS = ", "DIMENSIONS = 1 / 0  # "))
-    ended = tool("run", "--claims", path, "--out", tmp_path / "out")
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}: line ")
-    assert ended.complaint.endswith(" ZeroDivisionError: division by zero; correct the claim file")
-    assert not (tmp_path / "out").exists()
-
-
 BROKEN_INSIDE = [
     pytest.param(("for size in DIMENSIONS:", "for size in ():"), "0 checks match", id="no-checks"),
     pytest.param(("    yield Fit(", "    yield repr("), "doubled-keys: ", id="no-check"),
@@ -181,19 +169,6 @@ def test_what_a_claims_function_does_wrong_is_reported_by_line(
         settle_here(path)
     assert str(caught.value).startswith(f"claim doubled-keys: line {line}, in {function}: {message}")
     assert str(caught.value).endswith(f"; correct the claim file {path}")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["show", pytest.param("plan", marks=pytest.mark.slow)])
-def test_a_derivation_that_raises_is_reported_without_a_run(
-    tool: Callable[..., Ended], claim_file: Write, command: str
-) -> None:
-    """Showing or planning a broken claim needs no traceback either."""
-    path = claim_file(("Var(2 * score)", "Var(score * q1)"))
-    ended = tool(command, "doubled-keys", "--claims", path)
-    assert ended.status == 2
-    assert ended.complaint.startswith("claim doubled-keys: line ")
-    assert ", in derive: NameError: name 'q1' is not defined" in ended.complaint
 
 
 @pytest.mark.parametrize(

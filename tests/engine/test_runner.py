@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.tool import begin, finish
-from verify.claims.chapters import CHAPTERS
 from verify.engine import runner
 from verify.engine.catalogue import catalogue, catalogue_with, choose
 from verify.engine.preparing import device_errors
 from verify.engine.sources import read_sources
 from verify.engine.store import Store
 from verify.errors import ClaimError, SettingsError
-from verify.evidence import ClaimRecord, Proof, RunRecord, Verdict
+from verify.evidence import ClaimRecord, RunRecord, Verdict
 from verify.montecarlo.devices import GENERATOR, DeviceError
 from verify.version import __version__
 
@@ -72,29 +70,12 @@ def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
     assert run.created.endswith("+00:00")
 
 
-def test_claims_carry_their_chapter(quick: RunRecord) -> None:
-    """Readers of the record need no catalogue."""
-    assert all(claim.chapter_title == CHAPTERS[claim.chapter].title for claim in quick.claims)
-
-
 def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
     """They are description, never evidence: one for each set of points, besides the checks."""
     variance = _claim(quick, "score-variance")
     assert [fit.id for fit in variance.fits] == ["ordinary-slope"]
     assert variance.fits[0].r_squared > 0.99
     assert all(fit.id.startswith("ordinary") for claim in quick.claims for fit in claim.fits)
-
-
-def test_every_chain_is_on_record(quick: RunRecord) -> None:
-    """The variance is derived in two ways, and both are shown line by line, with what the second rests on."""
-    derivation = _claim(quick, "score-variance").derivation
-    assert derivation.status is Proof.DERIVED
-    assert derivation.result == "d_k"
-    names = [chain.name for chain in derivation.chains]
-    assert names == ["", "of-key", "of-query", "characteristic", "by-transform"]
-    first, *_, second = derivation.chains
-    assert first.shows == second.shows == derivation.latex
-    assert all(chain.lines for chain in derivation.chains)
 
 
 def _claim(run: RunRecord, name: str) -> ClaimRecord:
@@ -114,15 +95,6 @@ def test_what_is_wrong_with_a_device_is_no_mistake_in_a_claim() -> None:
     """The line names the option."""
     with pytest.raises(SettingsError, match=r"^--device cuda: fails; leave --device out$"), device_errors():
         raise DeviceError("cuda: fails; leave --device out")
-
-
-@pytest.mark.slow
-def test_the_command_says_it_in_one_line(tmp_path: Path) -> None:
-    """With status 2, and nothing is written."""
-    ended = finish(begin("run", "score-mean", "--device", "gpu", "--fresh", "--out", tmp_path / "out"))
-    assert (ended.status, ended.out) == (2, "")
-    assert ended.complaint.startswith("--device gpu: give cuda, cuda:N")
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

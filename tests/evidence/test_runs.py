@@ -14,14 +14,10 @@ from verify.errors import ClaimError, SettingsError
 from verify.evidence import (
     ClaimRecord,
     Counted,
-    DeviceRecord,
-    FalseClaims,
-    FalseKind,
     Outcome,
     Part,
     Proof,
     RunRecord,
-    Settings,
     SourceRecord,
     Statement,
     Verdict,
@@ -58,13 +54,6 @@ def run_of(*claims: ClaimRecord, **more: Any) -> RunRecord:
     """Return a run of these claims alone."""
     alone: dict[str, Any] = {"claims": claims, "sources": (), "statements": ()}
     return record(CLAIM).model_copy(update=alone | more)
-
-
-def test_a_device_comes_back() -> None:
-    """And is said in a few words."""
-    chosen = Settings(device=DeviceRecord(name="cuda", model="Card", library="PyTorch 2"))
-    assert Settings.model_validate_json(chosen.model_dump_json()) == chosen
-    assert str(chosen.device) == "cuda (Card, PyTorch 2)"
 
 
 def claim_of(kind: tuple[Verdict, Proof]) -> ClaimRecord:
@@ -180,16 +169,3 @@ def counted(**changes: Any) -> Counted:
 def test_rows_are_in_order_while_their_bounds_leave_it_open(changes: dict[str, Any], in_order: bool) -> None:
     """Too many is where even the lower bound is beyond what is allowed, too few the other way round."""
     assert counted(**changes).in_order is in_order
-
-
-def kind(**changes: Any) -> FalseKind:
-    """Return the row of a kind of which two of two are caught."""
-    row = {"kind": "law", "of": 2, "caught": 2, "by": {"kernel": 2}, "neighbours": 2}
-    return FalseKind.model_validate(row | changes)
-
-
-def test_kinds_add_up() -> None:
-    """What is printed of all kinds together."""
-    one_missed = kind(kind="words", caught=1, by={"words": 1}, neighbours=0)
-    table = FalseClaims(command="c", version="0", kinds=(kind(), one_missed))
-    assert (table.of, table.caught, table.neighbours) == (4, 3, 2)

@@ -22,31 +22,6 @@ from verify.executors.machine import (
 )
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 7])
-def test_results_come_in_the_order_of_the_batches(workers: int) -> None:
-    """Any number of threads gives what the builtin map gives, also for fewer batches than threads."""
-    for batches in (range(0), range(1), range(5), range(10, 31)):
-        with thread_map(workers) as spread:
-            assert list(spread(lambda n: n * n, batches)) == [n * n for n in batches]
-
-
-def test_several_threads_work() -> None:
-    """With two workers two threads have a hand in it."""
-
-    def who(_: int) -> int:
-        time.sleep(0.01)
-        return threading.get_ident()
-
-    with thread_map(2) as spread:
-        assert len(set(spread(who, range(8)))) == 2
-
-
-def test_an_error_in_a_batch_is_raised() -> None:
-    """What goes wrong in a thread is not lost."""
-    with pytest.raises(ZeroDivisionError), thread_map(2) as spread:
-        list(spread(lambda n: 1 // n, range(4)))
-
-
 def test_after_an_interruption_no_further_batch_is_begun() -> None:
     """The threads stop after the batch at hand, however many are left."""
     begun: list[int] = []

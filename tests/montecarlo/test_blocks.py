@@ -19,7 +19,6 @@ from verify.montecarlo.blocks import (
     Drawn,
     Sample,
     Sums,
-    draw_chunk,
     sums_of,
 )
 from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, Array, stream
@@ -87,22 +86,6 @@ def test_moments_for_any_shift(seed: int, count: int, shift: float, size: int) -
     assert np.allclose(sample.mean, values.mean(axis=0), rtol=1e-10, atol=1e-10)
     assert np.allclose(sample.covariance, np.atleast_2d(np.cov(values.T)), rtol=1e-9, atol=10 * lost)
     assert np.allclose(sample.third, third, rtol=1e-9, atol=1000 * lost)
-
-
-@dataclass(frozen=True)
-class Huge:
-    """A sampler of blocks larger than a batch."""
-
-    coordinates = 1 << 20
-    held = 1
-    scores = 1
-    order = 3
-    names = ("mean",)
-    settings = ()
-
-    def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return ``count`` normal numbers."""
-        return rng.standard_normal((count, 1))
 
 
 @pytest.mark.parametrize("order", [1, 3])
@@ -201,38 +184,6 @@ def test_claim_cell_and_seed_change_the_sample() -> None:
     found = [draw(Cell(cell, (), sampler), claim, seed, 10, None, map).total for claim, cell, seed in places]
     assert all(not same(a, b) for i, a in enumerate(found) for b in found[:i])
     assert same(found[0], draw(Cell("a", (), sampler), "c", 1, 10, None, map).total)
-
-
-def test_blocks_are_added_up_in_double_precision() -> None:
-    """Whatever precision a sampler gives them in, sums are those of the same numbers in double precision."""
-
-    @dataclass(frozen=True)
-    class Rounded(Numbers):
-        def sample(self, rng: np.random.Generator, count: int) -> Array:
-            rounded: Array = (1000 + super().sample(rng, count)).astype(np.float32)
-            return rounded
-
-    class Doubled(Rounded):
-        def sample(self, rng: np.random.Generator, count: int) -> Array:
-            return super().sample(rng, count).astype(np.float64)
-
-    chunk = Chunk(1, "claim", 0, 8)
-    rounded, doubled = (draw_chunk(Cell("cell", (), sampler), chunk) for sampler in (Rounded(), Doubled()))
-    assert rounded.to_bytes() == doubled.to_bytes()
-
-
-def test_a_sampler_must_name_what_it_gives() -> None:
-    """One name for two numbers is refused, in one line that says where and what."""
-
-    @dataclass(frozen=True)
-    class Two(Huge):
-        coordinates = 1 << 10
-
-        def sample(self, rng: np.random.Generator, count: int) -> Array:
-            return rng.standard_normal((count, 2))
-
-    with pytest.raises(ValueError, match=r"claim c, cell two: .*shape \(2,\), but named mean"):
-        draw(Cell("two", (), Two()), "c", 1, 10, None, map)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

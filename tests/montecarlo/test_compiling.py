@@ -133,14 +133,6 @@ def test_free_indices_of_one_range_are_different_places(expression: Any, text: s
         assert means(expression)[block, 0] == pytest.approx(np.mean(values), rel=1e-9, abs=1e-12)
 
 
-def test_what_expressions_have_in_common_is_computed_once() -> None:
-    """Other names of indices add no operation but the sum that a product of two rows needs."""
-    alone = simulation(squares(score), score**2).compiled_with(())
-    renamed = sp.Sum(Softmax(score_of(b, l), l) ** 2, (l, 1, n))
-    both = simulation(squares(score), score**2, renamed, score_of(b, l) ** 2).compiled_with(())
-    assert len(both.steps) == len(alone.steps)
-
-
 def test_rows_of_large_scores_stay_finite() -> None:
     """Softmax, entropy and log-sum-exp of scores in the thousands, in single precision."""
     row = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
@@ -172,17 +164,6 @@ def test_shortcuts_agree_with_the_operations_that_they_replace(
     np.testing.assert_allclose(short.run(draws, generator()), own.run(draws, generator()), rtol=1e-9)
 
 
-def test_factors_are_multiplied_where_that_makes_no_axis() -> None:
-    """A gradient is a product of weights and what is sent, then one of matrices: keys stay as they are."""
-    gradient = sp.Sum(sp.Sum(Softmax(score, j) * RAW * k[j, i], (j, 1, n)) ** 2, (i, 1, d))
-    sizes = {d: 5, m: 3, n: 4}
-    assert max(step.size for _, step, _ in simulation(gradient, sizes=sizes).compiled.steps) == 3 * 5
-    (row,) = simulation(gradient, sizes=sizes).compiled_with(()).run(drawn(sizes, 1), generator())
-    x, y, z = (drawn(sizes, 1)[name][0] for name in ("q", "k", "s"))
-    sent = special.softmax(x @ y.T, axis=1) * z @ y
-    assert row == pytest.approx((sent**2).sum(axis=1).mean(), rel=1e-5)
-
-
 def test_a_factor_that_stands_twice_counts_twice() -> None:
     """Squares are two factors, also of several that are summed over together."""
     squared = sp.Sum(Softmax(score, j) ** 2 * RAW**2 * (RAW - LogSumExp(RAW, j)) ** 2, (j, 1, n))
@@ -190,11 +171,6 @@ def test_a_factor_that_stands_twice_counts_twice() -> None:
     weights = special.softmax(x @ y.swapaxes(1, 2), axis=2)
     each = weights * z * (z - special.logsumexp(z, axis=2)[..., None])
     np.testing.assert_allclose(means(squared)[:, 0], (each**2).sum(axis=2).mean(axis=1), rtol=1e-5)
-
-
-def test_other_means_of_scores_take_no_shortcut() -> None:
-    """Where scores are made anyway, their squares are taken of them."""
-    assert not simulation(score**2, score**4).compiled.columns
 
 
 def test_rows_count_with_the_other_sign_as_well() -> None:
@@ -308,19 +284,3 @@ def test_arrays_of_another_library_give_the_same() -> None:
     everything = [expression for expression, _ in PLAIN] + [expression for expression, _ in APART]
     other = simulation(*everything).compiled_with((), array_api_compat.numpy, "cpu")
     np.testing.assert_allclose(other.run(drawn(), generator()), means(*everything), rtol=1e-9, atol=1e-9)
-
-
-def test_pieces_of_a_batch_are_reduced_alone() -> None:
-    """A batch too large for the cache gives what its whole would."""
-    sizes = {d: 2, m: 64, n: 64}
-    sampler = simulation(sp.Abs(score), sizes=sizes)
-    assert sampler.compiled.peak * 60 > 1 << 17
-    whole = sampler.compiled.run(sampler.draws(generator(), 60), generator())
-    np.testing.assert_allclose(sampler.sample(generator(), 60), whole, rtol=1e-12)
-
-
-def test_what_is_held_counts_scores_and_draws() -> None:
-    """Memory is planned by the arrays that are alive at once, besides what is drawn."""
-    sampler = simulation(sp.Abs(score), sizes={d: 2, m: 6, n: 7})
-    assert sampler.coordinates == 6 * 2 + 7 * 2 + 6 * 7
-    assert sampler.held == 2 * sampler.coordinates + 2 * 6 * 7

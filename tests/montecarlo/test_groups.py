@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.montecarlo.samples import at_least, component, sample_of, variance
-from verify.montecarlo import groups, intervals
+from verify.montecarlo import groups
 from verify.montecarlo.blocks import GROUPS
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS
@@ -74,22 +74,6 @@ class TestInterval:
         held, out = missed(name, 250, 1e-3, times)
         assert held >= 60
         assert at_least(held - out, held, 0.999)
-
-    def test_needs_far_fewer_blocks_than_the_correction(self) -> None:
-        """At the level of a run's check, blocks of skewness 6 are decided with a fiftieth of the blocks."""
-        skewed = linear(np.random.default_rng(3).lognormal(0, 1, 1 << 15))
-        assert groups.blocks_needed(skewed, 6e-7) < intervals.least_blocks(skewed.skewness, 6e-7) / 20
-
-    def test_nears_the_usual_interval_as_groups_become_normal(self) -> None:
-        """Its half-width falls from 23 standard errors to 8; at this level the usual one's is 5."""
-        rng = np.random.default_rng(6)
-        widths = []
-        for size in (1 << 9, 1 << 12, 1 << 18):
-            one = linear(rng.normal(size=size))
-            found = groups.interval(one, 6e-7)
-            assert found is not None
-            widths.append((found[1] - found[0]) / 2 / one.error)
-        assert widths == pytest.approx([23, 10, 8], rel=0.25)
 
     @pytest.mark.parametrize(
         ("size", "name"), [(0.5, "exponential"), (0.2, "exponential"), (0.2, "rare ones")]

@@ -1,11 +1,9 @@
 """Quantities measured: against exact values, against the former results, and with derived block variances."""
 
 import itertools
-import json
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,19 +23,17 @@ from verify.montecarlo.distributions import (
     LAPLACE,
     NORMAL,
     RADEMACHER,
-    STANDARD_DISTRIBUTIONS,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
 )
-from verify.montecarlo.estimands import Bounded, Estimand, Goal, Measured, complex_step
+from verify.montecarlo.estimands import Bounded, Goal, Measured
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
 from verify.symbolic.vocabulary import (
     NORMAL_COMPONENTS,
     Cov,
-    Dot,
     E,
     Entropy,
     Family,
@@ -49,7 +45,6 @@ from verify.symbolic.vocabulary import (
     a,
     b,
     d,
-    i,
     j,
     k,
     l,
@@ -73,9 +68,6 @@ x = Family("x", m, d)
 SCALED = score / sp.sqrt(d)
 RAW = s[a, j]
 HALF = sp.Rational(1, 2)
-ORACLE = json.loads((Path(__file__).parents[1] / "frozen" / "oracle.json").read_text(encoding="utf-8"))[
-    "claims"
-]
 
 
 def sampled(cell: Cell, blocks: int) -> Sample:
@@ -90,44 +82,6 @@ def measured(quantity: Any, laws: Any, at: Any, blocks: int = 600, **more: Any) 
 
 
 KURTOSIS = E(score**4) / Var(score) ** 2
-PAIRS = E(Dot(x, a, x, b) ** 2) - E(
-    (sp.Sum(sp.Sum(x[a, i], (a, 1, m)) ** 2 - sp.Sum(x[a, i] ** 2, (a, 1, m)), (i, 1, d)) / (m * (m - 1)))
-    ** 2
-)
-LOSS = sp.log(n) - E(Entropy(SCALED, j))
-POINT = Quantile(score, sp.Rational(95, 100)) - E(score)
-TOP = E(Largest(Softmax(score, j), j))
-MANY = E(Largest(Softmax(SCALED, j), j))
-SMALLER = 1 - E(Largest(Softmax(sigma * RAW, j), j))
-FORMER: list[tuple[str, Any, Any, Any]] = [
-    ("score-variance/variance-d1", Var(score), NORMAL_SCORES, {d: 1}),
-    ("score-variance/variance-d64", Var(score), NORMAL_SCORES, {d: 64}),
-    ("score-variance/variance-d1024", Var(score), NORMAL_SCORES, {d: 1024}),
-    ("score-variance-any-law/uniform-kurtosis", KURTOSIS, {q: UNIFORM, k: UNIFORM}, {d: 8}),
-    ("score-variance-any-law/rademacher-kurtosis", KURTOSIS, {q: RADEMACHER, k: RADEMACHER}, {d: 8}),
-    ("softmax-saturation/raw-two-keys-d64", TOP, NORMAL_SCORES, {d: 64, n: 2}),
-    ("softmax-saturation/scaled-many-keys-d64", MANY, NORMAL_SCORES, {d: 64, n: 16}),
-    ("softmax-saturation/bound-sigma-4", SMALLER, {s: NORMAL}, {n: 2, sigma: 4}),
-    ("attention-entropy/value-n64-d64", LOSS, NORMAL_SCORES, {d: 64, n: 64}),
-    ("attention-concentration/bound-n16-s4", 1 - E(squares(sigma * RAW)), {s: NORMAL}, {n: 16, sigma: 4}),
-    ("attention-concentration/raw-n256-d64", E(squares(score)), NORMAL_SCORES, {d: 64, n: 256}),
-    ("effective-keys/squares-n64", n * E(squares(RAW)), {s: NORMAL}, {n: 64}),
-    ("score-spread/normal-point-d2", POINT, NORMAL_SCORES, {d: 2}),
-    ("score-spread/uniform-point-d1000", POINT, UNIT_SCORES, {d: 1000}),
-    ("pairwise-estimator/expected-d8", PAIRS, {x: UNIT_INTERVAL}, {d: 8, m: 100}),
-]
-
-
-@pytest.mark.parametrize(("check", "quantity", "laws", "at"), FORMER, ids=[check for check, *_ in FORMER])
-def test_quantities_agree_with_former_results(check: str, quantity: Any, laws: Any, at: Any) -> None:
-    """What the hand-written statistics of the former version measured, expressions measure."""
-    claim, name = check.split("/")
-    former = ORACLE[claim]["checks"][name]
-    now = measured(quantity, laws, at)
-    apart = abs(now.value - former["estimate"]) / math.hypot(now.error, former["standard_error"])
-    assert apart < -stats.norm.ppf(LEVEL / 2)
-
-
 EXACT: list[tuple[Any, Any]] = [
     (Var(score), {d: 8}),
     (E(score), {d: 8}),
@@ -204,18 +158,6 @@ def test_without_moments_no_block_variance_is_derived() -> None:
     cell, estimands = measurement("cell", {"it": E(score**2)}, {q: CAUCHY, k: NORMAL}, {d: 2}, tolerance=0.01)
     assert getattr(estimands["it"], "block_variance", 0) is None
     assert cell.sampler.coordinates > 0
-
-
-def test_gradients_are_those_of_complex_steps() -> None:
-    """SymPy's derivatives of a variance over a mean are the numerical ones."""
-    quantity = Var(score) / sp.exp(E(score))
-    _, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
-    estimand: Any = estimands["it"]
-    for mean, square in ((-3.0, 9.5), (0.0, 1.0), (0.5, 7.0)):
-        at = Outputs({str(score): mean, str(score**2): square})
-        numeric = complex_step(lambda x: (x[..., 1] - x[..., 0] ** 2) / np.exp(x[..., 0]), at.vector)
-        np.testing.assert_allclose(estimand.function.gradient(at), numeric, rtol=1e-9, atol=1e-12)
-        assert estimand.function(at) == pytest.approx((square - mean**2) / math.exp(mean))
 
 
 def test_means_of_one_output_count_once() -> None:
@@ -430,35 +372,6 @@ def test_events_of_a_program_take_few_blocks() -> None:
     assert estimands["it"].kind == Bounded.kind
     share = measured(quantity, laws, {d: 2}, shape=shape)
     assert share.interval[0] < stats.norm.cdf(1) < share.interval[1]
-
-
-def test_estimands_know_how_many_blocks_they_need() -> None:
-    """With a derived block variance no pilot is needed; more blocks for a narrower goal."""
-    _, estimands = measurement("cell", {"it": Var(score)}, NORMAL_SCORES, {d: 8}, tolerance=0.01)
-    estimand: Estimand = estimands["it"]
-    wide, narrow = (
-        estimand.blocks_needed(Goal(1e-3, 0.05, prediction=8.0, width=width), None) for width in (0.08, 0.008)
-    )
-    assert wide is not None
-    assert narrow is not None
-    assert narrow > 50 * wide or wide == 128
-
-
-HIGH = {
-    "normal": (15, 105),
-    "uniform": (Fraction(27, 7), 9),
-    "Rademacher": (1, 1),
-    "Laplace": (90, 2520),
-    "t(9)": (49, 2401),
-    "centred exponential": (265, 14833),
-}
-
-
-@pytest.mark.parametrize("law", STANDARD_DISTRIBUTIONS, ids=lambda law: law.name)
-def test_laws_have_exact_moments_as_far_as_they_exist(law: Any) -> None:
-    """The sixth and the eighth moment are those of tables; Student's end below its degrees of freedom."""
-    assert (law.base_moments[6], law.base_moments[8]) == HIGH[law.name]
-    assert len(law.base_moments) == (9 if law.name == "t(9)" else 17)
 
 
 def doubled(draws: Any, _: Any) -> dict[str, Any]:

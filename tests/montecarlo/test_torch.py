@@ -13,7 +13,6 @@ from scipy import stats
 from tests.strategies import FALSE_ALARM
 from verify.engine.catalogue import catalogue
 from verify.montecarlo import devices
-from verify.montecarlo.attention import attention, gradients, probabilities
 from verify.montecarlo.blocks import Cell, Chunk, draw_chunk
 from verify.montecarlo.devices import Device, DeviceError, SimulationOnDevice, find_device, moved
 from verify.montecarlo.distributions import (
@@ -24,7 +23,6 @@ from verify.montecarlo.distributions import (
     RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
-    Array,
     Distribution,
     student_t,
 )
@@ -35,7 +33,6 @@ from verify.symbolic.vocabulary import E, Entropy, Largest, Softmax, Var, d, j, 
 torch: Any = pytest.importorskip("torch", reason="needs the extra [torch]")
 
 DRAWN = [NORMAL, UNIFORM, UNIT_INTERVAL, RADEMACHER, LAPLACE, EXPONENTIAL]
-AT = {d: 16, m: 6, n: 12}
 QUANTITIES = {
     "square": E(score**2),
     "fourth": E(score**4),
@@ -64,14 +61,6 @@ def test_components_have_the_stated_moments(distribution: Distribution, loc: int
         assert abs(half.mean() - first) < bound * math.sqrt((second - first**2) / count) + 1e-6
         assert abs((half**2).mean() - second) <= bound * math.sqrt((fourth - second**2) / count) + 1e-5
     assert not np.array_equal(*drawn)
-
-
-@pytest.mark.parametrize("distribution", DRAWN[:1] + DRAWN[4:], ids=lambda one: one.name)
-def test_tails_are_those_of_the_distribution(distribution: Distribution) -> None:
-    """The largest of two samples that NumPy and PyTorch draw are compatible, by Kolmogorov and Smirnov."""
-    here = distribution.draw(np.random.default_rng(1), (20_000,))
-    there = devices.vectors_of(numbers(), distribution, 20_000).double().numpy()
-    assert stats.ks_2samp(here, there).pvalue > FALSE_ALARM
 
 
 def test_means_are_those_of_the_array_code() -> None:
@@ -141,15 +130,6 @@ def test_a_chunk_is_the_same_by_any_number_of_threads() -> None:
     assert len(set(firsts)) == 4
 
 
-def test_block_vectors_are_those_of_the_distribution() -> None:
-    """The mean score is 0 and the mean square d, within five standard errors."""
-    values = cell().sampler.sample(np.random.default_rng(1), 20_000)
-    assert values.shape == (20_000, 2)
-    assert values.dtype == np.float64
-    error = values.std(axis=0) / np.sqrt(len(values))
-    assert (np.abs(values.mean(axis=0) - (0, 16)) < 5 * error).all()
-
-
 def test_cells_are_moved_wherever_they_stand() -> None:
     """In checks, in fits' members and in controls; each says what draws it, and keeps its id."""
     claim = catalogue()["score-variance"]
@@ -180,43 +160,3 @@ def test_a_card_draws_the_same_twice_and_what_is_predicted() -> None:
     assert np.array_equal(first, again)
     error = first.std(axis=0) / np.sqrt(len(first))
     assert (np.abs(first.mean(axis=0) - (0, 64)) < 5 * error).all()
-
-
-def drawn() -> tuple[Array, Array, Array, Array]:
-    """Return queries, keys, values and a gradient at the output, for a batch of two heads."""
-    rng = np.random.default_rng(1)
-    shapes = ((2, 6, 8), (2, 6, 8), (2, 6, 5), (2, 6, 5))
-    queries, keys, values, upstream = (rng.normal(size=shape) for shape in shapes)
-    return queries, keys, values, upstream
-
-
-@pytest.mark.parametrize("masked", ["not", "causal", "padding"])
-@pytest.mark.parametrize("scale", [None, 1.0, 0.125])
-def test_output(masked: str, scale: float | None) -> None:
-    """The same output to rounding, at the default scale and others, with and without a mask."""
-    queries, keys, values, _ = drawn()
-    allowed = np.ones((6, 6), dtype=bool)
-    if masked == "causal":
-        allowed = np.tril(allowed)
-    if masked == "padding":
-        allowed[:, -2:] = False
-    theirs = torch.nn.functional.scaled_dot_product_attention(
-        *(torch.from_numpy(one) for one in (queries, keys, values)),
-        attn_mask=None if masked == "not" else torch.from_numpy(allowed),
-        scale=scale,
-    )
-    mask = np.where(allowed, 0.0, -np.inf)
-    ours = attention(queries, keys, values, 8**-0.5 if scale is None else scale, mask)
-    np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-10, atol=1e-12)
-
-
-def test_gradients() -> None:
-    """The derived gradients are those of automatic differentiation."""
-    queries, keys, values, upstream = drawn()
-    leaves = [torch.from_numpy(one).requires_grad_() for one in (queries, keys, values)]
-    output = torch.nn.functional.scaled_dot_product_attention(*leaves)
-    output.backward(torch.from_numpy(upstream))
-    weights = probabilities(queries, keys, 8**-0.5)
-    ours = gradients(queries, keys, values, weights, upstream, 8**-0.5)
-    for mine, leaf in zip((ours.queries, ours.keys, ours.values), leaves, strict=True):
-        np.testing.assert_allclose(mine, leaf.grad.numpy(), rtol=1e-10, atol=1e-12)

@@ -294,16 +294,16 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
     """Return the sums over the batches of ``chunk`` and those ``before`` them.
 
     Raises:
-        ValueError: the sampler names more or fewer outputs than it gives, or one is not finite in some block.
+        ValueError: an output is not finite in some block.
     """
     size, sampler = cell.batch_blocks, cell.sampler
     shift, total = chunk.shift, chunk.before
     if shift is None and chunk.first:
-        shift = _shift_of(cell, chunk.claim, _batch(cell, chunk, 0))
+        shift = _batch(cell, chunk, 0).mean(axis=0)
     for batch in range(chunk.first, chunk.stop):
         values = _batch(cell, chunk, batch)
         if shift is None:
-            shift = _shift_of(cell, chunk.claim, values)
+            shift = values.mean(axis=0)
         sums = sums_of(values, shift, sampler.order, batch * size)
         total = sums if total is None else total.plus(sums)
     if total is None:
@@ -324,19 +324,6 @@ def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
         wrong = " and ".join(name for name, of_blocks in outputs if not np.isfinite(of_blocks).all())
         raise ValueError(f"claim {chunk.claim}, cell {cell.id}: {wrong} is not finite in some block")
     return values
-
-
-def _shift_of(cell: Cell, claim: str, values: Array) -> Array:
-    """Return what a cell's sums are about: the mean of its first batch's ``values``, shape (outputs,).
-
-    Raises:
-        ValueError: the sampler names more or fewer outputs than it gives.
-    """
-    shift: Array = values.mean(axis=0)
-    if shift.shape != (len(cell.sampler.names),):
-        names = ", ".join(cell.sampler.names)
-        raise ValueError(f"claim {claim}, cell {cell.id}: outputs of shape {shift.shape}, but named {names}")
-    return shift
 
 
 @dataclass(frozen=True)

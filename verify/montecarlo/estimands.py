@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -109,26 +109,28 @@ class OfMeans:
     expression: sympy.Expr
     outputs: tuple[tuple[sympy.Symbol, str], ...]
 
-    @cached_property
-    def _compiled(self) -> tuple[Callable[..., Any], ...]:
-        symbols = [symbol for symbol, _ in self.outputs]
-        slopes = [self.expression.diff(symbol) for symbol in symbols]
-        return tuple(sympy.lambdify(symbols, of, [_SPECIAL, "numpy"]) for of in (self.expression, slopes))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"expression": self.expression, "outputs": self.outputs}
+    def _values(self, mean: Outputs) -> list[float]:
+        function = _compiled(self.expression, tuple(symbol for symbol, _ in self.outputs))
+        return [float(value) for value in function(*(mean[name] for _, name in self.outputs))]
 
     def __call__(self, mean: Outputs) -> float:
         """Return its value."""
-        return float(self._compiled[0](*(mean[name] for _, name in self.outputs)))
+        return self._values(mean)[0]
 
     def gradient(self, mean: Outputs) -> Array:
         """Return its derivatives by each output, in their order, shape (outputs,)."""
         slopes = dict.fromkeys(mean, 0.0)
-        values = self._compiled[1](*(mean[name] for _, name in self.outputs))
-        for (_, name), slope in zip(self.outputs, values, strict=True):
-            slopes[name] += float(slope)
+        for (_, name), slope in zip(self.outputs, self._values(mean)[1:], strict=True):
+            slopes[name] += slope
         return np.array([*slopes.values()])
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: sympy.Expr, symbols: tuple[sympy.Symbol, ...]) -> Callable[..., Any]:
+    """Return a function that gives the value and the derivatives; many cells have it in common."""
+    parts = [expression, *(expression.diff(symbol) for symbol in symbols)]
+    function: Callable[..., Any] = sympy.lambdify(symbols, parts, [_SPECIAL, "numpy"])
+    return function
 
 
 @dataclass(frozen=True)
