@@ -30,9 +30,9 @@ QUANTITIES = {
 }
 
 SCORES = (
-    ScoreSummary(name="variance of the scores of a row", median=1.02, low=0.98, high=1.07),
-    ScoreSummary(name="entropy of a row over ln n", median=0.89, low=0.88, high=0.9),
-    ScoreSummary(name="largest weight of a row", median=0.06, low=0.055, high=0.071),
+    ScoreSummary(name="row variance", median=1.02, low=0.98, high=1.07),
+    ScoreSummary(name="entropy over ln n", median=0.89, low=0.88, high=0.9),
+    ScoreSummary(name="largest weight", median=0.06, low=0.055, high=0.071),
 )
 
 

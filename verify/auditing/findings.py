@@ -26,7 +26,7 @@ TOLERANCE = 0.01
 _BFLOAT16 = 2.0**-8
 _MOST_NAMED = 3
 _WIDER = "scale the queries before the product, or keep scores in float32"
-_SCORES = ("variance of the scores of a row", "entropy of a row over ln n", "largest weight of a row")
+_SCORES = ("row variance", "entropy over ln n", "largest weight")
 
 
 def findings(run: LayerRun) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What the page prints of an audit: the verdict with its causes, what was intended, and a row for layers."""
 
 from collections.abc import Hashable, Sequence
+from decimal import ROUND_HALF_UP
 from typing import NamedTuple
 
 from verify.evidence.audits import (
@@ -45,7 +46,6 @@ class LayerRow(NamedTuple):
     ids: tuple[str, ...]
     names: str
     shape: Prose
-    rows: str
     cells: tuple[FoundCell | None, ...]
     scores: tuple[str, ...]
 
@@ -119,10 +119,15 @@ def _line(record: AuditRecord, findings: Sequence[tuple[str, Finding]], link: st
         badge=badge(worst.judgement),
         where=place if len(record.layers) > 1 or worst.heads else "",
         link=link,
-        cause=Prose(capitalised(closed(worst.cause or worst.reason or said))),
-        fix=Prose(capitalised(closed(worst.fix)) if worst.fix else ""),
-        what=Prose(capitalised(closed(said if worst.cause else measured(worst))) if said else ""),
+        cause=_prose(worst.cause or worst.reason or said),
+        fix=_prose(worst.fix),
+        what=_prose(said if worst.cause else measured(worst)),
     )
+
+
+def _prose(text: str) -> Prose:
+    """Return a sentence, in which d_k is set as a formula."""
+    return Prose(capitalised(closed(text)).replace("d_k", "$d_k$") if text else "")
 
 
 def _row(
@@ -131,9 +136,12 @@ def _row(
     cells: list[FoundCell | None] = []
     for kind in kinds:
         found = [finding for layer in layers for finding in layer.findings if finding.kind == kind]
-        values = sorted(finding.estimate for finding in found if finding.estimate is not None)
-        ends = dict.fromkeys(numbers.exact(value, 4) for value in values[:1] + values[-1:])
-        cells.append(FoundCell(badge(most_serious(found)), Prose(" to ".join(ends))) if found else None)
+        values = [finding.estimate for finding in found if finding.estimate is not None]
+        worst = max(values, key=lambda value: abs(value - (kind == "scale")), default=None)
+        text = (
+            "" if worst is None else "< 0.001" if 0 < worst < 1e-3 else numbers.exact(worst, 3, ROUND_HALF_UP)
+        )
+        cells.append(FoundCell(badge(most_serious(found)), Prose(text)) if found else None)
     medians = [
         sorted(summary.median for layer in layers for summary in layer.scores if summary.name == name)
         for name in scores
@@ -142,7 +150,6 @@ def _row(
         ids=tuple(layer.id for layer in layers),
         names=where({layer.id: frozenset() for layer in layers}, all_),
         shape=Prose(shape_of(layers[0])),
-        rows=numbers.count(sum(layer.rows_compared for layer in layers)),
         cells=tuple(cells),
         scores=tuple(
             " to ".join(dict.fromkeys(numbers.exact(end, 3) for end in (ends[0], ends[-1]))) if ends else "–"

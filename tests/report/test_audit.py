@@ -1,0 +1,65 @@
+"""What the page says of an audit: the verdict with its causes, then a row for all layers alike."""
+
+from typing import Any
+
+import pytest
+
+from tests.auditing.records import bad, good
+from verify.evidence.audits import AuditRecord, Judgement
+from verify.report.audit import audit_report
+from verify.report.html import render_html
+
+
+def _with(**changes: Any) -> AuditRecord:
+    """Return an audit of one layer of one finding, with these changes to it."""
+    audit = good(1)
+    (layer,) = audit.layers
+    finding = layer.findings[0].model_copy(update=changes)
+    return audit.model_copy(update={"layers": (layer.model_copy(update={"findings": (finding,)}),)})
+
+
+@pytest.mark.parametrize(
+    ("judgement", "outcome", "tone"),
+    [
+        (Judgement.CONFIRMED, "Confirmed: ", "good"),
+        (Judgement.WARNED, "Confirmed: ", "fair"),
+        (Judgement.UNDECIDED, "Undecided: ", "idle"),
+        (Judgement.REFUTED, "Refuted: ", "bad"),
+        (Judgement.REPORTED, "Nothing could be judged.", "idle"),
+    ],
+)
+def test_the_outcome_says_no_more_than_was_found(judgement: Judgement, outcome: str, tone: str) -> None:
+    """In one sentence, coloured as its judgement; what was not seen is said in it."""
+    text, colour = audit_report(_with(judgement=judgement)).outcome
+    assert (text.startswith(outcome), colour) == (True, tone)
+    partly = good().model_copy(update={"unseen": ("calls",)})
+    assert audit_report(partly).outcome[0].startswith("Confirmed, as far as it was seen")
+
+
+def test_causes_come_first_and_each_is_one_line() -> None:
+    """Wrong, then undecided, then near a limit; with its fix, its layers and heads."""
+    view = audit_report(bad(4, 4))
+    assert [line.badge.word for line in view.lines] == ["refuted", "refuted", "undecided", "warned"]
+    scale, mask, *_ = view.lines
+    assert scale.where == "decoder.layers.0–2.self_attn"
+    assert scale.cause.startswith("The scale is 1/√512")
+    assert scale.fix.startswith("Divide by √64, not √512")
+    assert mask.where.endswith("head 1")
+
+
+def test_layers_that_are_alike_share_a_row() -> None:
+    """A sound model of any depth has one, with the worst number of each kind."""
+    (row,) = audit_report(good(48)).layers
+    assert row.names == "all 48 layers"
+    assert [cell.text for cell in row.cells if cell] == ["1", "0.07", "0", "< 0.001"]
+    assert len(audit_report(bad(4)).layers) == 3
+
+
+@pytest.mark.usefixtures("no_faces")
+def test_names_from_elsewhere_are_only_shown() -> None:
+    """A layer's name is no markup and no formula, and an audit that saw nothing says so."""
+    audit = good(1)
+    layer = audit.layers[0].model_copy(update={"name": "<b>$x$</b>"})
+    page = render_html(audit.model_copy(update={"layers": (layer,)}))
+    assert "&lt;b&gt;$x$&lt;/b&gt;" in page
+    assert "No attention layer was recorded" in render_html(audit.model_copy(update={"layers": ()}))
