@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
@@ -116,6 +116,42 @@ class Index(Record):
     left_out: Many[Line] = ()
 
 
+class Stored(NamedTuple):
+    """An array in a file: what it is, and how to read it."""
+
+    described: Described
+    read: Callable[[], np.ndarray]
+
+
+_Content = Mapping[str, Stored | str]
+
+
+@dataclass(frozen=True)
+class StoredCalls:
+    """The calls of a layer in files, each read as it is reached; they can be run through again.
+
+    Each is the arrays, numbers and texts of a call by their keys, and in words the place where they are.
+    """
+
+    stored: Sequence[tuple[str, _Content]]
+
+    def __iter__(self) -> Iterator[Call]:
+        for place, content in self.stored:
+            arrays = {
+                field: array.read()
+                for key, field in ARRAYS.items()
+                if isinstance(array := content.get(key), Stored)
+            }
+            scale, causal, softcap = (_number(place, content, key) for key in _NUMBERS)
+            query = content["q"]
+            is_half = isinstance(query, Stored) and query.described.dtype == "bfloat16"
+            dtype = "bfloat16" if is_half else ""
+            yield Call(**arrays, scale=scale, softcap=softcap, causal=bool(causal), dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+
 def load(path: Path) -> Recording:
     """Describe a recording: a NumPy archive, a safetensors file, or a folder with ``recording.json``.
 
@@ -129,7 +165,7 @@ def load(path: Path) -> Recording:
     """
     if path.is_dir():
         return _of_folder(path)
-    layers = [_layer(one) for one in _stored_calls(path)]
+    layers = [_layer(*stored) for stored in _calls_in(path)]
     if not layers:
         raise RecordingError(f"{path}: holds no arrays; give q and k at least")
     return Recording(source=one_line(path.name), layers=layers)
@@ -145,106 +181,70 @@ def _of_folder(folder: Path) -> Recording:
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
     layers = []
-    for one in index.layers:
-        calls = [_only_call(folder, name) for name in one.files]
-        intended = None if one.intended is None else Intended(**dict(one.intended))
-        described = {key: value for key, value in one if key not in ("files", "intended")}
-        layers.append(Layer(calls=_Calls(calls), intended=intended, **described))
+    for stored in index.layers:
+        calls = []
+        for name in stored.files:
+            if Path(name).name != name:
+                raise RecordingError(f"{path}: names the file {name!r} outside its folder; record again")
+            found = _calls_in(folder / name)
+            if len(found) != 1:
+                raise RecordingError(
+                    f"{folder / name}: holds {len(found)} layers instead of one; record again"
+                )
+            calls.append(found[0][1:])
+        intended = None if stored.intended is None else Intended(**dict(stored.intended))
+        described = {key: value for key, value in stored if key not in ("files", "intended")}
+        layers.append(Layer(calls=StoredCalls(calls), intended=intended, **described))
     return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An array in a file: what it is, and how to read it."""
-
-    described: Described
-    read: Callable[[], np.ndarray]
-
-
-@dataclass(frozen=True)
-class _StoredCall:
-    """The arrays and numbers of one call in a file, by their keys without the layer's name.
-
-    ``place`` says in messages where it is; ``texts`` are those of the file's metadata by the same keys.
-    """
-
-    place: str
-    name: str
-    stored: Mapping[str, Stored]
-    texts: Mapping[str, str]
-
-    def number(self, key: str) -> float | None:
-        """Return a number of the call, None where it has none."""
-        if key not in self.stored:
-            return None
-        shape, dtype = self.stored[key].described
-        if math.prod(shape) != 1 or dtype not in ("bool", "int32", "int64", "uint8", *FLOATING):
-            raise RecordingError(f"{self.place}: {key} is an array of {dtype}; give one number")
-        value = float(self.stored[key].read().reshape(()))
-        if not math.isfinite(value):
-            raise RecordingError(f"{self.place}: {key} is {value}; give a finite number, or none")
-        return value
-
-    def text(self, key: str) -> str | None:
-        """Return a text of the call, such as the intended scale, None where there is none."""
-        if key in self.texts or key not in self.stored:
-            return self.texts.get(key)
-        if not self.stored[key].described.dtype.startswith("str"):
-            return repr(self.number(key))
-        given = self.stored[key].read()
-        if given.size != 1:
-            raise RecordingError(f"{self.place}: {key} is an array of texts; give one expression")
-        return str(given.reshape(()))
-
-    def call(self) -> Call:
-        """Read the call."""
-        return Call(
-            **{field: self.stored[key].read() for key, field in ARRAYS.items() if key in self.stored},
-            scale=self.number("scale"),
-            softcap=self.number("softcap"),
-            causal=bool(self.number("causal")),
-            dtype="bfloat16" if self.stored["q"].described.dtype == "bfloat16" else "",
-        )
-
-    @property
-    def described(self) -> dict[str, Described]:
-        """What the arrays are, by their keys."""
-        return {key: one.described for key, one in self.stored.items() if key in ARRAYS}
+def _number(place: str, content: _Content, key: str) -> float | None:
+    """Return a number of a call, None where it has none."""
+    stored = content.get(key)
+    if not isinstance(stored, Stored):
+        return None
+    shape, dtype = stored.described
+    if math.prod(shape) != 1 or dtype not in ("bool", "int32", "int64", "uint8", *FLOATING):
+        raise RecordingError(f"{place}: {key} is an array of {dtype}; give one number")
+    value = float(stored.read().reshape(()))
+    if not math.isfinite(value):
+        raise RecordingError(f"{place}: {key} is {value}; give a finite number, or none")
+    return value
 
 
-@dataclass(frozen=True)
-class _Calls:
-    """The calls of a layer, each read as it is reached; they can be run through again."""
+def _text(place: str, content: _Content, key: str) -> str | None:
+    """Return a text of a call, such as the intended scale, None where there is none."""
+    stored = content.get(key)
+    if not isinstance(stored, Stored):
+        return stored
+    if not stored.described.dtype.startswith("str"):
+        return repr(_number(place, content, key))
+    given = stored.read()
+    if given.size != 1:
+        raise RecordingError(f"{place}: {key} is an array of texts; give one expression")
+    return str(given.reshape(()))
 
-    stored: Sequence[_StoredCall]
 
-    def __iter__(self) -> Iterator[Call]:
-        return (one.call() for one in self.stored)
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-
-def _layer(stored: _StoredCall) -> Layer:
+def _layer(name: str, place: str, content: _Content) -> Layer:
+    """Return the layer of a file; its numbers and texts are checked at once."""
     for key in _NUMBERS:
-        stored.number(key)
-    expression, mask = map(stored.text, _TEXTS)
+        _number(place, content, key)
+    expression, mask = (_text(place, content, key) for key in _TEXTS)
     try:
         if expression is not None:
             scale_expression(expression)
         if mask is not None:
             intended_mask(mask)
     except SettingsError as error:
-        raise RecordingError(f"{stored.place}: {error}") from error
-    place = f"intended in {stored.place}"
-    intended = None if expression is None else Intended(expression, "recorded", place)
-    return Layer(name=stored.name, calls=_Calls((stored,)), intended=intended, mask=mask or "")
+        raise RecordingError(f"{place}: {error}") from error
+    intended = None if expression is None else Intended(expression, "recorded", f"intended in {place}")
+    return Layer(name=name, calls=StoredCalls([(place, content)]), intended=intended, mask=mask or "")
 
 
-def _stored_calls(path: Path) -> list[_StoredCall]:
-    """Return the layers of a file in the natural order of their names, each checked."""
+def _calls_in(path: Path) -> list[tuple[str, str, _Content]]:
+    """Return name, place and content of the layers of a file, in the natural order of their names."""
     arrays, texts = _open(path)
-    by_layer: dict[str, dict[str, Stored]] = {}
+    by_layer: dict[str, dict[str, Stored | str]] = {}
     for key, array in arrays.items():
         name, _, last = key.rpartition("/")
         if len(name) > _LONGEST_NAME:
@@ -253,40 +253,26 @@ def _stored_calls(path: Path) -> list[_StoredCall]:
                 f"give at most {_LONGEST_NAME}"
             )
         if last not in _KEYS:
-            raise RecordingError(f"{path}: {_unknown_key(key, arrays)}")
+            known = f"the keys are {', '.join(_KEYS)}"
+            missing = [one for one in ("q", "k") if one not in {full.rpartition("/")[2] for full in arrays}]
+            wrong = f"has no {' and no '.join(missing)}, but a key {key!r}; {known}"
+            raise RecordingError(f"{path}: {wrong if missing else unknown('key', key, _KEYS, known)}")
         by_layer.setdefault(name, {})[last] = array
-    calls = []
+    calls: list[tuple[str, str, _Content]] = []
     for name in sorted(by_layer, key=_natural):
         place = one_line(f"{path}: layer {name}" if name else str(path))
-        own = {key: texts[full] for key in _TEXTS if (full := f"{name}/{key}" if name else key) in texts}
-        call = _StoredCall(place, one_line(name) or one_line(path.stem), by_layer[name], own)
-        check_shapes(call.described, place)
-        calls.append(call)
+        content = by_layer[name]
+        content |= {key: texts[full] for key in _TEXTS if (full := f"{name}/{key}" if name else key) in texts}
+        stored = {key: array for key, array in content.items() if isinstance(array, Stored) and key in ARRAYS}
+        check_shapes({key: array.described for key, array in stored.items()}, place)
+        calls.append((one_line(name) or one_line(path.stem), place, content))
     return calls
-
-
-def _unknown_key(key: str, arrays: Mapping[str, Stored]) -> str:
-    """Return what is wrong with a file that has such a key; where q or k is missing, that comes first."""
-    known = f"the keys are {', '.join(_KEYS)}"
-    missing = [one for one in ("q", "k") if one not in {name.rpartition("/")[2] for name in arrays}]
-    if missing:
-        return f"has no {' and no '.join(missing)}, but a key {key!r}; {known}"
-    return unknown("key", key, _KEYS, known)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
     """Return what sorts layer 2 before layer 10."""
-    parts: list[Any] = re.split(r"(\d{1,18})", name)
-    return [(0, int(one), "") if one.isdecimal() else (1, 0, one) for one in parts]
-
-
-def _only_call(folder: Path, name: str) -> _StoredCall:
-    if Path(name).name != name:
-        raise RecordingError(f"{folder / INDEX}: names the file {name!r} outside its folder; record again")
-    calls = _stored_calls(folder / name)
-    if len(calls) != 1:
-        raise RecordingError(f"{folder / name}: holds {len(calls)} layers instead of one; record again")
-    return calls[0]
+    parts = re.split(r"(\d{1,18})", name)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 @contextmanager
@@ -306,10 +292,7 @@ def _reading(path: Path, name: str = "") -> Iterator[None]:
 
 
 def _open(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
-    """Describe the arrays of a NumPy archive or safetensors file; none is read.
-
-    Returns:
-        The arrays by name, and the texts that the file has beside them.
+    """Return the arrays of a NumPy archive or safetensors file by name, and its texts; none is read.
 
     Raises:
         RecordingError: it is neither, cannot be read, is cut short, or holds objects.
@@ -320,14 +303,22 @@ def _open(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
         if not start:
             raise RecordingError(f"{path}: is empty; {_WANTED}")
         if start[:2] == b"PK":
-            return _open_zip(path), {}
+            return dict(_in_archive(path)), {}
         if start.startswith(b"\x93NUM"):
             raise RecordingError(
                 f"{path}: is a single array; give an archive of q and k: np.savez(path, q=q, k=k)"
             )
         if int.from_bytes(start, "little") > _HEADER_AT_MOST:
             raise ValueError("its first 8 bytes are no length of a header")
-        return _open_safetensors(path)
+        # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
+        with safe_open(path, framework="numpy") as file:
+            arrays = {}
+            for name in file.keys():  # noqa: SIM118 - it is no mapping
+                part = file.get_slice(name)
+                dtype = _DTYPES.get(part.get_dtype(), part.get_dtype())
+                described = Described(tuple(part.get_shape()), dtype)
+                arrays[name] = _stored(path, name, described, 1, partial(_read_tensor, path, name))
+            return arrays, file.metadata() or {}
 
 
 def _stored(
@@ -347,12 +338,12 @@ def _stored(
     return Stored(described, reported)
 
 
-def _open_zip(path: Path) -> dict[str, Stored]:
-    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+def _in_archive(path: Path) -> Iterator[tuple[str, Stored]]:
+    """Yield the arrays of a NumPy archive by their names; only their headers are read."""
+    with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if len(names) > _MEMBERS_AT_MOST:
             raise RecordingError(f"{path}: has more than {_MEMBERS_AT_MOST} arrays; give fewer layers")
-        arrays = {}
         for name in names:
             if not name.endswith(".npy"):
                 raise RecordingError(f"{path}: {name} is no array, and is not unpickled; {_WANTED}")
@@ -366,25 +357,13 @@ def _open_zip(path: Path) -> dict[str, Stored]:
                     f"{path}: {key} holds Python objects, which are not unpickled; give an array of numbers"
                 )
             described = Described(shape, dtype.newbyteorder("=").name)
-            arrays[key] = _stored(path, key, described, dtype.itemsize, partial(_read_member, path, name))
-    return arrays
+            yield key, _stored(path, key, described, dtype.itemsize, partial(_read_member, path, name))
 
 
 def _read_member(path: Path, name: str) -> np.ndarray:
-    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive, archive.open(name) as member:
+    with zipfile.ZipFile(path) as archive, archive.open(name) as member:
         array: np.ndarray = npy.read_array(member, allow_pickle=False)
         return array.astype(array.dtype.newbyteorder("="), copy=False)
-
-
-def _open_safetensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
-    # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
-    with safe_open(path, framework="numpy") as file:
-        arrays = {}
-        for name in file.keys():  # noqa: SIM118 - it is no mapping
-            part = file.get_slice(name)
-            described = Described(tuple(part.get_shape()), _DTYPES.get(part.get_dtype(), part.get_dtype()))
-            arrays[name] = _stored(path, name, described, 1, partial(_read_tensor, path, name))
-        return arrays, file.metadata() or {}
 
 
 def _read_tensor(path: Path, name: str) -> np.ndarray:

@@ -90,7 +90,7 @@ class Rows(NamedTuple):
     ``keys`` counts those that the row sees. ``error`` is |O′ − O| of the recorded output O′, and ``bound``
     what rounding may make it. ``finite`` says whether all that the row is made of is finite, ``written``
     whether its recorded output is; ``size`` is |O′|, 0 where it is not finite. ``highest`` is the largest
-    score in size, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
+    score, ``variance`` that of the scores a row sees, ``entropy`` that of its weights in nats,
     ``largest`` its largest weight. ``along`` is d·(O′ − O) and ``length`` |d|² for the directions d,
     shape [sequence, head, row, direction], and ``cross`` the product of the first two directions. ``drift``
     bounds what noise of scores moves the output by on average, since the softmax is not linear.
@@ -336,7 +336,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
             "keys": count,
             "bound": bound,
             "finite": _all_finite(count.shape, hidden, good_q, (good_k, good_v)),
-            "highest": np.where(count > 0, np.maximum(highest, -seen.min(axis=-1)), 0.0),
+            "highest": np.where(count > 0, highest, 0.0),
             "variance": np.maximum(variance, 0.0),
             "entropy": np.maximum(entropy, 0.0),
             "largest": np.exp(highest - top) / total,
@@ -352,7 +352,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
             slope = moved @ value - _summed(moved)[..., None] * output
             slope /= total[..., None]
         # Where scores differ by less than weights are rounded to, or values not at all, nothing tells.
-        flat = np.vecdot(slope, slope) < (_FLAT * (1 + described["highest"])) ** 2 * squared_v
+        flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(top))) ** 2 * squared_v
         slope[flat | (described["variance"] < (2 * unit) ** 2)] = 0.0
         directions = [slope, output]
         if is_open:

@@ -194,8 +194,8 @@ class LayerRun:
         bound = self.d_k * lengths[0] * lengths[1] / limit
         if not bound <= NEAR:
             # Only near the limit all pairs are computed: the largest product of finite numbers.
-            products = compare(Formula(replace(call, softcap=None, bias=None, mask=None, causal=False), 1.0))
-            bound = float(products.highest.max()) / limit
+            bare = replace(call, softcap=None, bias=None, mask=None, causal=False)
+            bound = max(float(compare(Formula(bare, sign)).highest.max()) for sign in (1.0, -1.0)) / limit
         self.bound = max(self.bound, bound)
 
     def _suspects(self) -> tuple[Any, Any]:

@@ -28,13 +28,13 @@ NAMES = ("audit.json", "audit.html")
     "intended_mask",
     default="",
     metavar="MASK",
-    help="The intended mask: none, causal, window=W, prefix=N or documents.",
+    help="The intended mask: none, causal, window=W, chunk=W, prefix=N or documents.",
 )
 @click.option(
     "--allow-unseen",
     multiple=True,
     metavar="REASON",
-    help="Accept a gap in the recording: calls, output, rows, precision or unrecorded; repeatable.",
+    help="Accept a gap in the recording: calls, output, precision or unrecorded; repeatable.",
 )
 @click.option(
     "--against",
