@@ -167,8 +167,7 @@ def wrong(norm: Expr) -> Items:
     largest, quarter = loops.largest_ratio(norms, of_rows(S.Half, 3), 3) / 2, Threshold(Rational(1, 4))
     yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=quarter, says=says)
     entry = loops.largest_ratio(norms, of_rows(p_1 * (1 - p_1), 3), 3)
-    says = "the norm is at most the largest entry"
-    yield Wrong("largest-entry", of="rows-n3", computed=entry, says=says)
+    yield Wrong("largest-entry", of="rows-n3", computed=entry, says="the norm is at most the largest entry")
     says, equal = "larger scores always make the Jacobian smaller", norm.subs({n: 3, t: 1})
     yield Wrong("falls-with-the-scores", of="one-ahead-n3-most", at_most=equal, says=says)
     says, single = "single precision is exact", norm_ahead(in_single_precision(softmax), 3, math.log(2))

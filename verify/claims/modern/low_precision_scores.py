@@ -114,8 +114,7 @@ def experiment(derived: Derivation) -> Items:
     yield computed("change", what, arguments=weights, at_most=most, settings=where, off=off)
     where = {"precision": "bfloat16", "scores": "1 to 2"}
     moved, what = (rounded(BINADE, 8) / BINADE, np.ones(BINADE.shape)), "move of a score, over the score"
-    off = {"move-sharper": 0.99}
-    yield computed("move", what, arguments=moved, at_most=half, settings=where, off=off)
+    yield computed("move", what, arguments=moved, at_most=half, settings=where, off={"move-sharper": 0.99})
     for name, bits in BITS.items():
         place: dict[str, int | float | str] = {"at": 64, "precision": name}
         check, what = f"spacing-{name.lower()}", "distance to the next number"

@@ -94,8 +94,7 @@ def experiment(derived: Derivation) -> Items:
         yield fitted
     row: dict[str, int | float | str] = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
     of_row = partial(Computed, arguments=(PLANTED,), settings=row, allowance=ROUNDING)
-    what = "the scale fitted to an output without errors"
-    yield of_row("found-again", what, fitted_to_row, equals=PLANTED)
+    yield of_row("found-again", "the scale fitted to an output without errors", fitted_to_row, equals=PLANTED)
     what = "largest distance of the derived slope from that of the array code, by a complex step"
     yield of_row("slope", what, distance_of_slopes, equals=0)
     says = "fitted scales are half a standard error off on average"

@@ -30,8 +30,7 @@ def derive() -> Chains:
         .then(2 * p * (1 - p), one, algebra)
         .then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
     )
-    title = r"The same of scores $\sigma s_j$, on average"
-    slope = Chain(E(row_of(weight)), name="mean-slope", title=title)
+    slope = Chain(E(row_of(weight)), name="mean-slope", title=r"The same of scores $\sigma s_j$, on average")
     slope = slope.then(E(2 * weight * (1 - weight)), one, algebra)
     drawn = Chain(slope.start, name="drawn", title="A bound of that").then(slope.end, one, earlier(slope))
     yield from (slope, drawn.then(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤"))

@@ -93,8 +93,7 @@ def experiment() -> Items:
     yield wrong("rows-in-single-precision", "rows", "none", single, says)
     says = "under a causal mask a query sees its own place and the later ones"
     yield wrong("mask-transposed", "loops", "causal", later, says)
-    says = "a causal mask may let a query see one key more"
-    yield wrong("mask-one-late", "masked", "causal", late, says)
+    yield wrong("mask-one-late", "masked", "causal", late, "a causal mask may let a query see one key more")
     says = "a mask may set weights to zero after the softmax"
     yield wrong("masked-after-softmax", "rows", "padding", np.where(PADDING, right, 0.0), says)
     says, zeroed = "a masked key gets no weight if its score is set to zero", np.where(PADDING, scores, 0.0)

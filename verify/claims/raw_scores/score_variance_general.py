@@ -48,8 +48,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("without-means", derived, {d: 100}, equals=WITHOUT_MEANS, laws=UNIFORM, says=says)
     says = "the mean is {value} also for uniform components that are all positive"
     yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
-    what = "variance per dimension, components from U(0, 1)"
-    yield fact("uniform-variance-per-dimension", what, law / d)
+    yield fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", law / d)
     title, curves = "Components that are all positive: their means add 6/7 of the variance", {"derived": law}
     wrong = {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
     yield Plot("uniform-line", "uniform-variance-d*", d, title, curves=curves, wrong=wrong)
