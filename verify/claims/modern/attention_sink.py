@@ -76,8 +76,7 @@ def experiment(derived: Derivation) -> Items:
     yield gradients("gradient", what, distance_of_gradients, (slope, 1.0), equals=0)
     says = "the sink counts as one more key at any score"
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
-    says = "the bound is the value, for four keys too"
-    yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says=says)
+    yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says="the bound is the value")
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
     title = "A sink takes half of the weight at a score of about the logarithm of the keys’ number plus ½"

@@ -76,12 +76,10 @@ def experiment(derived: Derivation) -> Items:
         yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
     says = "the mean shrinks by the share dropped, as without the division"
     yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)
-    says = "the noise is in proportion to the rate {r} itself"
-    yield Wrong("rate-alone", of="noise-r50", equals=r, says=says)
+    yield Wrong("rate-alone", of="noise-r50", equals=r, says="the noise is in proportion to the rate {r}")
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
     wrong = partial(Wrong, laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
-    says = "dropping keys keeps mean weights as well"
-    yield wrong("order-does-not-matter", lead.start, two, equals=0, says=says)
+    yield wrong("order-does-not-matter", lead.start, two, equals=0, says="dropping keys keeps mean weights")
 
 
 def figures(derived: Derivation, findings: Findings) -> Figure:

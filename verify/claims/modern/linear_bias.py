@@ -55,8 +55,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("twelfth-of-n-squared", of="row-m05-n4", equals=1 + m**2 * n**2 / 12, says=says)
     says = "the slope enters once, not squared"
     yield Wrong("slope-once", of="row-m0125-n64", equals=scaled.end.subs(m, sqrt(m)), says=says)
-    says = "attention reaches as few as {inverse} keys"
-    yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says=says)
+    yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says="attention reaches {inverse} keys")
     title, words = "The bias, not the scale, sets the variance of long rows", "variance within a row"
     curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
     wrong = {"wrong: scaling alone": S.One}

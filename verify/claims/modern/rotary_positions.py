@@ -91,8 +91,7 @@ def experiment(derived: Derivation) -> Items:
     wrong, at_once = partial(Wrong, laws=APART), mean.end.subs(t, 0)
     says, lower = "the variance is lower by what the means lose", derived.end - at_once + mean.end
     yield wrong("variance-turns", of="variance-at10", equals=lower, says=says)
-    says = "the mean of a score is the same at every distance"
-    yield wrong("mean-stays", of="mean-at10", equals=at_once, says=says)
+    yield wrong("mean-stays", of="mean-at10", equals=at_once, says="the mean is the same at every distance")
     says = "keys turn against the queries, not with them"
     yield wrong("turned-the-other-way", of="mean-at1", equals=mean.end.subs(t, -t), says=says)
     says, still = "correlated pairs, too, keep their variance", tied.end.subs(t, 0)

@@ -65,8 +65,7 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"slope-c{cap}", slope, at, equals=integrated(derived["slope"].end, cap))
     says, both = "two terms suffice at a cap of one deviation", derived["two-terms"].end
     yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)
-    says = "a cap of {cell:c} takes what the bound says"
-    yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says=says)
+    yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says="the bound is what a cap takes")
     yield Wrong("slope-kept", of="slope-c1", equals=1, says="the cap leaves gradients as they are")
     words, curves = "variance lost", {"integrated": partial(integrated, LOST)}
     yield Plot(

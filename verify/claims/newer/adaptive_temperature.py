@@ -104,7 +104,7 @@ def experiment(derived: Derivation) -> Items:
         ("ceases", "ceases to sharpen", HIGH[0], {"ceases-later": 1.01}),
     ):
         yield search(name, where + words, arguments=(name,), equals=value, allowance=steps, off=off)
-    says = "the factor still sharpens rows of {cell:n} keys"
+    says = "it still sharpens rows of {cell:n} keys"
     yield Wrong("still-acts", of="factor-n1024", at_least=S.One, says=says)
     says = "the factor for {cell:n} keys equals that for {factor-n256:n}"
     yield Wrong("as-at-fewer-keys", of="factor-n512", equals=factor_of(KEYS[0]), says=says)

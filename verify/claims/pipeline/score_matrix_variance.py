@@ -50,9 +50,9 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("times-the-matrix", of="variance-all", equals=SIDE * level, says=says)
     says = "the two corners are one and the same entry"
     yield Wrong("corners-are-one", of="covariance-of-corners", equals=level, says=says)
-    says = "the first entry varies half as much"
+    says = "the first varies half as much"
     yield Wrong("first-varies-less", of="variance-first", equals=level / 2, says=says)
-    says = "the last entry varies twice as much"
+    says = "the last varies twice as much"
     yield Wrong("last-varies-more", of="variance-last", equals=2 * level, says=says)
     says = "entries that share a query have a correlation of a half"
     yield Wrong("row-is-correlated", of="covariance-in-row", equals=level / 2, says=says)

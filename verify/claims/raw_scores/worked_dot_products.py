@@ -102,8 +102,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("exchanged", of="two-below-three", computed=float(np.sign(-less)), says=says)
     says = "the dot products grow in proportion to the dimension, from {dot-2} in two dimensions"
     yield Wrong("linear-growth", of="sum-n6", equals=result[2] * 3, says=says)
-    says = "three products have three degrees of freedom"
-    yield Wrong("three-degrees", of="f-test", computed=p_value(3), says=says)
+    yield Wrong("three-degrees", of="f-test", computed=p_value(3), says="there are three degrees of freedom")
     says = "the components stay as small in six dimensions as in two"
     yield Wrong("components-stay-small", of="largest-component", equals=4, says=says)
     says = "three products each are evidence that the variance grows (F test at 5%)"
