@@ -42,9 +42,9 @@ def test_the_lines_are_those_that_were_fitted(opening: Confirmation) -> None:
             assert row.what.startswith(check.quantity.rpartition(" of ")[0])
             assert row.verdict.word == check.verdict
             assert row.band.count(" to ") == 1
-            assert len(row.cells) == 5
+            assert (len(row.cells), row.alone[0]) == (5, "[")
     about = spaced(opening.fits[0].about)
-    assert "key normal, query normal; 9 dimensions from 1 to 1024; 12 956 blocks, 76.9 M numbers" in about
+    assert "normal components; 9 dimensions from 1 to 1024; 12 956 blocks, 76.9 M draws" in about
     assert opening.ordinary is not None
 
 

@@ -38,7 +38,7 @@ from verify.text.latex import Prose, plain, slashed
 _DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
 """What has a derivation that stands."""
 _EXACT = 7  # digits of an exact value
-_SHORT = 32  # letters of a quantity that stands beside its number
+_SHORT = 48  # letters of a quantity that stands beside its number
 _LONGEST = 90  # characters of a quantity in running text
 
 
@@ -152,6 +152,13 @@ def value_of(check: Check) -> str:
     if check.method == "exact":
         return numbers.exact(check.estimate, 7)
     return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
+
+
+def alone(check: Check) -> str:
+    """Return the 95% interval of a check by itself: 1.96 standard errors to either side."""
+    half = 1.96 * check.standard_error
+    ends = (check.estimate - half, check.estimate + half)
+    return numbers.estimate(check.estimate, check.standard_error, ends).interval
 
 
 def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:

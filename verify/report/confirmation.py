@@ -17,10 +17,10 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.words import Badge, cell_text, tolerance_text
-from verify.report.cards import Card, FigureView, drawing
+from verify.report.cards import Card, FigureView, alone, drawing
 from verify.report.tables import TableCell, TableRow, check_table, sample_size, shared_settings
 from verify.text import numbers
-from verify.text.latex import Prose, Tex
+from verify.text.latex import Prose, Tex, slashed
 
 HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 """The figures of scores in few and in many dimensions, without and with the scale."""
@@ -83,11 +83,12 @@ class FitRow(NamedTuple):
     """A coefficient of a fitted line, or how far the line is from the points.
 
     ``cells`` are its prediction, estimate, standard error and the ends of its interval, ``band`` is where
-    that interval has to lie.
+    that interval has to lie; ``alone`` is its 95% interval by itself.
     """
 
     what: Prose
     cells: tuple[TableCell, ...]
+    alone: str
     band: str
     verdict: Badge
 
@@ -147,7 +148,7 @@ def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
     """Yield the figures of measured over derived values of claims, as they are printed."""
     numbered = {card.claim.id: card.number for card in cards}
     for key, figure in ratios({card.claim.id: card.claim for card in cards}).items():
-        yield drawing(key, figure)._replace(number=f"{numbered[key.partition('.')[0]]}, as a ratio:")
+        yield drawing(key, figure)._replace(number=f"{numbered[key.partition('.')[0]]}, as a ratio")
 
 
 def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
@@ -230,11 +231,14 @@ def _points(claim: ClaimRecord) -> tuple[Check, ...]:
 def _fitted(card: Card) -> FittedLine:
     checks = _fits(card.claim)
     fit, points = checks[0], _points(card.claim)
-    law = cell_text(shared_settings(points), without=_SAME_EVERYWHERE)
+    settings = shared_settings(points)
+    law = cell_text(settings, without=_SAME_EVERYWHERE)
+    if settings.get("query") == settings.get("key") is not None and len(settings) == 2:
+        law = Prose(f"{settings['key']} components")
     dimensions = [check.cell["d_k"] for check in points]
     reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
-    drawn = f"{sample_size(fit).replace('/', 'blocks,')} numbers drawn"
-    quantity = fit.quantity.rpartition(" of ")[2]
+    drawn = f"{sample_size(fit).replace('/', 'blocks,')} draws"
+    quantity = slashed(fit.quantity.rpartition(" of ")[2])
     about = f"{quantity}: {'; '.join(filter(None, [law, reach, drawn]))}"
     rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
     return FittedLine(
@@ -248,7 +252,7 @@ def _fit_row(check: Check, row: TableRow) -> FitRow:
     band = [end for end in check.band if end is not None]
     shown = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
     what = check.quantity.rpartition(" of ")[0]
-    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, " to ".join(shown), row.verdict)
+    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, alone(check), " to ".join(shown), row.verdict)
 
 
 def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:

@@ -15,7 +15,7 @@ from verify.evidence.words import (
     predicted,
     sentence,
 )
-from verify.report.cards import Card, FigureView, value_of
+from verify.report.cards import Card, FigureView, alone, value_of
 from verify.report.tables import sample_size
 from verify.text import numbers
 from verify.text.latex import Prose
@@ -48,11 +48,11 @@ _ANSWER = (
 )
 """The sentences of the answer, each with the claims that it rests on."""
 _KEYS = {
-    "score-variance.slope": r"variance of $q\cdot k$ that each dimension adds",
-    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, over all widths",
-    "softmax-saturation.raw-two-keys-d64": "mean of the larger of two weights, unscaled",
-    "jacobian-saturation.unscaled-d64": r"mean of $\lVert J\rVert^2$, two keys, unscaled",
-    "vanishing-or-exploding.rms-grows": "r.m.s. gradient of a query, unscaled over scaled",
+    "score-variance.slope": r"variance of $q\cdot k$ per dimension",
+    "sqrt-scaling.level": r"variance of $q\cdot k/\sqrt{d_k}$, all widths",
+    "softmax-saturation.raw-two-keys-d64": "larger of two weights, unscaled",
+    "jacobian-saturation.unscaled-d64": r"mean $\lVert J\rVert^2$, two keys, unscaled",
+    "vanishing-or-exploding.rms-grows": "r.m.s. gradient, unscaled/scaled",
 }
 """The checks that stand on the first page, and what they compare."""
 
@@ -60,13 +60,15 @@ _KEYS = {
 class KeyNumber(NamedTuple):
     """A measured number of the first page; ``link`` is the anchor of its check.
 
-    ``tolerance`` is that of the check itself, ``sample`` its blocks and draws.
+    ``alone`` is its 95% interval by itself, ``interval`` the simultaneous one, which judges; ``tolerance`` is
+    that of the check, ``sample`` its blocks and draws.
     """
 
     link: str
     what: Prose
     predicted: str
     estimate: str
+    alone: str
     interval: str
     tolerance: str
     sample: str
@@ -171,6 +173,7 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
         what=Prose(what),
         predicted=predicted(check, check.standard_error),
         estimate=value_of(check) if exact else found.with_error,
+        alone="" if exact else alone(check),
         interval="exact" if exact else found.interval,
         tolerance=_tolerance(check),
         sample=sample_size(check),

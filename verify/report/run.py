@@ -50,7 +50,7 @@ from verify.report.front import (
 )
 from verify.report.pages import TOLD, Advice, Page, advice_of, pages_of
 from verify.text import numbers
-from verify.text.latex import Prose, Tex
+from verify.text.latex import Prose
 
 HALF, FRONT = "half.", "front."
 """What the keys of drawings at half the width of the text start with; those of the first page are higher."""
@@ -68,9 +68,8 @@ _FRONT_FIGURES = (
 )
 """The figures of the usual first page, those of them that a run has."""
 _MEASURED = 2  # of these, what shows the variances
-_DEFINITION = Tex(
-    r"\operatorname{Attention}(Q, K, V) = "
-    r"\operatorname{softmax}\left(\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\right) V"
+_DEFINITION = Prose(
+    r"$\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\left(Q K^{\mathsf T}/\sqrt{d_k}\right) V$"
 )
 _NOTATION = tuple(
     (Prose(symbol), Prose(meaning))
@@ -192,7 +191,7 @@ class Report(NamedTuple):
     entries: tuple[tuple[str, str], ...]
     anchors: frozenset[str]
     notation: tuple[tuple[Prose, Prose], ...] = _NOTATION
-    definition: Tex = _DEFINITION
+    definition: Prose = _DEFINITION
 
     @property
     def cards(self) -> tuple[Card, ...]:

@@ -163,7 +163,8 @@ class _Setter:
         """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
         if not latex:
             return Markup()
-        if max(self._formulas.inline(part).width for part in in_pieces(latex)) > _WIDEST_PIECE:
+        widths = [self._formulas.inline(part).width for part in in_pieces(latex)]
+        if max(widths) > _WIDEST_PIECE or sum(widths) > 3 * _WIDEST_PIECE:
             return Markup("<i>in the full edition</i>")
         return self._inline(low(latex))
 

@@ -297,16 +297,21 @@ def _argument(latex: str, start: int) -> tuple[str, int]:
 
 _ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _DRAWN = _NAMES | {r"\sum": "Σ", r"\prod": "Π", r"\int": "∫", r"\in": "∈"}
-_KEPT = frozenset([r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
+_KEPT = frozenset([r"\hat", r"\bar", r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 
 
 def simple(latex: str) -> str:
     """Return a formula that a text face can set: fractions on one line, signs as characters."""
     text = re.sub(r"\\(?:operatorname|mathbb|text)\b\*?", lambda _name: r"\mathrm", latex)
-    # A hat that is a sign of its own has no letter below it in the figure's text.
-    text = _on_one_line(_ACCENTED.sub(_with_accent, text))
+    text = _on_one_line(_ACCENTED.sub(_accented, text))
     text = _ROOT.sub(lambda root: f"√{{{root[1] if len(spoken(root[1])) < 4 else f'({root[1]})'}}}", text)
     return re.sub(r"\\(?:[A-Za-z]+|.)\s*", _character, text)
+
+
+def _accented(accented: re.Match[str]) -> str:
+    # Matplotlib places a hat over a letter that has no character with one.
+    character = _with_accent(accented)
+    return character if len(character.strip()) == 1 else rf"\{accented[1]}{{{character[1]}}}"
 
 
 def _character(name: re.Match[str]) -> str:

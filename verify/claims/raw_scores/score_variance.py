@@ -24,7 +24,7 @@ def derive() -> tuple[Chain, ...]:
         Chain(Var(score))
         .then(E(score**2) - E(score) ** 2, "definition", algebra)
         .then(E(score**2), "every product of components has mean 0", moments(STANDARD))
-        .then(over_components(E(product**2)), "so have those of two different ones", moments(STANDARD))
+        .then(over_components(E(product**2)), "two different products are uncorrelated", moments(STANDARD))
         .then(squares, apart, moments(STANDARD))
         .then(d, "every square has mean 1", moments(STANDARD))
     )
