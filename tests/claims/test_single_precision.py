@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.catalogue import EACH_BY_HAND, experiment
-from verify.montecarlo.blocks import Cell, Outputs
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, Estimand, Smooth
 from verify.montecarlo.experiment import cells_of, every_comparison, quantities_of
@@ -18,7 +18,7 @@ OF_SIZE = 2e-6
 """And so much of itself, where blocks hardly differ."""
 
 
-class Read(Outputs):
+class Read(dict[str, Any]):
     """Outputs that remember which of them an estimand reads: no other is compared with anything.
 
     A mean that no estimand reads may be of a law without one, as the square of a gradient after many layers.
@@ -65,8 +65,8 @@ def test_rounding_moves_no_mean(name: str, monkeypatch: pytest.MonkeyPatch) -> N
             if quantity.cell.id == cell.id:
                 mean.note(quantity.estimand)
         error = exact.std(axis=0, ddof=1) / len(exact) ** 0.5
-        moved = np.abs(rounded.mean(axis=0, dtype=np.float64) - mean.vector)
-        far = moved > OF_ERROR * error + OF_SIZE * np.abs(mean.vector)
+        moved = np.abs(rounded.mean(axis=0, dtype=np.float64) - np.array([*mean.values()]))
+        far = moved > OF_ERROR * error + OF_SIZE * np.abs(np.array([*mean.values()]))
         assert mean.read, cell.id
         assert not mean.read & {one for one, is_far in zip(mean, far, strict=True) if is_far}, cell.id
 

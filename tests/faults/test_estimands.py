@@ -41,7 +41,7 @@ class Drawn:
     @property
     def mean(self) -> Outputs:
         """The blocks' mean by the outputs' names."""
-        return Outputs(zip(self.names, self.values.mean(axis=0), strict=True))
+        return dict(zip(self.names, self.values.mean(axis=0), strict=True))
 
 
 def drawn(name: str) -> Iterator[Drawn]:
@@ -68,9 +68,9 @@ def slope_by_differences(estimand: Smooth, mean: Outputs, spread: Array) -> Arra
     """Return the gradient of the estimand's value at ``mean``, by central differences."""
 
     def value(moved: Array) -> float:
-        return estimand.function(Outputs(zip(mean, moved, strict=True)))
+        return estimand.function(dict(zip(mean, moved, strict=True)))
 
-    at = mean.vector
+    at: Array = np.array([*mean.values()])
     steps = 1e-5 * np.maximum(np.abs(at), spread) + 1e-12
     moved = [(value(at + one) - value(at - one)) / 2 for one in np.diag(steps)]
     return np.array(moved) / steps
@@ -100,7 +100,7 @@ def wrong_variances(ones: Iterator[Drawn]) -> list[str]:
         derived = one.estimand.block_variance
         if derived is None:
             continue
-        linear = (one.values - one.mean.vector) @ one.estimand.function.gradient(one.mean)
+        linear = (one.values - one.values.mean(axis=0)) @ one.estimand.function.gradient(one.mean)
         unit = one.estimand.function(one.mean) ** 2 if one.estimand.positive else 1.0
         sampled, limit = float(linear.var(ddof=1)) / unit, _limit(linear)
         if derived == 0:

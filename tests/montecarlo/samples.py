@@ -60,7 +60,7 @@ def _of(expression: Any, *names: str) -> OfMeans:
 
 def named(values: Array) -> Outputs:
     """Return these values by the names of the samplers made here."""
-    return Outputs(zip(NAMES, values, strict=False))
+    return dict(zip(NAMES, values, strict=False))
 
 
 def sample_of(values: Array, scores: int = 1) -> Sample:

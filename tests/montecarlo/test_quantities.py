@@ -15,7 +15,7 @@ from scipy import stats
 
 from tests.montecarlo.samples import draw
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Outputs, Sample
+from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.compiling import Column
 from verify.montecarlo.devices import find_device, moved
 from verify.montecarlo.distributions import (
@@ -166,7 +166,7 @@ def test_means_of_one_output_count_once() -> None:
     cell, estimands = measurement("cell", {"it": quantity}, NORMAL_SCORES, {d: 2}, tolerance=0.1)
     estimand: Any = estimands["it"]
     square = cell.sampler.names.index(str(score**2))
-    at = Outputs(zip(cell.sampler.names, [3.0 if one == square else 10.0 for one in range(2)], strict=True))
+    at = dict(zip(cell.sampler.names, [3.0 if one == square else 10.0 for one in range(2)], strict=True))
     slopes = np.full(2, 1.0)
     slopes[square] = -6
     np.testing.assert_allclose(estimand.function.gradient(at), slopes)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 from verify.errors import ClaimError
 from verify.evidence import SLUG
@@ -39,22 +39,20 @@ def validate(experiment: Experiment, claim: str) -> None:
 
     Raises:
         ClaimError: no check or no control; an id that is no slug; numbers of which no band can be made; a
-            check without a word on why its tolerance is wide, or why it has no control; a block that takes
-            more memory than a machine has to spare; a law whose draws contradict its moments.
+            check without a word on why its tolerance is wide, or without a control; a block that takes more
+            memory than a machine has to spare; a law whose draws contradict its moments.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
-    controls = {route_of(control.comparison): control.comparison.id for control in experiment.controls}
+    routes = {route_of(control.comparison) for control in experiment.controls}
     comparisons = every_comparison(experiment)
-    checks = experiment.checks
     mistakes = (
         *((f"check {each.id}", _wrong_numbers(each)) for each in comparisons),
-        *((f"check {each.id}", _silent_width(each)) for each in checks),
-        *((f"check {each.id}", _without_control(each, controls)) for each in checks),
+        *((f"check {each.id}", _silent(each, routes)) for each in experiment.checks),
         *((f"cell {cell.id}", _wrong_cell(cell)) for cell in cells_of(comparisons)),
     )
-    for place, each in mistakes:
-        for mistake in each:
+    for place, of_place in mistakes:
+        for mistake in of_place:
             raise ClaimError(f"claim {claim}, {place}: {mistake}")
 
 
@@ -62,23 +60,20 @@ def _wrong_numbers(comparison: Comparison) -> Iterator[str]:
     """Yield what is wrong with an id, and with numbers of which no band of agreement can be made."""
     if not re.fullmatch(SLUG, comparison.id):
         yield "its id is not of lower-case words joined by hyphens; rename it"
-    finite, positive = {"prediction": comparison.prediction.value}, dict[str, float]()
+    if not math.isfinite(value := comparison.prediction.value):
+        yield f"its prediction is {value:g}; give a finite number"
     if isinstance(comparison, Exact):
-        finite["computed value"] = comparison.computed
-    else:
-        positive["tolerance's factor"] = comparison.tolerance.factor
-        if comparison.tolerance.scale is not None:
-            positive["tolerance's scale"] = comparison.tolerance.scale
-    for what, value in finite.items():
-        if not math.isfinite(value):
-            yield f"its {what} is {value:g}; give a finite number"
-    for what, value in positive.items():
-        if not 0 < value < math.inf:
-            yield f"its {what} is {value:g}; give a positive number"
+        if not math.isfinite(comparison.computed):
+            yield f"its computed value is {comparison.computed:g}; give a finite number"
+        return
+    for name in ("factor", "scale"):
+        size = getattr(comparison.tolerance, name)
+        if size is not None and not 0 < size < math.inf:
+            yield f"its tolerance's {name} is {size:g}; give a positive number"
 
 
-def _silent_width(check: Comparison) -> Iterator[str]:
-    """Yield what is not said of a tolerance: its scale, why it is wide, or what more than rounding is for."""
+def _silent(check: Comparison, routes: Collection[Route]) -> Iterator[str]:
+    """Yield what is not said of a tolerance, or that no control goes through a check's code."""
     prediction = check.prediction.value
     if isinstance(check, Exact):
         allowed = check.allowance
@@ -87,24 +82,19 @@ def _silent_width(check: Comparison) -> Iterator[str]:
                 f"its allowance is {allowed.size:g}, which is more than rounding; make it smaller, or say "
                 'for what it is: of="…"'
             )
-        return
-    tolerance = check.tolerance
-    misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
-    if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
-        yield f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
-    times = tolerance.times(prediction)
-    if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
-        of = "the prediction" if prediction else tolerance.of
-        yield (
-            f"its tolerance is {times:.3g} times the run's, of {of}; make it at most twice, or say why it is "
-            'so wide: because="…"'
-        )
-
-
-def _without_control(check: Comparison, controls: Mapping[Route, str]) -> Iterator[str]:
-    """Yield that no control goes through a check's code."""
-    route = route_of(check)
-    if route not in controls:
+    else:
+        tolerance = check.tolerance
+        misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
+        if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
+            yield f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
+        times = tolerance.times(prediction)
+        if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
+            of = "the prediction" if prediction else tolerance.of
+            yield (
+                f"its tolerance is {times:.3g} times the run's, of {of}; make it at most twice, or say why "
+                'it is so wide: because="…"'
+            )
+    if (route := route_of(check)) not in routes:
         yield f"no control goes through its code ({_SAME_CODE[route[0]]}); add a wrong version of it"
 
 

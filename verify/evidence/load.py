@@ -10,7 +10,7 @@ import shlex
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -111,38 +111,22 @@ def load(path: Path) -> RunRecord:
     Raises:
         ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
     """
-    record: RunRecord = _loaded(path, _RESULTS)
-    return record
+    return cast("RunRecord", _loaded(path, _RESULTS))
 
 
 def load_audit(path: Path) -> AuditRecord:
-    """Read the file of an audit; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: AuditRecord = _loaded(path, _AUDIT)
-    return record
+    """Read the file of an audit, as ``load`` does."""
+    return cast("AuditRecord", _loaded(path, _AUDIT))
 
 
 def load_either(path: Path) -> RunRecord | AuditRecord:
-    """Read a results file or that of an audit, whichever it is; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: RunRecord | AuditRecord = _loaded(path, _RESULTS, _AUDIT)
-    return record
+    """Read a results file or that of an audit, whichever it is, as ``load`` does."""
+    return cast("RunRecord | AuditRecord", _loaded(path, _RESULTS, _AUDIT))
 
 
 def load_any(path: Path) -> Reported:
-    """Read a results file, an audit's or a comparison's, whichever it is; ``-`` is standard input.
-
-    Raises:
-        ResultsError: it is missing, not JSON, cut short, changed, or has another schema.
-    """
-    record: Reported = _loaded(path, _RESULTS, _AUDIT, _COMPARISON)
-    return record
+    """Read a results file, an audit's or a comparison's, whichever it is, as ``load`` does."""
+    return _loaded(path, _RESULTS, _AUDIT, _COMPARISON)
 
 
 def present(path: Path | None) -> RunRecord | AuditRecord:
@@ -180,7 +164,7 @@ def stored_table(kind: type[_Table]) -> _Table:
     return kind.model_validate_json(path.read_bytes())
 
 
-def _loaded(path: Path, *kinds: _RecordFile) -> Any:
+def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     """Return the record in a file that is of one of these kinds, as its schema says."""
     path = Path(path)
     content = _content(path, *kinds)

@@ -1,59 +1,21 @@
 """Scaled dot-product attention and its gradients on arrays, as a program computes them."""
 
-from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from verify.montecarlo.distributions import Array
 
 
-@dataclass(frozen=True)
-class Gradients:
-    """The gradients of a loss with respect to what they are called, each computed when it is asked for.
+class Gradients(NamedTuple):
+    """The gradients of a loss with respect to what they are called."""
 
-    ``passed`` are queries, keys and values, ``weights`` the probabilities of the forward pass; ``upstream``
-    is the loss's gradient at the output. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives it,
-    dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
-    """
-
-    passed: tuple[Array, Array, Array]
-    weights: Array
-    upstream: Array
-    scale: float | Array
-
-    @cached_property
-    def values(self) -> Array:
-        """The gradient with respect to the values."""
-        return _sent(self._in_precision(self.weights), self.upstream)
-
-    @cached_property
-    def probabilities(self) -> Array:
-        """The gradient with respect to the probabilities."""
-        return self.upstream @ np.swapaxes(self.passed[2], -1, -2)
-
-    @cached_property
-    def scores(self) -> Array:
-        """The gradient with respect to the scaled scores."""
-        return score_gradients(self.weights, self.probabilities)
-
-    @cached_property
-    def _unscaled(self) -> Array:
-        return self._in_precision(self.scale * self.scores)
-
-    def _in_precision(self, coefficients: Array) -> Array:
-        # Weights may be more precise, for what nearly 1 lacks; products of them with vectors need not be.
-        return coefficients.astype(self.upstream.dtype, copy=False)
-
-    @cached_property
-    def queries(self) -> Array:
-        """The gradient with respect to the queries."""
-        return self._unscaled @ self.passed[1]
-
-    @cached_property
-    def keys(self) -> Array:
-        """The gradient with respect to the keys."""
-        return _sent(self._unscaled, self.passed[0])
+    queries: Array
+    keys: Array
+    values: Array
+    scores: Array
+    probabilities: Array
 
 
 def _sent(coefficients: Array, vectors: Array) -> Array:
@@ -129,8 +91,18 @@ def score_gradients(weights: Array, of_probabilities: Array) -> Array:
 def gradients(
     queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
 ) -> Gradients:
-    """Return the gradients that ``upstream`` sends back through the attention that gave the ``weights``."""
-    return Gradients((queries, keys, values), weights, upstream, scale)
+    """Return the gradients that ``upstream``, the one at the output, sends back through the attention.
+
+    ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives
+    it, dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
+    """
+    of_probabilities = upstream @ np.swapaxes(values, -1, -2)
+    of_scores = score_gradients(weights, of_probabilities)
+    # Weights may be more precise, for what nearly 1 lacks; products of them with vectors need not be.
+    scaled, weights = (part.astype(upstream.dtype, copy=False) for part in (scale * of_scores, weights))
+    return Gradients(
+        scaled @ keys, _sent(scaled, queries), _sent(weights, upstream), of_scores, of_probabilities
+    )
 
 
 def rows_of(queries: Array, keys: Array) -> Array:

@@ -25,21 +25,8 @@ Settings = tuple[tuple[str, int | float | str], ...]
 """What a cell is, as names with values, in the order in which they are recorded."""
 
 
-class Outputs(dict[str, Any]):
-    """Values of a statistic's outputs by name, in the order in which the statistic gives them."""
-
-    def __missing__(self, name: str) -> Any:
-        """Refuse the name of no output.
-
-        Raises:
-            ValueError: always.
-        """
-        raise ValueError(f"no output is called {name!r}; the statistic gives {', '.join(self)}")
-
-    @property
-    def vector(self) -> Array:
-        """All values, shape (outputs,)."""
-        return np.array([*self.values()])
+Outputs = dict[str, Any]
+"""Values of a statistic's outputs by name, in the order in which the statistic gives them."""
 
 
 def double(numbers: Array) -> Array:
@@ -140,20 +127,12 @@ class Sample:
 
     def named(self, values: Array) -> Outputs:
         """Return ``values``, one for each output along the first axis, by the outputs' names."""
-        return Outputs(zip(self.names, values, strict=True))
+        return dict(zip(self.names, values, strict=True))
 
     @property
     def outputs(self) -> Outputs:
         """The means of the outputs by their names."""
         return self.named(self.mean)
-
-    def place(self, name: str) -> int:
-        """Return the position of the output of that name.
-
-        Raises:
-            ValueError: no output is called so.
-        """
-        return Outputs(zip(self.names, range(len(self.names)), strict=True))[name]
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from verify.montecarlo.distributions import (
     Array,
     Distribution,
 )
-from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Quantity
+from verify.montecarlo.experiment import Exact, Experiment, Fit
 from verify.montecarlo.quantities import Simulation
 
 GENERATOR = "generator"
@@ -175,20 +175,14 @@ class SimulationOnDevice(Simulation):
 def moved(experiment: Experiment, device: Device) -> Experiment:
     """Return the experiment with all cells drawn on ``device`` that can be; the others stay as they are."""
 
-    def of(comparison: Comparison) -> Comparison:
-        if isinstance(comparison, Exact):
-            return comparison
+    def of(comparison: Any) -> Any:
         if isinstance(comparison, Fit):
-            return replace(comparison, members=tuple(map(of_quantity, comparison.members)))
-        return of_quantity(comparison)
+            return replace(comparison, members=tuple(map(of, comparison.members)))
+        exact = isinstance(comparison, Exact)
+        return comparison if exact else replace(comparison, cell=_moved(comparison.cell, device))
 
-    def of_quantity(quantity: Quantity) -> Quantity:
-        return replace(quantity, cell=_moved(quantity.cell, device))
-
-    def of_control(control: Control) -> Control:
-        return replace(control, comparison=of(control.comparison))
-
-    return Experiment(tuple(map(of, experiment.checks)), tuple(map(of_control, experiment.controls)))
+    controls = (replace(control, comparison=of(control.comparison)) for control in experiment.controls)
+    return Experiment(tuple(map(of, experiment.checks)), tuple(controls))
 
 
 def _moved(cell: Cell, device: Device) -> Cell:

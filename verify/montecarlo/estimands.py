@@ -209,7 +209,7 @@ class Smooth:
         if self.block_variance is None and pilot is None:
             return None
         if self.share and pilot is not None:
-            place = pilot.place(self.share)
+            place = pilot.names.index(self.share)
             if pilot.covariance[place, place] == 0:
                 return Bounded(self.share).blocks_needed(goal, pilot)
         # The upper bound of a positive quantity lies further off than the lower one.
@@ -288,7 +288,7 @@ class Bounded:
     def _variance(self, sample: Sample, share: float) -> float:
         """Return a block's variance; of blocks that all agree, or kept no variance, the most it can be."""
         kept = (
-            float(np.diagonal(sample.covariance)[sample.place(self.output)])
+            float(np.diagonal(sample.covariance)[sample.names.index(self.output)])
             if sample.covariance.size
             else 0.0
         )
