@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from verify.api import block_sums, list_claims, plan, render, reproduce, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
-    from verify.auditing.probe import parametrize_probes, probe
-    from verify.auditing.probing.result import Probe
+    from verify.auditing.probe import Probe, parametrize_probes, probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
     from verify.engine.answers import Answer
@@ -81,7 +80,7 @@ _HOME = {
     "load": "verify.evidence.load",
     "load_audit": "verify.evidence.load",
     "plan": "verify.api",
-    "Probe": "verify.auditing.probing.result",
+    "Probe": "verify.auditing.probe",
     "parametrize_probes": "verify.auditing.probe",
     "probe": "verify.auditing.probe",
     "record": "verify.auditing.record",

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import verify
-from verify.auditing.probe import parametrize_probes, probe
-from verify.auditing.probing.result import Probe
+from verify.auditing.probe import Probe, parametrize_probes, probe
 from verify.errors import SettingsError
 
 torch = pytest.importorskip("torch", reason="needs the extra [torch]")
@@ -126,8 +125,8 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "more queries": (off(lambda q, k, _v: q.shape[2] > k.shape[2] > 9), "130 queries, 64 keys"),
     "one width": (off(lambda q, _k, _v: q.shape[3] == 96), "d = 96"),
     "overflow": (unsafe, "scores of 100"),
-    "last row": (zeros_in_the_last_row, "keys are hidden by no rule"),
-    "padding": (padded, "7 tokens and"),
+    "last row": (zeros_in_the_last_row, "a row do not add up to 1"),
+    "padding": (padded, "a row do not add up to 1"),
     "other heads": (same_heads, "heads"),
     "writes": (writing, "inputs left as they are: it writes to its queries"),
     "running sums": (lambda q, k, v: blocked(q, k, v, 256), "513 tokens"),

@@ -196,13 +196,35 @@ def test_what_is_expected_decides_the_status(kernel: str) -> None:
         assert said in done.output
 
 
-def test_what_no_attention_does_ends_with_1(kernel: str) -> None:
-    """A softmax over the keys need not be expected for one over the queries to be wrong."""
-    path = Path(kernel)
-    path.write_text(FUNCTION.replace("axis=-1", "axis=-2"))
-    done = CliRunner().invoke(probe, [f"{kernel}:attend", *SIZES])
-    assert done.exit_code == 1
-    assert "wrong          the softmax is over the queries, not the keys" in done.output
+GROUPED = FUNCTION.replace("scores =", "k, v = (np.repeat(x, 2, axis=1) for x in (k, v))\n    scores =")
+PROBED = {
+    "right": (FUNCTION, (), 0, "62 of 62 are right"),
+    "softmax over the queries": (FUNCTION.replace("axis=-1", "axis=-2"), (), 1, "is over the queries"),
+    "off by 7%": (FUNCTION + "    return 1\n", (), 1, ""),
+    "another scale": (FUNCTION.replace("np.sqrt(q.shape[-1])", "2.9"), (), 1, "the scale is 0.344"),
+    "another scale, intended": (FUNCTION.replace("np.sqrt(q", "(q"), ("--intended", "1/d"), 0, ""),
+    "interleaved": (GROUPED, ("--key-heads", "1", "--heads", "2", "--groups", "interleaved"), 0, ""),
+    "not tiled": (GROUPED, ("--heads", "4", "--key-heads", "2", "--groups", "tiled"), 1, "not tiled"),
+    "no corner": (
+        FUNCTION.replace("[-1])\n", "[-1]) + np.arange(k.shape[-2])\n", 1),
+        ("--bias",),
+        3,
+        "not tried",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBED)
+def test_the_status_of_a_probe(kernel: str, name: str) -> None:
+    """A wrong function ends with 1, one of which no corner was tried with 3; what is expected passes."""
+    text, options, status, said = PROBED[name]
+    for percent in (7, 29, 100) if name == "off by 7%" else (0,):
+        off = f" * (1 + {percent / 100} * np.sin(np.arange(v.shape[-1])))"
+        Path(kernel).write_text(text.replace("@ v\n    return 1\n", f"@ v{off}\n"))
+        sys.modules.pop("kernel", None)
+        done = CliRunner().invoke(probe, [f"{kernel}:attend", *SIZES, *options])
+        assert (done.exit_code, done.exception is None or status > 0) == (status, True), done.output
+        assert said in done.output
 
 
 @pytest.mark.parametrize(

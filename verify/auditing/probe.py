@@ -1,48 +1,222 @@
 """What an attention function does, found by giving it chosen inputs: a test of a kernel in three lines."""
 
-import contextlib
 import functools
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from verify.auditing.alternatives import Place
-from verify.auditing.arrays import unit_roundoff
-from verify.auditing.blocks import Floats, head_of
-from verify.auditing.probing import experiments
-from verify.auditing.probing.corners import Corners, FoundFormula, names_of
-from verify.auditing.probing.experiments import (
-    AttentionModel,
-    MeasuredScale,
-    Precision,
-    measure,
-    precision_of,
-    random_arrays,
-    small_scale,
-)
+from verify.auditing.probing.corners import MOST_KEYS, Corner, Corners, in_words, names_of
 from verify.auditing.probing.function import Callee, RefusedError, Sizes, callee_of, name_of
-from verify.auditing.probing.result import BIASED, HALVES, MAPPINGS, WIDE, Probe
-from verify.auditing.reconstruction import explanations
-from verify.auditing.recording import Call
-from verify.auditing.scales import DEFAULT, scale_expression
+from verify.auditing.probing.model import (
+    ALIGNMENTS,
+    BIASED,
+    GROUPINGS,
+    UNITS,
+    Found,
+    MeasuredScale,
+    formula_of,
+    identify,
+)
+from verify.auditing.scales import DEFAULT, Diagnosis, Widths, diagnose, scale_expression
 from verify.errors import SettingsError, unknown
 
-_TOKENS, _MANY_TOKENS = 16, 64
 _MOST = 4096
-_STEADY = 1e-3
-_COARSE = 1e-5  # the residual of a function that computes more coarsely than it stores
+_HALVES = ("float16", "bfloat16")
+_GROUPS = {
+    "interleaved": "as repeat_interleave maps them: query heads 0 and 1 read key head 0",
+    "tiled": "as repeat maps them: query heads 0 and 1 read key heads 0 and 1",
+}
 
-_CLOSE = 1e-3
-_FORMULAS = (
-    *("1", "1/sqrt(d)", "1/d", "1/sqrt(h)", "1/sqrt(d*h)", "1/sqrt(n)", "1/n", "d**-0.25", "sqrt(d)"),
-    *("log(n)", "log(n)/sqrt(d)", "log(n)/d"),
-)
-"""What scales of programs follow, with a number before it; the first that fits is given."""
+
+@dataclass(frozen=True, repr=False)
+class Probe:
+    """What an attention function was found to do.
+
+    ``found`` has the model of it, the scales at all settings, and its faults. ``corners`` are other sizes,
+    strides, types and scores in which the function was compared with that.
+    """
+
+    name: str
+    sizes: Sizes
+    library: str
+    found: Found
+    corners: tuple[Corner, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def scale(self) -> float:
+        """The factor of the products q·k at these sizes and 16 tokens, NaN where nothing gives it."""
+        return self.found.measured[0].scale if self.found.measured else math.nan
+
+    @property
+    def formula(self) -> str | None:
+        """The expression in d, h and n that the scale follows wherever these were varied, None for none."""
+        single = [one for one in self.found.measured if one.dtype not in _HALVES]
+        return formula_of(single) if single and not any(one.misfit for one in single) else None
+
+    @property
+    def causal(self) -> bool:
+        """Whether a query sees its own token and none after it, of as many queries as keys."""
+        return self.found.model.mask.known and self.found.model.mask.shift == 0
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What no attention does, in a line each."""
+        return (*self.found.faults, *(f"at {text}" for text in in_words(self.corners, "wrong")))
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """What is not understood or was not tried, in a line each: it may be a fault, or meant."""
+        lines = [*self.found.unexplained, *(f"at {text}" for text in in_words(self.corners, "unknown"))]
+        if self.corners and all(corner.outcome == "refused" for corner in self.corners):
+            lines.append("no corner was taken, so that none is known to be right")
+        return tuple(lines)
+
+    def problems(  # noqa: C901 - one line for each expectation
+        self,
+        scale: str | float = DEFAULT,
+        *,
+        causal: bool | None = None,
+        alignment: str | None = None,
+        window: int | None = None,
+        softcap: float | None = None,
+        sink: bool = False,
+        bias: bool = False,
+        groups: str | None = None,
+    ) -> tuple[str, ...]:
+        """Return in a line each what is otherwise than expected; see `assert_is`.
+
+        Raises:
+            SettingsError: what is expected cannot be.
+        """
+        for what, asked, known in (("alignment", alignment, ALIGNMENTS), ("groups", groups, GROUPINGS)):
+            if asked is not None and asked not in known:
+                raise SettingsError(f"{what} {asked}: give {' or '.join(known)}")
+        if window is not None and not window > 0:
+            raise SettingsError(f"window {window}: give a whole number above 0, or leave it out")
+        if softcap is not None and not 0 < softcap < math.inf:
+            raise SettingsError(f"softcap {softcap}: give a number above 0, or leave it out")
+        model, found = self.found.model, self.found
+        lines = [*self.faults, *self.unexplained, *self.wrong_scale(scale)]
+        if causal not in (None, self.causal):
+            lines.append("it is causal" if self.causal else "it is not causal")
+        for what, wanted, is_so in (
+            ("rectangles are aligned", alignment, model.wide),
+            ("grouped heads are mapped", groups, found.groups),
+        ):
+            if wanted not in (None, is_so):
+                lines.append(f"{what}: {is_so or 'not at all'}, not {wanted}")
+        same_cap = math.isclose(softcap or 1, model.softcap or 1, rel_tol=0.01)
+        if (softcap is None) != (model.softcap is None) or not same_cap:
+            lines.append(f"soft-cap: {_or_none(model.softcap)}, not {_or_none(softcap)}")
+        if model.mask.known and window != model.mask.window:
+            lines.append(f"window: {_or_none(model.mask.window)}, not {_or_none(window)}")
+        if bias != (found.bias > BIASED):
+            lines.append(f"positions {self._positions()}")
+        if sink != (model.sink is not None):
+            lines.append("the softmax has a sink" if model.sink else "the softmax has no sink")
+        return tuple(lines)
+
+    def assert_is(self, scale: str | float = DEFAULT, **expected: Any) -> None:
+        """Raise unless the function is softmax attention with this scale, and nothing else is in it.
+
+        ``scale`` is a number, or an expression in d, h, D = d·h and n that must hold wherever they were
+        varied. ``causal``, ``alignment`` and ``groups`` are compared where given. A window (of at most 512
+        keys), a soft-cap, a sink, or scores that positions change, as ALiBi's, must be expected: by their
+        size as ``window=`` and ``softcap=``, by ``sink=True`` and ``bias=True``.
+
+        Raises:
+            AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
+            SettingsError: what is expected cannot be.
+        """
+        if problems := self.problems(scale, **expected):
+            raise AssertionError(f"{self.name}: " + "; ".join(problems))
+
+    def wrong_scale(self, wanted: str | float = DEFAULT) -> Iterator[str]:
+        """Yield the first setting whose scale is not the wanted one, by a name that holds at all of them."""
+        expression = scale_expression(str(wanted))
+        wrong = [
+            (one, diagnosis)
+            for one in self.found.measured
+            if (diagnosis := _diagnosis(one, one.value(expression.text))) is not None
+        ]
+        if wrong:
+            names = [_names(diagnosis) for one, diagnosis in wrong if one.dtype not in _HALVES]
+            lasting = set.intersection(*(names or [_names(wrong[0][1])]))
+            one, diagnosis = next((pair for pair in wrong if _names(pair[1]) <= lasting), wrong[0])
+            cause = diagnosis.cause
+            if not _names(diagnosis) <= lasting:
+                is_so = self.formula or f"{one.scale:.6g}"
+                cause = f"the scale is {is_so} where {expression.text} is intended"
+            yield f"{cause}, with d = {one.d}, h = {one.h}, n = {one.n} in {one.dtype}; {diagnosis.fix}"
+
+    def __repr__(self) -> str:
+        heads = (
+            "1 head" if self.sizes.heads == 1 else f"{self.sizes.heads} heads, {self.sizes.key_heads} of keys"
+        )
+        sizes = f"d_k = {self.sizes.width}, {heads}, arrays of {self.library}"
+        return "\n".join(
+            [f"{self.name} ({sizes})", *(f"  {what:<14} {text}" for what, text in self._lines())]
+        )
+
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        found, model = self.found, self.found.model
+        if found.measured:
+            varied = ", ".join(
+                f"{axis} = {', '.join(map(str, sorted({getattr(one, axis) for one in found.measured})))}"
+                for axis in ("d", "h", "n", "dtype")
+            )
+            value = f"{self.scale:.6g}"
+            formula = f" = {self.formula}" if self.formula not in (None, value) else ""
+            yield "scale", f"{value}{formula} (measured at {varied})"
+            yield "softmax over", found.axis or "keys"
+            yield "mask", self._mask()
+            yield "soft-cap", _or_none(model.softcap)
+            yield "positions", self._positions()
+            yield "sink", "none" if model.sink is None else ", ".join(f"{one + 0:.4g}" for one in model.sink)
+            said = f", {_GROUPS[found.groups]}" if found.groups in _GROUPS else ""
+            yield "grouped heads", f"{found.groups or 'not taken'}{said}"
+            for dtype, is_coarse in found.sums.items():
+                yield dtype, "sums lose what it loses" if is_coarse else "sums are kept wider"
+            if UNITS[model.dtype] > 2.0**-24:
+                yield "computes", f"as coarsely as {model.dtype}, whatever its arrays are"
+        yield from (("wrong", text) for text in self.faults)
+        yield from (("not known", text) for text in self.unexplained)
+        if any(self.wrong_scale()):
+            yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
+        if self.corners:
+            right, refused = (
+                sum(one.outcome == kind for one in self.corners) for kind in ("right", "refused")
+            )
+            tried = len(self.corners) - refused
+            yield "corners", f"{right} of {tried} are right" + (f", {refused} not taken" if refused else "")
+            yield "not tested", f"other lengths than those, and more than {MOST_KEYS:,} keys"
+        yield from (("note", text) for text in (*found.notes, *self.notes))
+
+    def _mask(self) -> str:
+        """Return in words which keys are seen."""
+        model = self.found.model
+        shift, window, known = model.mask
+        if not known:
+            return "keys are hidden by no rule of positions"
+        if shift is None and window is None:
+            return "none: each query sees all keys"
+        off = "" if shift in (0, None) else f", off by {shift:+d}"
+        near = "" if window is None else f", a window of {window} keys"
+        lies = f", rectangles aligned {model.wide}" if model.wide else ""
+        other = f", with more queries than keys {model.tall}" if model.tall not in (None, model.wide) else ""
+        return f"causal{off}{near}{lies}{other}"
+
+    def _positions(self) -> str:
+        """Return in words what positions do to scores."""
+        bias = self.found.bias
+        return f"change scores by up to {bias:.4g}" if bias > BIASED else "change no score"
 
 
 def probe(
@@ -62,30 +236,30 @@ def probe(
     Arrays have the axes that ``layout`` names: b for sequences, h for heads, t for tokens, d for components;
     b and h may be missing. ``library`` is "numpy", "torch" or "jax", by default the first whose arrays the
     function takes; ``device`` is where PyTorch's are put. Values have as many components as keys. The
-    function must give the same for the same arrays: switch dropout off.
-    What is found is then compared in
+    function must give the same for the same arrays: switch dropout off. What is found is then compared in
     ``corners``: at other lengths, rectangles, strides, types and sizes of scores, and where ``gradient`` is
     asked for, backwards.
 
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
     """
-    if isinstance(layout, str) and "h" not in layout:
-        heads = key_heads = 1
-    sizes = _sizes(d_k, heads, heads if key_heads is None else key_heads)
+    sizes = _sizes(d_k, heads, key_heads, layout)
     callee = callee_of(attention, layout, library, device, sizes)
     try:
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
-        with np.errstate(all="ignore"), warnings.catch_warnings():
+        with np.errstate(all="ignore"), warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = _Probing(callee, sizes).found()
-            if not corners:
-                return found
-            try:
-                tried = _corners(found, callee, sizes)
-            except RefusedError as error:
-                return replace(found, notes=(*found.notes, f"its corners were not tried: {error}"))
-            return replace(found, corners=tuple(map(tried.at, tried.names(gradient=gradient))))
+            found = identify(callee, sizes)
+            tried, note = _corners(found, callee, sizes) if corners else (None, "")
+            names = () if tried is None else tried.checks(gradient=gradient)
+            return Probe(
+                name_of(attention),
+                sizes,
+                callee.library,
+                found,
+                () if tried is None else tuple(map(tried.at, names)),
+                (f"its corners were not tried: {note}",) if note else (),
+            )
     except RefusedError as error:
         raise SettingsError(
             f"{name_of(attention)}: {error}; give a function of queries, keys and values"
@@ -114,82 +288,76 @@ def parametrize_probes(  # noqa: C901 - its functions wait for the tests
     """
     import pytest  # noqa: PLC0415 - only tests have it
 
+    layout = options.get("layout", "bhtd")
+    sizes = _sizes(d_k, options.get("heads", 4), options.get("key_heads"), layout)
+
     @functools.cache
     def found() -> Probe:
         return probe(attention, d_k, corners=False, **options)
 
     @functools.cache
-    def tried() -> Corners:
-        one = found()
-        sizes = Sizes(one.heads, one.key_heads, one.d_k)
-        layout, device = options.get("layout", "bhtd"), options.get("device")
-        return _corners(one, Callee(attention, layout, one.library, device), sizes)
-
-    def whole() -> None:
-        found().assert_is(scale, **expected)
+    def corners() -> tuple[Corners | None, str]:
+        callee = Callee(attention, layout, found().library, options.get("device"))
+        return _corners(found().found, callee, sizes)
 
     def check(name: str) -> None:
-        try:
-            corner = tried().at(name)
-        except RefusedError as error:
-            pytest.skip(str(error))
+        if name == "attention":
+            found().assert_is(scale, **expected)
+            return
+        tried, note = corners()
+        if tried is None:
+            pytest.skip(note)
+        corner = tried.at(name)
         if corner.outcome == "refused":
             pytest.skip(corner.text)
-        if corner.outcome != "right":
-            raise AssertionError(f"{found().name}: {name}: {corner.text}")
+        assert corner.outcome == "right", f"{found().name}: {name}: {corner.text}"  # noqa: S101 - a test
 
-    heads = options.get("heads", 4) if "h" in options.get("layout", "bhtd") else 1
-    key_heads = options.get("key_heads") or heads
-    names = names_of(_sizes(d_k, heads, key_heads), gradient=gradient)
-    checks = {"attention": whole} | {name: functools.partial(check, name) for name in names}
-    if unknown_names := [name for name in expected_failures if name not in checks]:
-        raise SettingsError(unknown("check", unknown_names[0], checks, "they are the names of tests"))
-    failing = {
-        name: pytest.mark.xfail(reason=reason, strict=True) for name, reason in expected_failures.items()
-    }
+    names = ["attention", *names_of(sizes, gradient=gradient)]
+    for name in expected_failures:
+        if name not in names:
+            raise SettingsError(unknown("check", name, names, "they are the names of tests"))
     parameters = [
-        pytest.param(one, id=name, marks=[failing[name]] if name in failing else [])
-        for name, one in checks.items()
+        pytest.param(
+            functools.partial(check, name),
+            id=name,
+            marks=[pytest.mark.xfail(reason=expected_failures[name], strict=True)]
+            if name in expected_failures
+            else [],
+        )
+        for name in names
     ]
     return pytest.mark.parametrize("check", parameters)
 
 
-def _corners(found: Probe, callee: Callee, sizes: Sizes) -> Corners:
-    """Return the corners of a function that was found to do what is known.
-
-    Raises:
-        RefusedError: it is not known what it would do there.
-    """
-    known = found.measured and found.fits and found.axis in ("keys", None) and found.mask.known
-    if not known or found.bias > BIASED or found.normalised or not math.isclose(found.factor, 1):
-        raise RefusedError("what it does is not the attention of queries and keys alone")
-    if found.key_heads < found.heads and found.groups not in MAPPINGS:
-        raise RefusedError("how heads are grouped is not known")
-    expression = None if found.formula is None else scale_expression(found.formula)
+def _corners(found: Found, callee: Callee, sizes: Sizes) -> tuple[Corners | None, str]:
+    """Return the corners of a function, None with the reason where it is not known what it would do there."""
+    model = found.model
+    if not found.measured or not model.mask.known or model.is_biased or model.factor != 1:
+        return None, "what it does is not the attention of queries and keys alone"
+    single = [one for one in found.measured if one.dtype == callee.dtype]
+    formula = formula_of(single)
 
     def scale(d: int, h: int, n: int) -> float:
-        if expression is None:
-            return found.scale if (d, h) == (found.d_k, found.heads) else math.nan
+        if formula is None:
+            return single[0].scale if (d, h) == (sizes.width, sizes.heads) else math.nan
         try:
-            return expression.value(d=d, h=h, D=d * h, n=n)
+            return MeasuredScale(d, h, n, "", 0.0, 0.0).value(formula)
         except SettingsError:  # ln n is 0 at one key
             return math.nan
 
-    single = [one.residual for one in found.measured if one.dtype == callee.dtype]
-    formula = FoundFormula(
-        scale=scale,
-        mask=found.mask,
-        wide=found.alignment,
-        tall=found.tall_alignment,
-        softcap=found.softcap,
-        sink=found.sink,
-        interleaved=found.groups == "interleaved",
-        residual=max(single) if max(single) > _COARSE else 0.0,
-    )
-    return Corners(callee, sizes, formula)
+    return Corners(callee, sizes, model, scale), ""
 
 
-def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
+def _sizes(d_k: int, heads: int, key_heads: int | None, layout: str) -> Sizes:
+    if (
+        not isinstance(layout, str)
+        or len(set(layout)) < len(layout)
+        or not set("td") <= set(layout) <= set("bhtd")
+    ):
+        raise SettingsError(f"layout {layout!r}: name the axes by letters of 'bhtd', t and d at least")
+    if "h" not in layout:
+        heads = key_heads = 1
+    key_heads = heads if key_heads is None else key_heads
     for name, size in (("d_k", d_k), ("heads", heads), ("key_heads", key_heads)):
         if not isinstance(size, int | np.integer) or not 1 <= size <= _MOST:
             raise SettingsError(f"{name} {size!r}: give a whole number from 1 to {_MOST}")
@@ -198,172 +366,17 @@ def _sizes(d_k: int, heads: int, key_heads: int) -> Sizes:
     return Sizes(int(heads), int(key_heads), int(d_k))
 
 
-@dataclass(frozen=True)
-class _Probing:
-    """The experiments with one function, one after another, for each needs what those before it found."""
-
-    callee: Callee
-    sizes: Sizes
-
-    def found(self) -> Probe:
-        """Return what all experiments found."""
-        callee, sizes = self.callee, self.sizes
-        usual, again = (
-            experiments.weights(callee, sizes.queries(6, sequences=2), sizes.keys(6, sequences=2))
-            for _ in range(2)
-        )
-        if not np.isfinite(usual).all():
-            raise RefusedError("returned NaN or infinities for moderate numbers")
-        if not np.allclose(usual, again, rtol=_STEADY, atol=_STEADY):
-            raise RefusedError("gives another output for the same arrays; switch dropout off")
-        model, bias, scale = self._model(usual)
-        measured, notes = self._measured(model, scale)
-        first = measured[0]
-        single = [one for one in measured if one.dtype == callee.dtype]
-        is_known = model.sink or model.factor != 1
-        known = first.fits and math.isfinite(first.interval[1])
-        return Probe(
-            name=name_of(callee.function),
-            d_k=sizes.width,
-            heads=sizes.heads,
-            key_heads=sizes.key_heads,
-            library=callee.library,
-            scale=first.scale if known else math.nan,
-            formula=formula_of(single) if all(one.fits for one in single) else None,
-            measured=measured if known else (),
-            axis="keys" if is_known else experiments.axis_of(usual),
-            mask=model.mask,
-            wide=experiments.rectangle(callee, sizes, *WIDE),
-            tall=experiments.rectangle(callee, sizes, *WIDE[::-1]),
-            softcap=model.softcap,
-            sink=model.sink,
-            factor=model.factor,
-            normalised=model.normalised,
-            bias=bias,
-            groups=self._groups(),
-            precision=self._precision(model, measured) if known else (),
-            fits=first.fits,
-            residual=first.residual,
-            causes=() if first.fits else self._causes(model, scale),
-            notes=notes,
-        )
-
-    def _model(self, usual: Floats) -> tuple[AttentionModel, float, float]:
-        """Return what is found beside the scale, the bias of positions, and a first estimate of the scale."""
-        callee, sizes = self.callee, self.sizes
-        is_over_keys = experiments.axis_of(usual) in (None, "keys")
-        sink, factor = experiments.sinks(callee, sizes, unit_roundoff(usual)) if is_over_keys else (None, 1.0)
-        norms = experiments.normalised(callee, sizes)
-        scale = 0.0 if norms else small_scale(callee, sizes)
-        cap = experiments.softcap_of(callee, sizes, scale)[0] if scale else None
-        bias, mask = experiments.position_bias(callee, sizes), experiments.square_mask(callee, sizes)
-        is_biased = bias > BIASED
-        mask = mask if is_biased else experiments.with_long_window(callee, sizes, mask)
-        factor = factor if math.isfinite(factor) else 1.0
-        model = AttentionModel(mask, cap, sink, factor, norms, is_biased)
-        return model, bias, scale or sizes.width**-0.5
-
-    def _measured(
-        self, model: AttentionModel, scale: float
-    ) -> tuple[tuple[MeasuredScale, ...], tuple[str, ...]]:
-        """Return the scale as it is and with width, heads and tokens varied, and what was not taken."""
-        sizes = self.sizes
-        first = measure(self.callee, sizes, model, _TOKENS, scale)
-        found, notes = [first], []
-        for what, others, tokens in (
-            (
-                "d_k",
-                (replace(sizes, width=2 * sizes.width), replace(sizes, width=max(1, sizes.width // 2))),
-                _TOKENS,
-            ),
-            ("the number of heads", (Sizes(2 * sizes.heads, 2 * sizes.key_heads, sizes.width),), _TOKENS),
-            ("the number of tokens", (sizes,), 2 * _TOKENS),
-        ):
-            for other in others:
-                try:
-                    found.append(self._varied(other, model, tokens, first.scale))
-                except RefusedError:
-                    notes.append(f"{what} could not be varied: nothing is known of how the scale follows it")
-                    break
-        found += self._in_half(model, first.scale)
-        return tuple(found), tuple(notes)
-
-    def _in_half(self, model: AttentionModel, scale: float) -> Iterator[MeasuredScale]:
-        """Yield the scale with arrays of half precision, where these are taken."""
-        for dtype in HALVES:
-            with contextlib.suppress(RefusedError):
-                yield measure(replace(self.callee, dtype=dtype), self.sizes, model, _MANY_TOKENS, scale)
-
-    def _varied(self, sizes: Sizes, model: AttentionModel, tokens: int, scale: float) -> MeasuredScale:
-        """Return the scale with other sizes; each head beyond the known ones has the sink of one of them."""
-        if model.sink is not None and sizes.heads != self.sizes.heads:
-            raise RefusedError("its sinks belong to its heads")
-        estimate = scale if model.normalised else small_scale(self.callee, sizes)
-        return measure(self.callee, sizes, model, tokens, estimate or scale)
-
-    def _groups(self) -> str | None:
-        """Return how query heads read key heads where there are fewer of these."""
-        sizes = self.sizes
-        if sizes.heads == 1:
-            return None
-        if sizes.key_heads == sizes.heads:
-            if sizes.heads % 2 or sizes.heads < 4:
-                return None
-            sizes = replace(sizes, key_heads=sizes.heads // 2)
-        mapping = experiments.groups_of(self.callee, sizes)
-        if mapping is None:
-            return None
-        shared = sizes.heads // sizes.key_heads
-        rules = {
-            "repeated": [head // shared for head in range(sizes.heads)],
-            "interleaved": [head % sizes.key_heads for head in range(sizes.heads)],
-        }
-        found = [name for name, rule in rules.items() if mapping == tuple((one, one) for one in rule)]
-        return found[0] if found else "otherwise"
-
-    def _precision(self, model: AttentionModel, measured: Sequence[MeasuredScale]) -> tuple[Precision, ...]:
-        """Return how half precision is handled, each at the scale that was found in it."""
-        halves = (one for one in measured if one.dtype in HALVES)
-        found = (precision_of(self.callee, self.sizes, model, one.scale, one.dtype) for one in halves)
-        return tuple(one for one in found if one is not None)
-
-    def _causes(self, model: AttentionModel, scale: float) -> tuple[str, ...]:
-        """Return the mistakes that would give the output, each in a line."""
-        query, key, value, output = random_arrays(self.callee, self.sizes, _TOKENS, scale)
-        seen = model.mask.visible(_TOKENS, _TOKENS)
-        sink = None if model.sink is None else np.array(model.sink)
-        call = Call(query, key, value, output, mask=seen, softcap=model.softcap, sink=sink, dtype="float32")
-        for number in range(self.sizes.heads):
-            head = head_of(call, 0, number, 8)
-            starts = (scale, self.sizes.width**-0.5, 1.0)
-            if found := explanations(Place(call, 0, number, head, scale), dict.fromkeys(starts)):
-                return tuple(one.cause for one in found[:2])
-        return ()
+def _diagnosis(one: MeasuredScale, wanted: float) -> Diagnosis | None:
+    """Return what explains the scale of a setting where that is not the wanted one."""
+    if abs(one.scale - wanted) <= 0.01 * abs(wanted) + (one.half if one.dtype in _HALVES else 0):
+        return None
+    return diagnose(one.scale, wanted, Widths(one.d, one.h, one.d * one.h), uncertainty=one.half)
 
 
-def formula_of(measured: Sequence[MeasuredScale]) -> str | None:
-    """Return an expression that gives every measured scale: a number, or one times one of `_FORMULAS`.
-
-    It is None where there is none of the kind.
-    """
-    first = measured[0]
-    for form in _FORMULAS:
-        size = first.scale / scale_expression(form).value(d=first.d, h=first.h, n=first.n)
-        text = form
-        if not math.isclose(size, 1, rel_tol=_CLOSE):
-            number = f"{'-' if size < 0 else ''}{_number(abs(size))}"
-            text = f"{number}{form[1:]}" if form.startswith("1") else f"{number}*{form}"
-        if all(_fits(text, one) for one in measured):
-            return text
-    return None
+def _names(diagnosis: Diagnosis) -> set[str]:
+    """Return what a program may do that has such a scale."""
+    return {does for candidate in diagnosis.candidates for does in candidate.does.split(", or ")}
 
 
-def _number(size: float) -> str:
-    """Return a number, a short one where that is as near as a scale is known."""
-    rounded = (float(f"{size:.{digits}g}") for digits in (1, 2, 3, 4, 6))
-    return f"{next((one for one in rounded if math.isclose(one, size, rel_tol=1e-5)), size):g}"
-
-
-def _fits(text: str, one: MeasuredScale) -> bool:
-    value = scale_expression(text).value(d=one.d, h=one.h, D=one.d * one.h, n=one.n)
-    return math.isclose(value, one.scale, rel_tol=_CLOSE)
+def _or_none(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"

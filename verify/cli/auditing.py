@@ -218,13 +218,17 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 )
 @click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
 @click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's.")
-@click.option("--intended", metavar="EXPRESSION", help="Fail unless this is the scale, such as 1/sqrt(d).")
+@click.option(
+    "--intended", metavar="EXPRESSION", default="1/sqrt(d)", show_default=True, help="The intended scale."
+)
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option(
     "--alignment", metavar="top-left|bottom-right", help="Fail unless rectangular masks are aligned this way."
 )
 @click.option(
-    "--groups", metavar="repeated|interleaved", help="Fail unless grouped heads are mapped this way."
+    "--groups",
+    metavar="interleaved|tiled",
+    help="Fail unless grouped heads are mapped as repeat_interleave (PyTorch's enable_gqa) or repeat would.",
 )
 @click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees at most this many keys.")
 @click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
@@ -238,7 +242,7 @@ def probe(
     layout: str,
     library: str | None,
     device: str | None,
-    intended: str | None,
+    intended: str,
     *,
     gradient: bool,
     **expected: Any,
@@ -246,10 +250,10 @@ def probe(
     """Identify what an attention FUNCTION of (q, k, v) computes.
 
     FUNCTION is called on test arrays. The exit status is 1 if its outputs are not those of attention, on
-    ordinary arrays or in a corner case, or contradict an option; 3 if it cannot be identified.
+    ordinary arrays or in a corner case, if its scale is not the intended one, or if it contradicts an option;
+    3 if something of it is not understood, or no corner case could be tried.
     """
     from verify.auditing.probe import probe as probe_function
-    from verify.auditing.scales import DEFAULT
 
     found = probe_function(
         _imported(function),
@@ -262,12 +266,12 @@ def probe(
         gradient=gradient,
     )
     asked = {name: value for name, value in expected.items() if value is not None}
-    problems = found.problems(intended or DEFAULT, **asked) if asked or intended else ()
+    problems = found.problems(intended, **asked) if asked else tuple(found.wrong_scale(intended))
+    wrong = [problem for problem in problems if problem not in (*found.faults, *found.unexplained)]
     tell(found)
-    for problem in problems:
+    for problem in wrong:
         tell(f"✗ {problem}")
-    wrong = found.faults or set(problems) - set(found.unexplained)
-    end(1 if wrong else 3 if found.unexplained else 0)
+    end(1 if wrong or found.faults else 3 if found.unexplained or not found.corners else 0)
 
 
 def _imported(named: str) -> Any:
