@@ -23,11 +23,11 @@ SHARE = E(Indicator(log(n) - S.Half - ENTROPY))
 def derive() -> Chains:
     *others, scaled = entropy_lost("bound")
     yield from (*others, scaled, of_queries(E(log(n) - ENTROPY), "loss", "Their mean loss"))
-    even = r"no weights have more entropy than equal ones: in row $t$, with $n = t$, $\ln t$"
+    even, lost = r"equal weights have most: in row $t$, $\ln t$", "no more than half a nat is lost"
     most = Chain(E(ENTROPY), name="most", title="A row of any scaled scores at most")
     yield most.then(log(n), even, cited("gibbs"), "≤")
     least = Chain(E(ENTROPY), title="Row $t$ of a causal mask, with its $n = t$ keys, at least")
-    yield least.then(log(n) - S.Half, "no more than half a nat is lost", earlier(scaled), "≥")
+    yield least.then(log(n) - S.Half, lost, earlier(scaled), "≥")
 
 
 def distance_of_rows(masked: bool) -> float:
@@ -56,24 +56,21 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"at-least-t{t}", lost, at, tolerance=near, sharper=0.95 * is_last)
         yield Check(f"value-t{t}", derived["loss"], at, tolerance=0.5 if is_last else 0.75)
     share = over_lengths(half_a_nat_lost, two, D, D**-0.5).value
-    rare = Within(10, because="few rows lose so much", fixed=True)
-    yield Check(f"rows-below-t{two}", SHARE, {n: two, d: D}, equals=share, tolerance=rare)
+    rare, at_two = Within(10, because="few rows lose so much", fixed=True), {n: two, d: D}
+    yield Check(f"rows-below-t{two}", SHARE, at_two, equals=share, tolerance=rare)
     for t, least in {8: Rational(9, 50), 32: Rational(29, 100), last: Rational(37, 100)}.items():
         of_rows = partial(Check, at_least=Threshold(least), tolerance=Within(fixed=True))
         yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
-    what = "largest distance of a row’s weights under a causal mask from those of its own keys alone"
-    where = {"n": last, "d_k": D}
+    what, where = "largest distance of masked rows from those of own keys alone", {"n": last, "d_k": D}
     yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
     yield Wrong("no-mask", of="masked", computed=distance_of_rows(False), says="no mask gives the same")
     says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
-    all_keys, at_two = math.log(last / two) + lost.start, {n: two, d: D}
-    yield Wrong("as-if-unmasked", all_keys, at_two, at_most=S.Half, says=says)
+    yield Wrong("as-if-unmasked", math.log(last / two) + lost.start, at_two, at_most=S.Half, says=says)
     says, late = "row {cell:n} loses as much as row {value-t128:n}", integrated(derived["loss"].end, at)
     yield Wrong("same-loss", of=f"value-t{two}", equals=late, says=says)
     says, few = "every row, not only their mean, keeps all but half a nat", of_probability()
     yield Wrong("every-row", SHARE, {n: last, d: D}, at_most=Threshold(0), tolerance=few, says=says)
-    says = "of two keys' rows as many lose half a nat as of all keys' rows"
-    yield Wrong("same-share", of=f"rows-below-t{two}", equals=Threshold(least), says=says)
+    yield Wrong("same-share", of=f"rows-below-t{two}", equals=Threshold(least))
     curves, bounds = {"{main:end}": derived.end}, {"{most:end}": derived["most"].end}
     plot = partial(Plot, as_drawn=lambda at, lost: math.log(at) - lost, x="position {n}", linear="y")
     yield plot("by-position", "value-t*", n, curves=curves, bounds=bounds, y="mean entropy, in nats")

@@ -7,7 +7,7 @@ import numpy as np
 from sympy import Derivative, Expr, Rational, Symbol, exp, lambdify, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
-from verify.spec import Items, Line, Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n
+from verify.spec import Items, Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n
 from verify.spec import over_keys, s, score
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
@@ -36,13 +36,12 @@ def derive() -> Chains:
         .then(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
         .then(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there)
     )
-    one_more = Line(Z / exp(b), "one more exponential beside those of the keys", algebra)
-    what = "the odds of the keys’ weight"
-    yield Chain(KEPT / (1 - KEPT), one_more, name="odds", title="Keys against sink", defines=what)
+    one_more, what = "one more exponential beside those of the keys", "the odds of the keys’ weight"
+    odds = Chain(KEPT / (1 - KEPT), name="odds", title="Keys against sink", defines=what)
+    yield odds.then(Z / exp(b), one_more, algebra)
     own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
-    share = KEPT.subs(Z, whole)
-    follows = Line(own / whole * share * (1 - share), "without a sink it is 0", algebra)
-    yield Chain(Derivative(share, s[a, l]), follows, name="slope", title="Its gradient")
+    slope = Chain(Derivative(share := KEPT.subs(Z, whole), s[a, l]), name="slope", title="Its gradient")
+    yield slope.then(own / whole * share * (1 - share), "without a sink it is 0", algebra)
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
@@ -70,21 +69,19 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"kept-{cell}", derived, at, equals=kept_by(keys)(sink), control=(keys, sink) == ROWS[-1])
         less = 0.99 if (keys, sink) == (64, 2) else 0
         yield Check(f"bound-{cell}", derived, at, tolerance=near, sharper=less)
-    slope = derived["slope"].end
+    slope, what = derived["slope"].end, "largest distance of the derived gradient from the array code’s"
     gradients = partial(Computed, settings={"keys": 8, "b": 1}, allowance=ROUNDING)
-    what = "largest distance of the derived gradient of the keys’ weight from that of the array code"
     yield gradients("gradient", what, distance_of_gradients, (slope, 1.0), equals=0)
-    says = "the sink counts as one more key at any score"
+    says, higher = "the sink counts as one more key at any score", distance_of_gradients(slope, 1.01)
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
     yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says="the bound is the value")
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
-    yield Wrong("larger-sink", of="gradient", computed=distance_of_gradients(slope, 1.01), says=says)
-    title = "A sink takes half of the weight at a score of about the logarithm of the keys’ number plus ½"
+    yield Wrong("larger-sink", of="gradient", computed=higher, says=says)
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
     curves = {f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}
-    plot = partial(Plot, "sink", checks, b, title, span=(-1, 8), x="score {b} of the sink", linear="xy")
-    yield plot(curves=curves, bounds=bounds, y="mean weight of all keys together")
+    plot = partial(Plot, x="score {b} of the sink", y="mean weight of all keys together", linear="xy")
+    yield plot("sink", checks, b, curves=curves, bounds=bounds, span=(-1, 8))
 
 
 CLAIM = Claim(

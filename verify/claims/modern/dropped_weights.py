@@ -7,9 +7,9 @@ from functools import cache, partial
 import numpy as np
 from sympy import Expr, S, Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, Distribution, E, Family, Figure, Findings
-from verify.spec import Given, Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v, e
-from verify.spec import figures as draw, j, m, moments, n, over_keys, q, score, v
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Distribution, E, Family, Figure
+from verify.spec import Findings, Given, Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v
+from verify.spec import e, figures as draw, j, m, moments, n, over_keys, q, score, v
 from verify.spec.arrays import Array
 
 r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
@@ -19,12 +19,14 @@ MASKS = {z: Law("mean and mean square 1 − r", (S.One, 1 - r, 1 - r))}
 P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
 
 
-def chain(name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law]) -> Chain:
+def chain(
+    name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law] = MASKS
+) -> Chain:
     """Return the chain of one line, by moments, for rates below 1."""
     return Chain(start, name=name, title=title, given=(r < 1,)).then(end, why, moments(laws))
 
 
-def derive() -> tuple[Chain, ...]:
+def derive() -> Chains:
     def dropped(weight: Expr, value: Expr) -> Expr:
         return over_keys(weight * z[a, j] * value) / (1 - r)
 
@@ -39,15 +41,13 @@ def derive() -> tuple[Chain, ...]:
     lost = E((large - both * large - alone) * any_kept) / E((2 * large - 1) * any_kept)
     of_two, words = first + r * (1 - 2 * first) / (1 + r), "both are kept, or one alone, which has all weight"
     along, noise = "What is added, along the output", "What is added over the output, mean squares"
-    keys = "Two keys, dropped before softmax, one at least being kept"
-    return (
-        chain("", "Mean", E(dropped(p, value)), given, mean, MASKS),
-        chain("noise", "Variance", E((dropped(p, value) - given) ** 2), variance, independent, MASKS),
-        chain("keys", keys, E(both * first + alone) / E(any_kept), of_two, words, MASKS),
-        chain("bias", along, E((added - output) * output) / E(output**2), S.Zero, mean, MASKS),
-        chain("share", noise, of_noise, r / (1 - r), centred, {**MASKS, v: STANDARD[q]}),
-        chain("lead", "What the larger of two loses of its lead", lost, r / (1 + r), "on average", MASKS),
-    )
+    keys, lead = "Two keys, dropped before softmax, one being kept", "What the larger loses of its lead"
+    yield chain("", "Mean", E(dropped(p, value)), given, mean)
+    yield chain("noise", "Variance", E((dropped(p, value) - given) ** 2), variance, independent)
+    yield chain("keys", keys, E(both * first + alone) / E(any_kept), of_two, words)
+    yield chain("bias", along, E((added - output) * output) / E(output**2), S.Zero, mean)
+    yield chain("share", noise, of_noise, r / (1 - r), centred, {**MASKS, v: STANDARD[q]})
+    yield chain("lead", lead, lost, r / (1 + r), "on average")
 
 
 def fill(share: float, rng: np.random.Generator, out: Array) -> None:

@@ -1,6 +1,7 @@
 """Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 from sympy import Ge, Le, Rational, Sum, exp, log, symbols
@@ -8,7 +9,7 @@ from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 from verify.claims.newer.shared.critical import around_critical, eps
 from verify.claims.newer.shared.levels import weight_of_leader
 from verify.spec import ROUNDING, UNIT_INTERVAL, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Items, Line, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
+from verify.spec import Items, Plot, Within, Wrong, a, algebra, at_least, at_most, cite, fact, j, m, n
 
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
@@ -28,15 +29,14 @@ def derive() -> Chains:
     ahead, short = (1 - n ** (-factor * (R - g) * part) for part in (x[a, j], 1 - x[a, j]))
     more = at_least(E(Sum(AT_LEAD * ahead, (j, 2, n)) * LEAST / total), given=within)
     less = at_most(E(Sum(DRAWN * short, (j, 2, n)) * MOST / total), given=within)
-    what = "the mean weight of the leader"
-    least = Line(LEAST, "no other score is less than $g$ behind", more, "≥")
     title = r"A leader ahead of each other key by $g$ to $R$, times $s\ln n$: its weight at least"
-    yield Chain(LEADER, least, title=title, defines=what)
-    most = Line(MOST, "no other score is more than $R$ behind", less, "≤")
-    yield Chain(LEADER, most, name="most", title="Its weight at most", defines=what)
-    plain = Line(PLAIN, "both parts times the leader’s exponential", algebra)
+    least = Chain(LEADER, title=title, defines="the mean weight of the leader")
+    yield least.then(LEAST, "no other score is less than $g$ behind", more, "≥")
+    most = Chain(LEADER, name="most", title="Its weight at most", defines=least.defines)
+    yield most.then(MOST, "no other score is more than $R$ behind", less, "≤")
     title, defines = "Without a factor, all others alike", "the weight of the leader"
-    yield Chain(1 / (1 + (n - 1) * exp(-g)), plain, name="plain", title=title, defines=defines)
+    plain = Chain(1 / (1 + (n - 1) * exp(-g)), name="plain", title=title, defines=defines)
+    yield plain.then(PLAIN, "both parts times the leader’s exponential", algebra)
     yield from around_critical("the lead times $s$")
 
 
@@ -45,8 +45,7 @@ def mean_of_leader(keys: float) -> float:
     many = round(keys)
     places, shares = np.polynomial.legendre.leggauss(48)
     terms = many ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
-    grid = np.linspace(-60.0, 12.0, 721)
-    t = np.exp(grid)
+    t = np.exp(grid := np.linspace(-60.0, 12.0, 721))
     of_one = np.exp(-np.outer(t, terms)) @ shares / 2
     return float(np.trapezoid(t * np.exp(-t) * of_one ** (many - 1), grid))
 
@@ -60,28 +59,23 @@ def experiment(derived: Derivation) -> Items:
         yield check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight)
         yield check(f"most-n{keys}", LEADER, at, at_most=most.end, tolerance=tight, sharper=less)
     what = "weight of a score of 3, all others being -2"
-    for keys in LEVELS:
-        times = FACTOR * log(keys)
-        for name, by, weight in (("scalable", times, derived.end), ("plain", 1, derived["plain"].end)):
-            where: dict[str, int | str] = {"n": keys, "factor on scores": f"{float(by):.4g}"}
-            given, value = (LEAD * float(by), keys), weight.subs({**put, n: keys})
-            of_levels = partial(Computed, settings=where, allowance=ROUNDING)
-            yield of_levels(f"{name}-n{keys}", what, weight_of_leader, given, equals=value)
+    for keys, (name, weight) in product(LEVELS, (("scalable", derived.end), ("plain", derived["plain"].end))):
+        by = float(FACTOR * log(keys)) if name == "scalable" else 1.0
+        given, where = (LEAD * by, keys), {"n": keys, "factor on scores": f"{by:.4g}"}
+        of_levels = partial(Computed, equals=weight.subs({**put, n: keys}), allowance=ROUNDING)
+        yield of_levels(f"{name}-n{keys}", what, weight_of_leader, given, settings=where)
     least, last = derived.end.subs(factor, FACTOR), LEVELS[-1]
     longer, shorter, same = (least.subs(g, LEAD * Rational(part, 20)) for part in (21, 19, 20))
     says = "the bound for a lead larger by a twentieth holds as well"
     yield Wrong("longer-lead", of="least-n10", at_least=longer, says=says)
-    for name, of, wrong, says in (
-        ("smaller-factor", "scalable", shorter, "a lead smaller by a twentieth does as well"),
-        ("no-factor-needed", "plain", same, "without the factor the leading key keeps the same weight"),
-    ):
-        yield Wrong(name, of=f"{of}-n{last}", equals=wrong.subs(n, last), says=says)
+    says = "a lead smaller by a twentieth does as well"
+    yield Wrong("smaller-factor", of=f"scalable-n{last}", equals=shorter.subs(n, last), says=says)
+    says = "without the factor the leading key keeps the same weight"
+    yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=same.subs(n, last), says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
-    title = "With the factor the leading key keeps its weight; without it the weight fades"
-    curves, wrong = {"drawn": (mean_of_leader, (10, 1000))}, {"without the factor": PLAIN}
+    curves, bounds = {"drawn": (mean_of_leader, (10, 1000))}, {"bound: {main:end}": derived.end}
     plot = partial(Plot, at=put, span=(10, 10_000), y="mean weight of the leading key")
-    bounds = {"bound: {main:end}": derived.end}
-    yield plot("leader", "value-n*", n, title, curves=curves, bounds=bounds, wrong=wrong)
+    yield plot("leader", "value-n*", n, curves=curves, bounds=bounds, wrong={"without the factor": PLAIN})
 
 
 CLAIM = Claim(

@@ -25,11 +25,9 @@ def row_of(own: Expr) -> Expr:
 
 def derive() -> Chains:
     square, one = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
-    yield (
-        Chain(row_of(p), title="The absolute values of a row of the Jacobian")
-        .then(2 * p * (1 - p), one, algebra)
-        .then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
-    )
+    row = Chain(row_of(p), title="The absolute values of a row of the Jacobian")
+    row = row.then(2 * p * (1 - p), one, algebra)
+    yield row.then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
     slope = Chain(E(row_of(weight)), name="mean-slope", title=r"The same of scores $\sigma s_j$, on average")
     slope = slope.then(E(2 * weight * (1 - weight)), one, algebra)
     drawn = Chain(slope.start, name="drawn", title="A bound of that").then(slope.end, one, earlier(slope))
@@ -73,19 +71,14 @@ def experiment(derived: Derivation) -> Items:
     for name, (_, words) in NORMS.items():
         says, most = f"in the {words} norm, forty-nine hundredths are enough", Rational(49, 100)
         yield Wrong(f"smaller-{name}", of=f"norm-{name}-n2", at_most=Threshold(most), says=says)
-        says, below = f"in the {words} norm, two keys stay a hundredth below one half", Rational(495, 1000)
-        yield Wrong(f"strictly-{name}", of=f"norm-{name}-n2", equals=below, says=says)
-    says = "three equal scores have the norm of four"
-    yield Wrong("three-as-four", of="norm-sum-n3", at_most=Rational(3, 8), says=says)
-    says = "a finite step, too, moves a weight by half as much"
-    yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says=says)
+        yield Wrong(f"strictly-{name}", of=f"norm-{name}-n2", equals=Rational(495, 1000))
+    says, four = "three equal scores have the norm of four", Rational(3, 8)
+    yield Wrong("three-as-four", of="norm-sum-n3", at_most=four, says=says)
+    yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says="steps move a weight by half as much")
     title = "The slope of softmax is one half at equal scores, and less wherever they differ"
     curves, bounds = {"integrated": derived["mean-slope"].end}, {"bound: {main:end}": derived.end}
-    plot = partial(
-        Plot, x="standard deviation {sigma} of scores", y="mean absolute sum of a row of the Jacobian"
-    )
-    at, span = {n: 2}, (0.1, 8.0)
-    yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds, at=at, span=span, linear="y")
+    plot = partial(Plot, at={n: 2}, span=(0.1, 8), y="mean absolute sum of a row of the Jacobian", linear="y")
+    yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds)
 
 
 CLAIM = Claim(
