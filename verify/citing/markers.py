@@ -251,11 +251,14 @@ def _comments(prose: str, style: Comment) -> Iterator[tuple[int, int, slice]]:
         return
     start = prose.find(opening)
     while start >= 0:
-        following = prose.find(opening, start + 1)
-        last = following if following >= 0 else len(prose)
-        end = prose.find(closing, start + len(opening), last)
+        content = start + len(opening)
+        # The last sign of a closing may seem to open the next one, as in */*.
+        following = prose.find(opening, content)
+        last = following + len(closing) - 1 if following >= 0 else len(prose)
+        end = prose.find(closing, content, last)
         if end >= 0:
-            yield start, end + len(closing), slice(start + len(opening), end)
+            yield start, end + len(closing), slice(content, end)
+            following = prose.find(opening, end + len(closing))
         start = following
 
 
