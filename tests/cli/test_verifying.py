@@ -134,17 +134,6 @@ SILENT = [
         "tolerance_because",
         id="wide",
     ),
-    pytest.param(
-        [
-            (CHECKS, 'derived.start, {d: size}, at_most=Threshold(5 * size), uncontrolled="%s")\n'),
-            (FIT, ""),
-            ("import ", "import Threshold, "),
-        ],
-        "no control goes through its code (the same kind of estimand, and the same "
-        'relation); add a wrong version of it, or say why there is none: uncontrolled="…"',
-        "uncontrolled",
-        id="uncontrolled",
-    ),
 ]
 
 
@@ -158,7 +147,7 @@ def test_what_would_pass_in_silence_has_to_be_said(
     complaint: str,
     field: str,
 ) -> None:
-    """A wide tolerance and a check without a control are refused in one line, and with a word on record."""
+    """A wide tolerance is refused in one line, and with a word on record."""
 
     def run(word: str) -> Ended:
         path = claim_file(*((old, new.replace("%s", word)) for old, new in changes))

@@ -251,13 +251,13 @@ def _comments(prose: str, style: Comment) -> Iterator[tuple[int, int, slice]]:
         return
     start = prose.find(opening)
     while start >= 0:
-        content = start + len(opening)
+        inner = start + len(opening)
         # The last sign of a closing may seem to open the next one, as in */*.
-        following = prose.find(opening, content)
+        following = prose.find(opening, inner)
         last = following + len(closing) - 1 if following >= 0 else len(prose)
-        end = prose.find(closing, content, last)
+        end = prose.find(closing, inner, last)
         if end >= 0:
-            yield start, end + len(closing), slice(content, end)
+            yield start, end + len(closing), slice(inner, end)
             following = prose.find(opening, end + len(closing))
         start = following
 

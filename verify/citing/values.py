@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from statistics import NormalDist
 from typing import Literal
 
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.load import creation, digest
-from verify.evidence.words import figures, most_serious
+from verify.evidence.words import figures, interval95, most_serious
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 from verify.text.latex import plain
@@ -27,14 +26,6 @@ Rounding = Literal["nearest", "down", "up", "fixed"]
 """How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
 
 _OWN = re.compile(rf"({numbers.MINUS}?)(\d[\d{numbers.GAP}]*(?:\.\d+)?)(?:×10([{RAISED}]+))?%?", re.ASCII)
-_NORMAL_95 = NormalDist().inv_cdf(0.975)
-
-
-def _half_width_95(error: float, blocks: int) -> float:
-    """Return half the width of a 95% interval, by Student's t in its expansion for many blocks."""
-    z, freedom = _NORMAL_95, max(blocks - 1, 1)
-    t = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
-    return t * error
 
 
 def reading(text: str) -> Decimal | None:
@@ -201,8 +192,7 @@ def check_texts(check: Check) -> Iterator[Text]:
         text = shown.value + shown.times
         yield ":tightness", text, (_figure(check.tightness, text),), ""
     if check.blocks and error and not check.basis:
-        half = _half_width_95(error, check.blocks)
-        ends = (check.estimate - half, check.estimate + half)
+        ends = interval95(check)
         shown = numbers.estimate(check.estimate, error, ends)
         low, high = (end + shown.times for end in (shown.low, shown.high))
         both = (_figure(ends[0], low, "down"), _figure(ends[1], high, "up"))

@@ -187,6 +187,12 @@ def _allowed(check: Check) -> str:
     return f"{sign}{numbers.percent(check.tolerance)} of {of}"
 
 
+def interval95(check: Check) -> tuple[float, float]:
+    """Return the 95% interval of a check by itself: 1.96 standard errors to either side."""
+    half = 1.96 * check.standard_error
+    return check.estimate - half, check.estimate + half
+
+
 def decisive_check(checks: Sequence[Check]) -> Check | None:
     """Return the check nearest to another verdict among those with the most serious verdict, or None."""
     measured = [check for check in checks if check.method != "exact"]

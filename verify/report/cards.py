@@ -25,6 +25,7 @@ from verify.evidence.words import (
     badge,
     closed,
     decisive_check,
+    interval95,
     largest_deviation,
     predicted,
     rounding_error,
@@ -156,9 +157,7 @@ def value_of(check: Check) -> str:
 
 def alone(check: Check) -> str:
     """Return the 95% interval of a check by itself: 1.96 standard errors to either side."""
-    half = 1.96 * check.standard_error
-    ends = (check.estimate - half, check.estimate + half)
-    return numbers.estimate(check.estimate, check.standard_error, ends).interval
+    return numbers.estimate(check.estimate, check.standard_error, interval95(check)).interval
 
 
 def _numbered(claim: ClaimRecord, number: str) -> Iterator[FigureView]:
