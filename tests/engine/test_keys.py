@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.tool import example_claim
-from verify.engine import keys
+from verify.engine import tasks
 from verify.engine.catalogue import BuiltIn, ClaimFile, InMemoryClaim, catalogue
 from verify.engine.evaluate import NeedsDraws, evaluate
-from verify.engine.keys import key
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
-from verify.engine.tasks import versions
+from verify.engine.tasks import key, versions
 
 FILE = ClaimFile(
     path=Path("mine.py"), text=example_claim().encode(), beside=(("common", b"X = 1"),), id="mine"
@@ -39,7 +38,7 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
     assert made() == before
     assert key("a", replace(FILE, path=Path("elsewhere/mine.py"))) == key("a", FILE)
     for name in versions():
-        monkeypatch.setattr(keys, "versions", lambda name=name: {**versions(), name: "other"})
+        monkeypatch.setattr(tasks, "versions", lambda name=name: {**versions(), name: "other"})
         assert not set(before) & set(made())
         monkeypatch.undo()
 

@@ -1,6 +1,5 @@
 """Statements are decided by the evidence of a run and by nothing else."""
 
-import math
 from collections.abc import Mapping
 from typing import Literal
 
@@ -169,11 +168,6 @@ def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
         decided(parts, claim())
 
 
-def logistic(gap: float) -> float:
-    """Return the first of two softmax probabilities."""
-    return 1 / (1 + math.exp(-gap))
-
-
 SLIPS = {
     **dict.fromkeys(
         ("v3", "v4", "v6", "n3", "n5", "n7", "n10", "b1", "b4", "a4", "a5", "a7"), Outcome.WITH_CONDITIONS
@@ -182,50 +176,6 @@ SLIPS = {
     "a6": Outcome.WRONG,
 }
 """All that is known not to hold as it stands; the others hold."""
-
-FACTS = {
-    "dot-2": 11,
-    "dot-4": 50,
-    "dot-6": 133,
-    "scaled-variance": 1,
-    "product-variance": 1,
-    "score-rows": 3,
-    "score-columns": 3,
-    "query-columns": 64,
-    "products-per-score": 64,
-    "softmax-4-5-first": logistic(-1),
-    "softmax-4-5-second": logistic(1),
-    "softmax-1-10-first": logistic(-9),
-    "softmax-1-10-second": logistic(9),
-    "softmax-14-10-first": logistic(4),
-    "softmax-14-10-second": logistic(-4),
-    "softmax-7-5-first": logistic(2),
-    "softmax-7-5-second": logistic(-2),
-} | {f"exact-variance-d{d}": d for d in (1, 2, 8, 64, 512)}
-
-
-def test_the_shipped_statements_come_out_as_theory_has_it() -> None:
-    """With all claims confirmed, all controls refuted and exact facts, only the known slips remain."""
-    book = read_sources()
-    found: dict[str, dict[str, set[str]]] = {}
-    for one in (one for entry in book.statements for one in entry.parts):
-        kinds = found.setdefault(
-            one.claim or "", {"verdict": set(), "check": set(), "control": set(), "fact": set()}
-        )
-        kinds[one.evidence_kind].add(one.evidence_id)
-    claims = [
-        claim(
-            name,
-            checks=dict.fromkeys(sorted(kinds["check"]), CONFIRMED),
-            controls=dict.fromkeys(sorted(kinds["control"]), REFUTED),
-            facts={fact: FACTS[fact] for fact in sorted(kinds["fact"])},
-        )
-        for name, kinds in found.items()
-    ]
-    outcomes = {statement.id: statement.outcome for statement in decide(book, claims)}
-    slips = {name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.HOLDS}
-    assert slips == SLIPS
-    assert {entry.id: entry.noted for entry in book.statements if entry.noted is not Outcome.HOLDS} == SLIPS
 
 
 def test_a_real_run_decides_every_statement_as_known(reference: RunRecord) -> None:

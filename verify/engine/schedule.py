@@ -29,10 +29,9 @@ from verify.engine.evaluate import (
     draw,
     evaluate,
 )
-from verify.engine.keys import key
 from verify.engine.preparing import Work
 from verify.engine.store import Store
-from verify.engine.tasks import perform, versions
+from verify.engine.tasks import key, perform, versions
 from verify.errors import VerifyError, WorkerError, described
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.blocks import Chunk, Sums

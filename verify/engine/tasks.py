@@ -1,6 +1,7 @@
-"""A task in any process: what that must have in common with this one, and its errors in a line each."""
+"""A task in any process: what that must have in common with this one, its key, its errors in a line each."""
 
 import hashlib
+import json
 import pickle
 import platform
 from functools import cache
@@ -10,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401 - its library is one of those that versions names
-from threadpoolctl import threadpool_info
 
 from verify import errors
+from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim
 from verify.errors import SettingsError, WorkerError, described
+from verify.executors.machine import linear_algebra
 from verify.version import __version__
 
 _LONGEST_TEXT = 2000
@@ -26,21 +28,28 @@ def versions() -> dict[str, str]:
     sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
     code = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
-    blas = [library for library in threadpool_info() if library["user_api"] == "blas"]
     return {
         "sdpa-verify": f"{__version__} ({code[:12]})",
         "python": ".".join(platform.python_version_tuple()[:2]),
         **{name: version(name) for name in ("numpy", "scipy", "sympy", "mpmath")},
-        # Which instructions sum decides the last digits, and the C library has the logarithms.
+        # The C library has the logarithms.
         "machine": " ".join((platform.machine(), platform.system(), *platform.libc_ver())),
         "instructions": " ".join([*simd.get("baseline", ()), *simd.get("found", ())]),
-        "linear algebra": " ".join(
-            sorted(
-                f"{library['internal_api']} {library['version']} {library.get('architecture', '')}"
-                for library in blas
-            )
-        ),
+        "linear algebra": linear_algebra(),
     }
+
+
+def key(kind: str, claim: ClaimReference, *parts: object) -> bytes | None:
+    """Return the key of a value of this ``kind`` that depends on a claim and on ``parts``, which JSON knows.
+
+    It is a SHA-256 over all of that. A claim made in this process may hold anything; it has none. A claim
+    file may read other files, which are in no key.
+    """
+    if isinstance(claim, InMemoryClaim):
+        return None
+    source = repr((claim.text, claim.beside)) if isinstance(claim, ClaimFile) else ""
+    content = json.dumps([kind, versions(), claim.id, source, *parts], sort_keys=True)
+    return hashlib.sha256(content.encode()).digest()
 
 
 def refuse_other_versions(wanted: dict[str, str]) -> None:

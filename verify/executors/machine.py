@@ -54,20 +54,26 @@ def processors(workers: int | None, most: int = MOST) -> int:
 def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
     """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
     versions = {name: _version(name) for name in packages}
-    libraries = {
-        f"{one['internal_api']} {one['version']} {one.get('architecture', '')}".strip()
-        for one in threadpool_info()
-        if one["user_api"] == "blas"
-    }
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
         "processors": str(os.cpu_count()),
         "workers": str(workers),
-        # Which instructions sum decides how the last digits of an estimate are rounded.
-        "linear algebra": ", ".join(sorted(libraries)),
+        "linear algebra": linear_algebra(),
         **versions,
     }
+
+
+def linear_algebra() -> str:
+    """Return the libraries of linear algebra with their versions and the instructions that they use.
+
+    Which instructions sum decides how the last digits of an estimate are rounded.
+    """
+    libraries = (library for library in threadpool_info() if library["user_api"] == "blas")
+    names = {
+        "{internal_api} {version} {architecture}".format_map({"architecture": "", **of}) for of in libraries
+    }
+    return ", ".join(sorted(name.strip() for name in names))
 
 
 def keep_freed() -> None:

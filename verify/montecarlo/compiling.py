@@ -192,8 +192,8 @@ class Compiler:
 
     def product(self, nodes: Sequence[Node]) -> Node:
         """Return the product, the smallest factors first."""
-        one = self.number(1.0).place
-        pending = [node for node in nodes if node.place != one] or [self.number(1.0)]
+        unit = self.number(1.0).place
+        pending = [node for node in nodes if node.place != unit] or [self.number(1.0)]
         while len(pending) > 1:
             first, second, *rest = sorted(pending, key=lambda node: (node.size, node.place))
             pending = [self.elementwise(sp.Mul, operator.mul, [first, second]), *rest]

@@ -93,8 +93,8 @@ def find_device(name: str) -> Device:
         return Device(name, "the processor", library)
     number, cards = int(form["number"] or 0), torch.cuda.device_count()
     if number >= cards:
-        found = f"finds {cards} of them, counted from 0" if cards else "finds no card here"
-        raise DeviceError(f"{name}: {library} {found}; leave --device out to draw on the processor")
+        count = f"finds {cards} of them, counted from 0" if cards else "finds no card here"
+        raise DeviceError(f"{name}: {library} {count}; leave --device out to draw on the processor")
     return Device(name, str(torch.cuda.get_device_name(number)), library)
 
 

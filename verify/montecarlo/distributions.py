@@ -367,13 +367,13 @@ def moments_contradiction(distribution: Distribution) -> str | None:
     for order in range(1, highest + 1):
         power = power * deviations
         stated = float(distribution.central_moments(order)[order])
-        found, allowed = float(power.mean()), _allowed(power)
+        drawn_moment, allowed = float(power.mean()), _allowed(power)
         # What is stated exactly may be drawn in single precision.
-        if abs(found - stated) > allowed + 1e-6 * abs(stated):
+        if abs(drawn_moment - stated) > allowed + 1e-6 * abs(stated):
             shift = float(distribution.mean) if order == 1 else 0.0
             return (
                 f"states a {_NAMES[order]} of {stated + shift:.6g}, but what it draws has "
-                f"{found + shift:.6g} ± {allowed:.2g}"
+                f"{drawn_moment + shift:.6g} ± {allowed:.2g}"
             )
     return None
 

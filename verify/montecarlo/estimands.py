@@ -176,8 +176,8 @@ class Smooth:
     def _contradiction(self, linear: Linearised, derived: float, interval: Interval) -> str:
         """Return how the blocks contradict their ``derived`` variance, nothing where they do not."""
         least, most = sorted(self._of_block(derived, end) for end in interval)
-        found = groups.contradiction(linear, (least, most))
-        return groups.contradiction(linear, (least, most), self._bend(linear)) if found else ""
+        contradicted = groups.contradiction(linear, (least, most))
+        return groups.contradiction(linear, (least, most), self._bend(linear)) if contradicted else ""
 
     def _bend(self, linear: Linearised) -> float:
         """Return the largest deviation of a block by which its slope's own error may change it."""
@@ -287,14 +287,14 @@ class Bounded:
 
     def _variance(self, sample: Sample, share: float) -> float:
         """Return a block's variance; of blocks that all agree, or kept no variance, the most it can be."""
-        kept = (
+        sampled = (
             float(np.diagonal(sample.covariance)[sample.names.index(self.output)])
             if sample.covariance.size
             else 0.0
         )
         # With half a block more on either side: blocks that agree do not make the mean certain.
         smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
-        return kept if kept > 0 else smoothed * (1 - smoothed)
+        return sampled if sampled > 0 else smoothed * (1 - smoothed)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
         """Return the blocks that reach ``goal`` whatever the distribution: a mean near an end takes fewer."""

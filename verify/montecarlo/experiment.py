@@ -155,15 +155,15 @@ class Experiment:
 def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
     """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
     quantities: dict[tuple[str, str], Quantity] = {}
-    for one in comparisons:
-        members = one.members if isinstance(one, Fit) else (one,) if isinstance(one, Quantity) else ()
+    for each in comparisons:
+        members = each.members if isinstance(each, Fit) else (each,) if isinstance(each, Quantity) else ()
         quantities |= {(member.id, member.cell.id): member for member in members}
     return list(quantities.values())
 
 
 def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
     """Return the cells that ``comparisons`` draw from, each once."""
-    return list({one.cell.id: one.cell for one in quantities_of(comparisons)}.values())
+    return list({quantity.cell.id: quantity.cell for quantity in quantities_of(comparisons)}.values())
 
 
 def every_comparison(experiment: Experiment) -> list[Comparison]:

@@ -89,9 +89,9 @@ def least_blocks(skewness: float, alpha: float) -> int:
     return math.ceil((abs(skewness) * normal_quantile(alpha) ** 3 / (3 * SKEWNESS_LIMIT)) ** 2)
 
 
-def hull(one: Interval, other: Interval) -> Interval:
+def hull(first: Interval, second: Interval) -> Interval:
     """Return the smallest interval that contains both."""
-    return min(one[0], other[0]), max(one[1], other[1])
+    return min(first[0], second[0]), max(first[1], second[1])
 
 
 def divergence(mean: float, other: float) -> float:

@@ -18,15 +18,15 @@ SHAPE = (3, 4, 5, 2)
 """Queries, keys, and the dimensions of queries and of values, of the fixed matrices."""
 
 
-def largest_difference(one: Array, other: Array) -> float:
+def largest_difference(first: Array, second: Array) -> float:
     """Return the largest absolute difference of two arrays' entries, not a number where any entry is none.
 
     Raises:
         ValueError: the shapes differ, so that an array could be compared with copies of a part of itself.
     """
-    if np.shape(one) != np.shape(other):
-        raise ValueError(f"arrays of shapes {np.shape(one)} and {np.shape(other)} cannot be compared")
-    return float(np.max(np.abs(np.subtract(one, other)), initial=0.0))
+    if np.shape(first) != np.shape(second):
+        raise ValueError(f"arrays of shapes {np.shape(first)} and {np.shape(second)} cannot be compared")
+    return float(np.max(np.abs(np.subtract(first, second)), initial=0.0))
 
 
 def fixed_normals(*shape: int) -> Array:
@@ -38,9 +38,9 @@ def in_single_precision(code: Callable[..., Any]) -> Callable[..., Any]:
     """Return array code that computes with half as many digits: a distance that is not yet rounding."""
 
     def single(*arguments: Any) -> Any:
-        narrow = (np.asarray(one, np.complex64 if np.iscomplexobj(one) else np.float32) for one in arguments)
-        found = np.asarray(code(*narrow))
-        return found.astype(np.complex128 if np.iscomplexobj(found) else np.float64)
+        narrow = (np.asarray(x, np.complex64 if np.iscomplexobj(x) else np.float32) for x in arguments)
+        result = np.asarray(code(*narrow))
+        return result.astype(np.complex128 if np.iscomplexobj(result) else np.float64)
 
     return single
 
@@ -83,12 +83,12 @@ def gradients_of_loops(
     """Return dQ, dK and dV of the loss ΣG·output of the loops, by complex steps, without any formula."""
 
     def slopes(at: Array, output: Callable[[Any], Any]) -> Array:
-        return complex_step(lambda steps: np.array([np.sum(upstream * output(one)) for one in steps]), at)
+        return complex_step(lambda steps: np.array([np.sum(upstream * output(moved)) for moved in steps]), at)
 
     return (
-        slopes(queries, lambda one: attention_in_loops(one, keys, values, scale)),
-        slopes(keys, lambda one: attention_in_loops(queries, one, values, scale)),
-        slopes(values, lambda one: attention_in_loops(queries, keys, one, scale)),
+        slopes(queries, lambda moved: attention_in_loops(moved, keys, values, scale)),
+        slopes(keys, lambda moved: attention_in_loops(queries, moved, values, scale)),
+        slopes(values, lambda moved: attention_in_loops(queries, keys, moved, scale)),
     )
 
 
@@ -101,10 +101,10 @@ def distance_from_loops(scale: float, softmax: Callable[[Array], Array] | None =
     weights = attention.probabilities(queries, keys, scale)
     if softmax is not None:
         weights = softmax(scale * queries @ keys.T)
-    found = attention.gradients(queries, keys, values, weights, upstream, scale)
+    computed = attention.gradients(queries, keys, values, weights, upstream, scale)
     expected = gradients_of_loops(queries, keys, values, upstream, scale)
-    pairs = zip((found.queries, found.keys, found.values), expected, strict=True)
-    return max(largest_difference(one, other) for one, other in pairs)
+    pairs = zip((computed.queries, computed.keys, computed.values), expected, strict=True)
+    return max(largest_difference(*pair) for pair in pairs)
 
 
 def over_queries(scores: Array) -> Array:
@@ -147,7 +147,7 @@ def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
         weights = rows(scores.T)
         return -over(weights) / under(weights)
 
-    found = scipy.optimize.differential_evolution(
+    search = scipy.optimize.differential_evolution(
         negative,  # type: ignore[arg-type]  # SciPy's stubs know no vectorised functions
         scipy.optimize.Bounds([-REACH] * keys, [REACH] * keys),
         maxiter=40,
@@ -158,7 +158,7 @@ def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
         vectorized=True,
         updating="deferred",
     )
-    return rows(found.x)
+    return rows(search.x)
 
 
 def spectral_norms(weights: Array) -> Array:
