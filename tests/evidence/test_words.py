@@ -66,9 +66,7 @@ def test_sentences_about_bounds(
     name = {"≤": "upper", "≥": "lower"}[relation]
     sign = {"≤": "+", "≥": "−"}[relation]
     assert spaced(tolerance_text(made)) == f"{name} bound {sign}1% of the prediction"
-    assert (
-        check_table("c", (made,)).groups[0].rows[0].cells[0].text == f"{relation}\N{NARROW NO-BREAK SPACE}64"
-    )
+    assert check_table("c", (made,)).groups[0].rows[0].cells[0] == f"{relation}\N{NARROW NO-BREAK SPACE}64"
     assert largest_deviation((made,)) == "bounds only"
     for origin, word in (("set", "not derived"), ("computed", "computed")):
         mere = made.model_copy(update={"origin": origin})

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
@@ -15,8 +13,9 @@ from verify.evidence.words import badge
 from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
 from verify.report.run import report_of
-from verify.report.tables import CheckTable, aligned, check_table, control_table
+from verify.report.tables import CheckTable, check_table, control_table
 from verify.report.typeset import render
+from verify.text.latex import Prose
 
 
 @pytest.mark.parametrize(
@@ -212,22 +211,17 @@ def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, sh
 
 
 def test_settings_of_all_checks_are_printed_once() -> None:
-    """What all checks, or all simulated ones, have alike stands above the table and not in each title."""
-    long: dict[str, int | float | str] = {
-        "task": "find the copied one of many tokens, noise 0.3",
-        "goal": "mean loss below 0.2",
-    }
-    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, **long}) for n in (1, 2)]
-    other = check("e", 1, 1, method="exact", cell={"d_k": 3})
-    table = check_table("c", [*made, other])
-    (line,) = table.common
-    assert line.startswith(
-        "In all simulated checks: task find the copied one of many tokens, noise 0.3; goal"
-    )
-    titles = [row.title for group in table.groups for row in group.rows]
-    assert all(title is not None and "task" not in title.note for title in titles)
-    assert check_table("c", []) == CheckTable((), (), ())
-    assert check_table("c", made[:1]).common == ()
+    """What all checks have alike stands above the table and not in each title."""
+    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, "law": "normal"}) for n in (1, 2)]
+    table = check_table("c", made)
+    assert table.common == "In all checks: law normal."
+    notes = [row.title.note for group in table.groups for row in group.rows if row.title]
+    assert [spaced(note) for note in notes] == [
+        "$d_{k}$ = 1; ±1% of the prediction",
+        "$d_{k}$ = 2; ±1% of the prediction",
+    ]
+    assert check_table("c", []) == CheckTable((), Prose(""))
+    assert check_table("c", made[:1]).common == ""
 
 
 def test_a_table_of_controls_says_how_many_are_refuted() -> None:
@@ -267,23 +261,6 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         "upper bound +1% of the prediction",
     ]
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
-
-
-@given(st.lists(st.tuples(st.integers(0, 9999), st.integers(0, 5), st.booleans()), min_size=1, max_size=5))
-def test_aligned_points_stand_at_one_place(numbers: list[tuple[int, int, bool]]) -> None:
-    """From the right edge: the padding and what stands right of the point are as wide in all cells."""
-    texts = [
-        f"{'−' if sign else ''}{whole}{'.' + '7' * digits if digits else ''}"
-        for whole, digits, sign in numbers
-    ]
-    cells = [cell for (cell,) in aligned([[text] for text in texts])]
-    assert [cell.text for cell in cells] == texts
-    widths = [
-        cell.pad + (0.249 + 0.497 * digits if digits else 0)
-        for cell, (_, digits, _) in zip(cells, numbers, strict=True)
-    ]
-    assert max(widths) - min(widths) < 0.0015
-    assert min(cell.pad for cell in cells) == 0
 
 
 def test_every_point_of_every_layer_is_there() -> None:

@@ -132,17 +132,14 @@ def allowance_text(check: Check) -> str:
     return f"to {numbers.small(check.tolerance)} for {check.tolerance_of}" if exact else ""
 
 
-def tolerance_text(check: Check, usual: str = "") -> Prose:
-    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what.
-
-    A ``usual`` allowance, which is printed once for a whole table, is left out.
-    """
+def tolerance_text(check: Check) -> Prose:
+    """Return the tolerance, such as ``±1% of the prediction``; of an exact check, how much for what."""
     kind = {"derived": "bound", "computed": "threshold, computed", "set": "threshold, not derived"}
     side = {"=": "", "≤": "upper ", "≥": "lower "}[check.relation]
     bound = side + kind[check.origin] if side or check.is_threshold else ""
     if check.method == "exact" or check.tolerance == 0:
         allowed = allowance_text(check)
-        parts = [bound, allowed if allowed != usual else ""] if allowed else [bound or "exact"]
+        parts = [bound, allowed] if allowed else [bound or "exact"]
         return Prose(", ".join(filter(None, parts)))
     comma = "," if check.is_threshold else ""
     because = f", because {check.tolerance_because}" if check.tolerance_because else ""

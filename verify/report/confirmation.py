@@ -18,7 +18,7 @@ from verify.evidence import (
 )
 from verify.evidence.words import Badge, cell_text, tolerance_text
 from verify.report.cards import Card, FigureView, alone, drawing
-from verify.report.tables import TableCell, TableRow, check_table, sample_size, shared_settings
+from verify.report.tables import TableRow, check_table, sample_size, shared_settings
 from verify.text import numbers
 from verify.text.latex import Prose, Tex, slashed
 
@@ -87,7 +87,7 @@ class FitRow(NamedTuple):
     """
 
     what: Prose
-    cells: tuple[TableCell, ...]
+    cells: tuple[str, ...]
     alone: str
     band: str
     verdict: Badge
