@@ -67,26 +67,26 @@ def test_the_session_on_the_command_line(
     assert recorded.out == "256 24 64\n"
     assert "`sdpa-verify audit right`" in recorded.err
     right = ran(tool, 0, "audit", "right", "--no-pages", "--out", "right-audit")
-    assert right.out.startswith("confirmed: 2 layers, 8 heads: ")
+    assert "\nconfirmed: 2 layers, 8 heads; 2 calls, 512 sequences" in right.out
     ran(tool, 0, "record", "--out", "part", "model.py")
     ran(tool, 0, "audit", "part", "--no-pages", "--out", "part-audit")
 
     ran(tool, 0, "record", "--out", "without", "model.py", "0.125")
     without = ran(tool, 1, "audit", "without", "--out", "audit", "--junit", "junit.xml")
     wrong = without.out.splitlines()[0]
-    assert wrong.startswith("✗ all 2 layers, all 4 heads: scale-applied, scale-implied refuted: ")
+    assert wrong.startswith("✗ all 2 layers: scale refuted: ")
     assert NAMED in wrong
     record = load_audit(tmp_path / "audit" / "audit.json")
     refuted = [one for one in record.findings if one.judgement is Judgement.REFUTED]
-    assert len(refuted) == 2 * 8
+    assert len(refuted) == 2
     assert (tmp_path / "junit.xml").read_text("utf-8").count("<failure") == len(refuted)
 
     page = (tmp_path / "audit" / "audit.html").read_bytes()
-    assert "divide by √16" in page.decode()
+    assert "divide by" in page.decode().lower()
     ran(tool, 1, "render", "audit/audit.json", "--out", "again")
     assert (tmp_path / "again" / "audit.html").read_bytes() == page
     badged(tool, tmp_path)
-    quoted(tool, tmp_path / "note.md", f"{record.layers[0].id}.scale-implied-head-0:estimate")
+    quoted(tool, tmp_path / "note.md", f"{record.layers[0].id}.scale:estimate")
 
 
 def badged(tool: Callable[..., Ended], folder: Path) -> None:

@@ -226,6 +226,8 @@ def test_the_same_bits(name: str) -> None:
         lambda q, k, v: q * "a",
         lambda q, k, v: torch.div(q, 2, rounding_mode="up"),
         functional.multi_head_attention_forward,
+        lambda q, k, v: functional.multi_head_attention_forward(),
+        lambda q, k, v: functional.multi_head_attention_forward(None, None, v, 8, 2),
         lambda q, k, v: torch.softmax(q),
         lambda q, k, v: torch.cat([q, k[..., :3]]),
     ],

@@ -127,9 +127,11 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
 
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
     """Attend as `nn.MultiheadAttention` does, and record the call, whether its weights are wanted or not."""
-    recorder, at = current(), caller()
-    query, key = (kwargs[name] if name in kwargs else args[i] for i, name in enumerate(("query", "key")))
-    if recorder is None or _recording.inside is not None or recorder.is_closed(at, query, key, axis=0):
+    recorder = current()
+    if recorder is None or _recording.inside is not None:
+        return _multi_head(*args, **kwargs)
+    at, query = caller(), kwargs.get("query", args[0] if args else None)
+    if recorder.is_closed(at, query, kwargs.get("key", args[1] if len(args) > 1 else None), axis=0):
         return _multi_head(*args, **kwargs)
     products, evaluates = _Products(), not torch.is_grad_enabled() and kwargs.get("training") is False
     # A function mode hides what is inside, unless the original finds no function of a tensor's own.

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,8 @@ class Recorder:
             def note(module: Any, _args: Any) -> None:
                 if not torch.compiler.is_compiling():
                     attach()
-                    self.modules.ran.add(module)
+                    with suppress(TypeError):  # a module without a hash
+                        self.modules.ran.add(module)
 
             def look(is_close: bool) -> None:
                 # Which modules run, and what PyTorch's fused layers do, is seen until all layers are full.
@@ -187,8 +188,11 @@ class Recorder:
     def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
         """Return whether no more calls of a caller are kept; this is all that a full recording costs."""
         closed = self._closed_lines if isinstance(at, tuple) else self._closed
-        with torch._C.DisableTorchFunction():
-            return closed.get(at, _NOTHING)[query.size(axis) < key.size(axis)] >= _REFUSALS
+        try:
+            with torch._C.DisableTorchFunction():
+                return closed.get(at, _NOTHING)[query.size(axis) < key.size(axis)] >= _REFUSALS
+        except (AttributeError, TypeError):
+            return True  # no tensors, which the program is told by PyTorch, or a module without a hash
 
     def see(self, at: Any, query: Any, key: Any, make: Make) -> None:
         """Keep the call with these queries and keys that ``make`` returns, if its layer has room for it."""
