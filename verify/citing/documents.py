@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from itertools import islice
+from os.path import isfile
 from pathlib import Path
 
 from verify.citing.exports import SUFFIXES, has_own_lines, is_exported, present_export
@@ -165,15 +167,11 @@ class Document:
 
     def fixed(self) -> str:
         """Return the text with every quotation that can be fixed as it should be."""
-        return _replaced(self, [(one.quote.start, one.quote.end, one.new or "") for one in self.changes])
-
-
-def _replaced(document: Document, changes: Sequence[tuple[int, int, str]]) -> str:
-    parts, end = [], 0
-    for start, stop, new in sorted(changes):
-        parts += [document.text[end:start], document.language.written(new)]
-        end = stop
-    return "".join([*parts, document.text[end:]])
+        parts, end = [], 0
+        for change in sorted(self.changes, key=lambda problem: problem.quote.start):
+            parts += [self.text[end : change.quote.start], self.language.written(change.new or "")]
+            end = change.quote.end
+        return "".join([*parts, self.text[end:]])
 
 
 def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> list[Document]:
@@ -238,42 +236,19 @@ def _parts(document: Document) -> Iterator[Path]:
     language, folder = document.language, document.path.parent
     text = language.comment(document.text)
     names = [match["name"].strip() for match in language.included.finditer(text)] if language.included else []
+    # TeX adds the ending by itself, and includes much that is no document of ours.
+    is_tex = document.path.suffix in {".tex", ".ltx"}
     for name in dict.fromkeys(names):
-        # TeX adds the ending by itself, and includes much that is no document of ours.
-        for path in (folder / f"{name}.tex", folder / name):
-            if _is_export(path) or (not document.path.suffix.startswith((".tex", ".ltx")) and _is_file(path)):
-                yield path
-                break
-    named = dict.fromkeys(_FILE.findall(text))
-    yield from (folder / name for name in named if name not in names and _is_export(folder / name))
+        places = (folder / f"{name}.tex", folder / name)
+        # Path.is_file would raise for a name that is too long.
+        present = (place for place in places if _is_export(place) or (not is_tex and isfile(place)))  # noqa: PTH113
+        yield from islice(present, 1)
+    for name in dict.fromkeys(_FILE.findall(text)):
+        if name not in names and not name.startswith("/") and _is_export(folder / name):
+            yield folder / name
     if document.path.suffix.lower() == ".qmd" and "{{< var " in text:
-        for place in (document.path.parent, *document.path.resolve().parents[1:]):
-            if _is_export(place / "_variables.yml"):
-                yield place / "_variables.yml"
-                break
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _line_at(document: Document, place: int) -> str:
-    text = document.text
-    return text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
-
-
-def _added(document: Document, quote: Quote, form: str) -> str:
-    """Return what gives a key this form; beside other bars, as in a table, its own has a backslash."""
-    in_table = re.search(r"(?<![\\\w])\||\|$", _line_at(document, quote.key_end))
-    return rf"\|{form}" if in_table else f"|{form}"
-
-
-def _is_author_s(quote: Quote) -> bool:
-    """Return whether a text is its author's: between markers or in a role, without a form."""
-    return quote.quoted is not None and "|" not in quote.key
+        folders = (folder, *document.path.resolve().parents[1:])
+        yield from islice(filter(_is_export, (place / "_variables.yml" for place in folders)), 1)
 
 
 def fix(documents: Sequence[Document]) -> list[Path]:
@@ -283,11 +258,6 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
     files = {Path(os.path.realpath(one.path)): one.fixed() for one in documents if one.changes}
-    _write(files)
-    return list(files)
-
-
-def _write(files: Mapping[Path, str]) -> None:
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")
@@ -297,6 +267,7 @@ def _write(files: Mapping[Path, str]) -> None:
         # The advice there is for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
+    return list(files)
 
 
 class _LookedUp:
@@ -361,8 +332,10 @@ def _stale(document: Document, quote: Quote, new: str, *, may_write: bool) -> Pr
 
 
 def _with_bar(document: Document, quote: Quote, key: str) -> str:
-    whole, _, form = key.partition("|")
-    return whole + _added(document, quote, form)
+    """Return a key with its form; beside other bars, as in a table, its own has a backslash."""
+    text = document.text
+    line = text[text.rfind("\n", 0, quote.key_end) + 1 :].partition("\n")[0]
+    return key.replace("|", r"\|") if re.search(r"(?<![\\\w])\||\|$", line) else key
 
 
 def _bare_bar(document: Document, quote: Quote) -> Iterator[Problem]:

@@ -81,7 +81,7 @@ def quotes_in(path: Path, text: str, language: Language, known: Collection[str] 
 def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage, str]]:
     """Yield each passage of a document, with its prose, of which quotations and comments are blanked out."""
     for passage in language.texts(text):
-        code = language_code(passage)
+        code = _without(passage.language.code(passage.text), _switched_off(passage))
         prose = list(passage.language.comment(code))
         spans = [(quote.start, quote.end) for quote in _quotes(path, passage, [0])]
         for style in passage.language.comments:
@@ -89,11 +89,6 @@ def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage
         for start, end in spans:
             prose[start:end] = blank("".join(prose[start:end]))
         yield passage, "".join(prose)
-
-
-def language_code(passage: Passage) -> str:
-    """Return the text of a passage without its code, and without what ``verify: off`` leaves out."""
-    return _without(passage.language.code(passage.text), _switched_off(passage))
 
 
 def _switched_off(passage: Passage) -> list[tuple[int, int]]:
