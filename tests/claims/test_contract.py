@@ -16,6 +16,7 @@ from verify.engine import runner
 from verify.engine.sources import read_sources
 from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Prediction, Quantity
+from verify.proofs.record import recorded
 from verify.report.confirmation import OPENING, ratios
 from verify.report.formulas import Formulas
 from verify.report.parts import draw_figures
@@ -82,6 +83,8 @@ def _status(claim: Claim, record: ClaimRecord) -> Proof:
     """Return the status that a claim's chains and their lines on record give it."""
     cites = any(line.cites for chain in record.derivation.chains for line in chain.lines)
     whole = Proof.CITING if cites else Proof.DERIVED
+    if claim.id in recorded()["claims"]:
+        return Proof.PROVED
     return whole if claim.derived().main else Proof.MEASURED
 
 

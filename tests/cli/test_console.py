@@ -293,6 +293,17 @@ def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
     assert not [one for one in closing_lines(small) if "drawn on" in one]
 
 
+def test_a_stale_record_of_a_proof_is_said_at_the_end(small: RunRecord) -> None:
+    """With the claims that it is of, and what to do."""
+    first, *others = small.claims
+    stale = first.derivation.model_copy(update={"stale": True})
+    claims = (first.model_copy(update={"derivation": stale}), *others)
+    (line,) = [one for one in closing_lines(small.model_copy(update={"claims": claims})) if "Coq" in one]
+    assert line.startswith(f"{first.id}: ")
+    assert line.endswith("python -m verify.proofs --write")
+    assert not [one for one in closing_lines(small) if "Coq" in one]
+
+
 def test_a_surprise_is_one_line_with_both_outcomes() -> None:
     """The statement, what came out, what was known, and why."""
     part = Part(

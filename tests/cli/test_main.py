@@ -162,7 +162,7 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
             assert f"\n      {plain(line.because)} (✓ {decided}, tried" in text
     lines = sum(len(chain.lines) for chain in derived.chains)
     assert re.search(
-        rf"^Derived(, citing)?: (all {lines}|its one|both) lines? holds?, no attempt", text, re.M
+        rf"^(Proved|Derived(, citing)?): (all {lines}|its one|both) lines? holds?, no attempt", text, re.M
     )
     assert "✗" not in text
 

@@ -56,6 +56,19 @@ def test_a_derivation_is_on_record_line_by_line() -> None:
         assert all(one.holds for one in shown.lines)
 
 
+def test_proved_is_what_coq_proved_of_what_the_claim_says() -> None:
+    """The recorded theorem goes on record; where the main chain says something else, that is noted."""
+    derived = derivation(NAME)
+    record = derivation_record(derived, NAME)
+    assert record.status is Proof.PROVED
+    assert record.coq is not None
+    assert record.coq.statement.startswith("Theorem sqrt_scaling_unique ")
+    assert not record.stale
+    stale = derivation_record(derivation("sqrt-scaling"), NAME)
+    assert (stale.status, stale.coq, stale.stale) == (Proof.DERIVED, None, True)
+    assert stale.reason.endswith("what Coq proved, as recorded, is another statement")
+
+
 def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     """As the last of its chain, with what is wrong; other chains stand, and the whole has failed."""
     multiple, solved = derivation(NAME).chains

@@ -9,7 +9,8 @@ from subprocess import run
 import pytest
 
 from verify.proofs.__main__ import AXIOMS, HEAD, compiled, scripts, statement
-from verify.proofs.record import SOURCES, recorded
+from verify.proofs import SOURCES
+from verify.proofs.record import recorded
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,7 +8,7 @@ from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
-from verify.evidence import Check, ControlRecord, Fact, Proof, Reference
+from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
 from verify.evidence.words import badge
 from verify.report.cards import Card, aliases, card
 from verify.report.formulas import Formulas
@@ -21,6 +21,7 @@ from verify.text.latex import Prose
 @pytest.mark.parametrize(
     ("proof", "tone", "word", "name"),
     [
+        (Proof.PROVED, "good", "proved", "derived 64"),
         (Proof.DERIVED, "good", "derived", "derived 64"),
         (Proof.CITING, "good", "derived, citing", "derived 64"),
         (Proof.MEASURED, "idle", "measured", "predicted 64"),
@@ -37,7 +38,7 @@ def test_only_what_is_derived_is_called_so(proof: Proof, tone: str, word: str, n
     assert (made.proof.tone, made.proof.word) == (tone, word)
     assert made.headline is not None
     assert name in spaced(made.headline[1])
-    assert len({badge(one).mark for one in (Proof.DERIVED, Proof.CITING, Proof.MEASURED)}) == 3
+    assert len({badge(one).mark for one in Proof}) == len(Proof)
 
 
 def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
@@ -111,6 +112,27 @@ def test_why_nothing_is_derived_is_said() -> None:
     changes = {"status": Proof.MEASURED, "reason": "it is not known"}
     none = SCORE_VARIANCE.derivation.model_copy(update=changes)
     assert of(derivation=none).underived == "it is not known."
+
+
+def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
+    """The theorem, what it rests on, and two commands; a stale record is said to be one."""
+    says = "Theorem t (P : space) :\n  0 < 1 ->\n  Var X = 1."
+    digests = {"digest": "a" * 64, "library": "b" * 64}
+    coq = CoqRecord(theorem="t", statement=says, axioms=("A.b",), version="8.16.1", **digests)
+    given = {"linked": "", "evidence": "results.json"}
+    for changes, words in (
+        (
+            {"status": Proof.PROVED, "coq": coq},
+            ("0 &lt; 1 -&gt;", "<code>A.b</code>", "Coq 8.16.1", "coqchk -o -R . SDPA"),
+        ),
+        ({"stale": True}, ("is another statement than this one",)),
+    ):
+        claim = SCORE_VARIANCE.model_copy(
+            update={"derivation": SCORE_VARIANCE.derivation.model_copy(update=changes)}
+        )
+        page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
+        assert all(word in page for word in words)
+        assert ("python -m verify.proofs" in page) is ("coq" in changes)
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:

@@ -213,7 +213,7 @@ def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Shield:
         return Shield(label, worst.value, _COLOURS[badge(worst).tone], record.seal, is_error)
     status = subject.derivation.status
     verdict = Verdict.REFUTED if status is Proof.FAILED else subject.verdict
-    derived = "derived, " if status in {Proof.DERIVED, Proof.CITING} else ""
+    derived = "proved, " if status is Proof.PROVED else "derived, " if status.stands else ""
     message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
     colour = _COLOURS[badge(verdict).tone]
     return Shield(subject.id, message, colour, subject.digest, verdict is Verdict.REFUTED)

@@ -12,7 +12,8 @@ from verify.engine.answers import chain_text
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.engine.derivations import standing
 from verify.errors import claim_errors
-from verify.evidence import PROFILES, Fact
+from verify.evidence import PROFILES, USER, Fact, Proof
+from verify.proofs.record import recorded, theorem_of
 from verify.spec.words import has_slot
 from verify.text.latex import plain
 from verify.text.numbers import exact
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from verify.symbolic.chains import Chain, Derivation
 
 _ENDINGS = {
+    "proved": "Proved",
     "derived": "Derived",
     "derived-citing": "Derived, citing",
     "failed": "FAILED",
@@ -37,7 +39,7 @@ def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None)
         if claim.chapter != last:
             lines += ([""] if lines else []) + [CHAPTERS[claim.chapter].title]
             last = claim.chapter
-        lines.append(beside(f"  {name:<{width}} ", plain(titled(claim_and_origin(claim)[0])), columns))
+        lines.append(beside(f"  {name:<{width}} ", _in_a_line(claim_and_origin(claim)[0]), columns))
     return "\n".join(lines)
 
 
@@ -62,6 +64,12 @@ def titled(claim: Claim) -> str:
     )
 
 
+def _in_a_line(claim: Claim) -> str:
+    # A test holds the record against the catalogue; a claim of the user's own has no proof.
+    proved = claim.chapter != USER and claim.id in recorded()["claims"]
+    return f"{plain(titled(claim))}{' (proved)' * proved}"
+
+
 def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> str:
     """Return one claim with its chains as text: each line with its reason, and what checks and trials say."""
     facts = None if derivation.problem else claim.exact_values(derivation)
@@ -70,7 +78,8 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
     own = tuple(stated.text for stated in claim.assumptions)
     main = derivation.main.assumptions if derivation.main else ()
     stated = [beside("  - ", plain(text), columns) for text in (*main, *own)]
-    status, reason = standing(derivation)
+    status, reason = standing(derivation, claim.id)
+    theorem = [theorem_of(claim.id, derivation)] if status is Proof.PROVED else []
     blocks = [
         f"{claim.id} — {plain(said['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
@@ -79,6 +88,7 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
         *(["\n".join(["Assumptions", *stated])] if stated else []),
         *(_chain(chain, columns) for chain in derivation.chains),
         f"{_ENDINGS[status]}: {reason}",
+        *theorem,
         *_exact_values(facts or (), columns),
     ]
     return "\n\n".join(fitted(block, columns, hang=0) for block in blocks)

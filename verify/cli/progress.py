@@ -115,6 +115,9 @@ def closing_lines(record: RunRecord) -> Iterator[str]:
         yield f"{numbers.counted(len(record.statements), 'statement')}: {counts}"
     if record.claims:
         yield counts_line(record)
+    if stale := [claim.id for claim in record.claims if claim.derivation.stale]:
+        which = f"{', '.join(stale)}: what Coq proved, as recorded, is another statement"
+        yield f"{which}; prove it again with python -m verify.proofs --write"
     if record.run.settings.device is not None:
         yield device_line(record)
     stored = record.run.stored

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from verify.evidence import ChainRecord, DerivationRecord, LineRecord, Proof
+from verify.evidence import ChainRecord, CoqRecord, DerivationRecord, LineRecord, Proof
+from verify.proofs.record import is_current, recorded
 from verify.symbolic.chains import Chain, CheckedLine, Derivation
 from verify.symbolic.notation import latex, plain
 from verify.text.numbers import counted
 
 
-def derivation_record(derivation: Derivation) -> DerivationRecord:
-    """Return the record of a derivation, checked."""
-    status, reason = standing(derivation)
+def derivation_record(derivation: Derivation, claim: str = "") -> DerivationRecord:
+    """Return the record of a claim's derivation, checked, with its proof in Coq if there is one."""
+    status, reason = standing(derivation, claim)
+    known = status.stands and claim in recorded()["claims"]
     return DerivationRecord(
         status=status,
         chains=tuple(map(_chain_record, derivation.chains)),
         result=plain(derivation.main.end) if derivation.main else "",
         reason=reason,
+        coq=coq_record(claim) if status is Proof.PROVED else None,
+        stale=known and status is not Proof.PROVED,
     )
 
 
-def standing(derivation: Derivation) -> tuple[Proof, str]:
-    """Return how sure a derivation is, and why, in one sentence."""
+def coq_record(claim: str) -> CoqRecord:
+    """Return what is recorded of the proof of a claim in Coq."""
+    record = recorded()
+    return CoqRecord(**record["claims"][claim], version=record["coq"], library=record["library"])
+
+
+def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
+    """Return how sure the derivation of a claim is, and why, in one sentence.
+
+    It is proved where what Coq proved, as recorded, is what the main chain says now.
+    """
     if derivation.problem:
         return Proof.FAILED, derivation.problem
     if derivation.main is None:
@@ -30,9 +43,14 @@ def standing(derivation: Derivation) -> tuple[Proof, str]:
     reason = f"{holding}, no attempt refuted {'it' if len(lines) == 1 else 'any of them'}"
     if untried := sum(not line.tried for line in lines):
         reason += f"; {counted(untried, 'line')} could be tried at no point"
-    if not derivation.cited:
-        return Proof.DERIVED, reason
-    return Proof.CITING, f"{reason}; citing {', '.join(theorem.name for theorem in derivation.cited)}"
+    status = Proof.CITING if derivation.cited else Proof.DERIVED
+    if derivation.cited:
+        reason += f"; citing {', '.join(theorem.name for theorem in derivation.cited)}"
+    if claim not in recorded()["claims"]:
+        return status, reason
+    if is_current(claim, derivation):
+        return Proof.PROVED, f"{reason}; Coq proved the main statement"
+    return status, f"{reason}; what Coq proved, as recorded, is another statement"
 
 
 def _chain_record(chain: Chain) -> ChainRecord:

@@ -62,7 +62,7 @@ def prepare(work: Work, proof: str) -> Prepared:
         derivation = claim.derived()
         words = claim.words(derivation)
         if not proof and derivation.problem:
-            return Prepared(derivation, derivation_record(derivation), words)
+            return Prepared(derivation, derivation_record(derivation, claim.id), words)
         experiment = claim.measured_by(derivation, tolerance)
         validate(experiment, claim.id)
         if work.settings.device is not None:
@@ -81,7 +81,9 @@ def prepare(work: Work, proof: str) -> Prepared:
         words.said()
         experiment = words.spoken(experiment)
         words = replace(words, experiment=experiment)
-        record = DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation)
+        record = (
+            DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation, claim.id)
+        )
     return Prepared(derivation, record, words, experiment, facts)
 
 

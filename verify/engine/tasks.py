@@ -16,6 +16,7 @@ from verify import errors
 from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim
 from verify.errors import SettingsError, WorkerError, described
 from verify.executors.machine import linear_algebra
+from verify.proofs import RECORD
 from verify.version import __version__
 
 _LONGEST_TEXT = 2000
@@ -25,7 +26,8 @@ _LONGEST_TEXT = 2000
 def versions() -> dict[str, str]:
     """Return what two machines have to have in common for their results to be the same to the last bit."""
     # Developers edit files without another version.
-    sources = sorted(Path(__file__).resolve().parents[1].rglob("*.py"))
+    package = Path(__file__).resolve().parents[1]
+    sources = [*sorted(package.rglob("*.py")), *sorted(package.rglob("*.v")), RECORD]
     code = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()
     simd = np.show_config(mode="dicts")["SIMD Extensions"]
     return {

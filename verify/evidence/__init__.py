@@ -9,6 +9,7 @@ from verify.evidence.claims import (
     Check,
     ClaimRecord,
     ControlRecord,
+    CoqRecord,
     DerivationRecord,
     Fact,
     LineRecord,

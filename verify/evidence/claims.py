@@ -221,13 +221,33 @@ class ChainRecord(Record):
     assumptions: Many[Text] = ()
 
 
+class CoqRecord(Record):
+    """What Coq proved of a claim: a theorem, its ``statement`` as it was compiled, and what that rests on.
+
+    ``version`` is Coq's, and ``library`` the digest of the definitions and theorems that are shipped for it.
+    """
+
+    theorem: Code
+    statement: Code
+    digest: Digest
+    axioms: Many[Code]
+    version: Code
+    library: Digest
+
+
 class DerivationRecord(Record):
-    """The symbolic side of a claim; ``result`` is what the main chain ends with, as plain text."""
+    """The symbolic side of a claim; ``result`` is what the main chain ends with, as plain text.
+
+    ``coq`` is what is recorded of its proof in Coq; where that is of another statement, it is ``stale``, and
+    the claim is not proved by it.
+    """
 
     status: Proof
     chains: Many[ChainRecord]
     result: Code = ""
     reason: Text
+    coq: CoqRecord | None = None
+    stale: bool = False
 
     @property
     def main(self) -> ChainRecord | None:

@@ -28,6 +28,7 @@ and of those that are open at the planned size most by the next half. The last i
 size; then a check is undecided.
 """
 _DERIVED = {
+    Proof.PROVED: "proved; ",
     Proof.DERIVED: "derived; ",
     Proof.CITING: "derived, citing a theorem; ",
 }

@@ -15,15 +15,22 @@ class Verdict(StrEnum):
 class Proof(StrEnum):
     """What the symbolic side says of a claim.
 
+    Proved: derived, and what the main chain shows is a theorem that Coq checked, printed from the chain.
     Derived: every line follows by a check, and no attempt refuted it. Citing: as derived, but a line rests on
     a published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: some
     line does not hold; then nothing was drawn, and the record has no checks.
     """
 
+    PROVED = "proved"
     DERIVED = "derived"
     CITING = "derived-citing"
     FAILED = "failed"
     MEASURED = "measured"
+
+    @property
+    def stands(self) -> bool:
+        """Whether something is derived, and every line holds."""
+        return self in {Proof.PROVED, Proof.DERIVED, Proof.CITING}
 
 
 class Outcome(StrEnum):

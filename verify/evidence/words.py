@@ -49,6 +49,7 @@ _BADGES: dict[type, Mapping[Any, Badge]] = {
         Verdict.UNDECIDED: Badge("open", "idle", "undecided"),
     },
     Proof: {
+        Proof.PROVED: Badge("square", "good", "proved"),
         Proof.DERIVED: Badge("check", "good", "derived"),
         Proof.CITING: Badge("eye", "good", "derived, citing"),
         Proof.FAILED: Badge("alarm", "bad", "derivation failed"),

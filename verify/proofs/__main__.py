@@ -14,7 +14,8 @@ from typing import Any
 
 import verify.claims
 from verify.files.writing import write_whole
-from verify.proofs.record import RECORD, SOURCES, digest, library, theorem_of
+from verify.proofs import RECORD, SOURCES
+from verify.proofs.record import digest, library, theorem_of
 from verify.symbolic.chains import Derivation
 
 AXIOMS = {

@@ -3,14 +3,11 @@
 import hashlib
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from verify.files.names import shipped_folder
+from verify.proofs import RECORD, SOURCES
 from verify.proofs.statement import NotPrintable, Statement
 from verify.symbolic.chains import Derivation
-
-SOURCES, RECORD = Path(__file__).parent, shipped_folder("data") / "proofs.json"
 
 
 def digest(*texts: str) -> str:

@@ -36,8 +36,6 @@ from verify.report.tables import CheckTable, ControlTable, check_table, control_
 from verify.text import numbers
 from verify.text.latex import Prose, plain, slashed
 
-_DERIVED = frozenset([Proof.DERIVED, Proof.CITING])
-"""What has a derivation that stands."""
 _EXACT = 7  # digits of an exact value
 _SHORT = 48  # letters of a quantity that stands beside its number
 _LONGEST = 90  # characters of a quantity in running text
@@ -121,7 +119,7 @@ def card(record: RunRecord, claim: ClaimRecord, number: str) -> Card:
     """Return the card of a run's claim; ``number`` is its place in the report."""
     decisive = decisive_check(claim.checks)
     derivation = claim.derivation
-    derived = derivation.status in _DERIVED
+    derived = derivation.status.stands
     controls = control_table(claim.id, claim.controls)
     alarms = _alarms(derivation, controls)
     return Card(

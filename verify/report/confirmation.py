@@ -13,7 +13,6 @@ from verify.evidence import (
     Figure,
     OrdinaryFit,
     PlotLayer,
-    Proof,
     Verdict,
 )
 from verify.evidence.words import Badge, cell_text, tolerance_text
@@ -121,7 +120,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
     opening = [cards[name] for name in OPENING if name in cards]
     derivations = [card.claim.derivation for card in opening]
-    derived = [each for each in derivations if each.status is Proof.DERIVED]
+    derived = [each for each in derivations if each.status.stands]
     if len(derived) < len(OPENING):
         return None
     chains = [_shown(each, whole=place == 0) for place, each in enumerate(derived)]
@@ -157,7 +156,7 @@ def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
         found = [
             (cards[claim], chain)
             for claim, name in wanted
-            if claim in cards and cards[claim].claim.derivation.status in {Proof.DERIVED, Proof.CITING}
+            if claim in cards and cards[claim].claim.derivation.status.stands
             for chain in cards[claim].claim.derivation.chains
             if chain.name == name
         ]

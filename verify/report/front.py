@@ -129,7 +129,7 @@ def _failures(record: RunRecord) -> Iterator[Failure]:
             yield Failure(claim.id, Prose(f"The derivation of “{claim.title}” fails"), Prose(whole))
         if check is not None and claim.verdict is Verdict.REFUTED:
             found = f"{check.quantity}{at_settings(check)} is {value_of(check)}, {_by_how_much(check)}"
-            derived = claim.derivation.status in {Proof.DERIVED, Proof.CITING}
+            derived = claim.derivation.status.stands
             whole = "" if check.method == "exact" else sentence(check, derived=derived)
             more = f" {len(refuted)} checks of this claim are refuted." if len(refuted) > 1 else ""
             yield Failure(

@@ -45,6 +45,7 @@ MARKS = {
     "eye": _CIRCLE + '<path d="M3.6 8s1.7-2.8 4.4-2.8S12.4 8 12.4 8s-1.7 2.8-4.4 2.8S3.6 8 3.6 8z"/>',
     "cross": _OCTAGON + '<path d="M5.4 5.4l5.2 5.2M10.6 5.4l-5.2 5.2"/>',
     "unequal": _SQUARE + '<path d="M4.4 6.4h7.2M4.4 9.6h7.2M10 3.8 6 12.2"/>',
+    "square": '<path d="M1.3 1.3h13.4v13.4H1.3z" fill="currentColor"/>',
     "alarm": '<path d="M8 1.5 15 14.3H1z"/><path d="M8 6.2v4M8 11.7v.9"/>',
     "open": _DASHED + '<path d="M6.1 6.3c.2-2.6 4-2.3 3.8.1-.1 1.4-1.9 1.5-1.9 3.1M8 11.2v.9"/>',
     "dash": _DASHED + '<path d="M5 8h6"/>',
