@@ -119,7 +119,7 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
     says = "Theorem t (P : space) :\n  0 < 1 ->\n  Var X = 1."
     digests = {"digest": "a" * 64, "library": "b" * 64}
     coq = CoqRecord(theorem="t", statement=says, axioms=("A.b",), version="8.16.1", **digests)
-    given = {"linked": "", "evidence": "results.json"}
+    given = {"linked": "", "evidence": "results.json", "sheet": "report.pdf"}
     for changes, words in (
         (
             {"status": Proof.PROVED, "coq": coq},
@@ -132,7 +132,7 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
         )
         page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
         assert all(word in page for word in words)
-        assert ("python -m verify.proofs" in page) is ("coq" in changes)
+        assert ("Two commands check it" in page) is ("coq" in changes)
 
 
 def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
