@@ -193,15 +193,11 @@ def wrong_versions() -> Items:
 
 def figures(findings: Findings) -> Figure:
     span, checks = (WIDTH // 4, WIDE), findings.matching("unscaled-growth", "unscaled-growth-d*[0-9]")
-    return draw.figure(
-        "growth-by-dimension",
-        "Without scaling the gradient grows from layer to layer, faster in wider heads",
-        draw.curve("uniform attention, not normalised", HERE.value, span),
-        draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other"),
-        draw.measured(checks, d, "unscaled"),
-        x=d,
-        y="growth of the norm per layer",
-    )
+    even = draw.curve("uniform attention, not normalised", HERE.value, span)
+    deeper = draw.curve("in ever deeper stacks: {unscaled-growth:prediction}", DEEP.value, span, "other")
+    title = "Without scaling the gradient grows from layer to layer, faster in wider heads"
+    layers, y = (even, deeper, draw.measured(checks, d, "unscaled")), "growth of the norm per layer"
+    return draw.figure("growth-by-dimension", title, *layers, x=d, y=y)
 
 
 CLAIM = Claim(

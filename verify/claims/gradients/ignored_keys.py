@@ -104,6 +104,8 @@ def experiment(derived: Derivation) -> Items:
 def figures(derived: Derivation, findings: Findings) -> Figure:
     weight, layers = Symbol("p_j", positive=True), []
     bound = sqrt(derived.end.xreplace({p: weight}) / UNIT**2).simplify()
+    for label, law in (("bound", bound), ("mean, derived: half of it", bound / 2)):
+        layers.append(draw.curve(label, law, (0.0001, 0.5)))
     for name, edges in EDGES.items():
         checks = findings.matching(f"{name}-below-*")
         middles = [math.sqrt(float(least) * float(most)) for least, most in pairwise(edges)]
@@ -111,15 +113,9 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         layers.append(
             draw.points(name, middles, estimates, as_drawn=lambda p_j, value: value * p_j * (1 - p_j))
         )
-    return draw.figure(
-        "by-probability",
-        "What reaches a key through the scores is in proportion to its weight",
-        draw.curve("bound", bound, (0.0001, 0.5)),
-        draw.curve("mean, derived: half of it", bound / 2, (0.0001, 0.5)),
-        *layers,
-        x="weight {p_j} (classes, drawn at their middle)",
-        y="length of the key’s gradient, in units of {unit}",
-    )
+    title = "What reaches a key through the scores is in proportion to its weight"
+    x, y = "weight {p_j} (classes, at their middle)", "length of the key’s gradient, in units of {unit}"
+    return draw.figure("by-probability", title, *layers, x=x, y=y)
 
 
 CLAIM = Claim(

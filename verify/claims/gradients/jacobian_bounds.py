@@ -181,9 +181,8 @@ def figures(derived: Derivation) -> Figure:
         norms = [norm_ahead(softmax, keys, float(place)) for place in leads]
         layers.append(draw.dots("computed", leads, norms))
     title = "With many keys, larger scores first open the softmax and only then close it"
-    return draw.figure(
-        "lead", title, *layers, x="lead of one score over all others", y="norm of the Jacobian", linear="xy"
-    )
+    x, y = "lead of one score over all others", "norm of the Jacobian"
+    return draw.figure("lead", title, *layers, x=x, y=y, linear="xy")
 
 
 CLAIM = Claim(

@@ -235,20 +235,13 @@ def figures() -> Figure:
     shapes = {name: (seeds, *(sizes[extent] for extent in ranges)) for name, ranges in families}
     lost = trained({name: NORMAL.draw(rng, shape, single=True) for name, shape in shapes.items()})
     succeeds, ends = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), (RATES[0], RATES[-1])
-    roles: dict[str, draw.Role] = {ROOT: "measured"}
-    return draw.figure(
-        "success-by-rate",
-        "Each scale has its own range of learning rates, and the root’s is the widest",
-        draw.joined("every seed", ends, (1, 1)),
-        draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
-        *(
-            draw.dots(scale, RATES, succeeds[at], roles.get(scale, "other"))
-            for at, scale in enumerate(POWERS)
-        ),
-        x="learning rate",
-        y=f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps",
-        linear="y",
-    )
+    layers = [draw.joined("every seed", ends, (1, 1))]
+    layers.append(draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"))
+    for scale, share_of_seeds in zip(POWERS, succeeds, strict=True):
+        layers.append(draw.dots(scale, RATES, share_of_seeds, "measured" if scale == ROOT else "other"))
+    title = "Each scale has its own range of learning rates, and the root’s is the widest"
+    y = f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps"
+    return draw.figure("success-by-rate", title, *layers, x="learning rate", y=y, linear="y")
 
 
 CLAIM = Claim(

@@ -146,18 +146,17 @@ def wrong(typical: float) -> Items:
 def figures(derived: Derivation, findings: Findings) -> Figure:
     dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
     roots = [integrated(derived["queries"].end, at(16, dimension), ON_PAPER) for dimension in dimensions]
-    return draw.figure(
-        "two-answers",
-        "Without scaling the typical gradient dies while the root mean square grows",
+    layers = (
         draw.curve("no difference", Float(1), ends, "control"),
         draw.curve("limit: {main:end}", derived.end, ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.
         draw.measured(findings.matching("median-*-n16-*", "median-vanishes"), d, "median, measured"),
         draw.joined("root mean square", dimensions, roots),
         draw.measured(findings.matching("rms-queries-d*", "rms-grows"), d),
-        x=d,
-        y="a query’s gradient, unscaled over scaled, $16$ keys",
     )
+    title = "Without scaling the typical gradient dies while the root mean square grows"
+    y = "a query’s gradient, unscaled over scaled, $16$ keys"
+    return draw.figure("two-answers", title, *layers, x=d, y=y)
 
 
 CLAIM = Claim(

@@ -138,15 +138,13 @@ def experiment(tolerance: float) -> Items:
 
 def figures(findings: Findings) -> Figure:
     shares = findings.samples["pairs-d1-cauchy"].mean[: len(POINTS)][::-1]
-    return draw.figure(
-        "tails",
-        "Cauchy components: large products are so frequent that no variance exists",
+    few, title = POINTS[:6], "Large Cauchy products are so frequent that no variance exists"
+    layers = (
         draw.joined("Cauchy", POINTS, [1 - 2 * above_zero(point) for point in POINTS]),
-        draw.joined("normal", POINTS[:6], [2 * below_of_normals(1, -point) for point in POINTS[:6]], "other"),
+        draw.joined("normal", few, [2 * below_of_normals(1, -point) for point in few], "other"),
         draw.dots("measured", POINTS, 2 * shares),
-        x="size of a product",
-        y="share beyond",
     )
+    return draw.figure("tails", title, *layers, x="size of a product", y="share beyond")
 
 
 CLAIM = Claim(

@@ -51,14 +51,10 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
     left = [float(chain.end.subs(HERE)) for chain in derived.chains]
     estimates = [(check.estimate, check.interval) for check in findings.matching("entropy-*")]
     places, points = zip(*sorted(zip(left, estimates, strict=True)), strict=True)
-    return draw.figure(
-        "entropy-of-mix-ups",
-        "The wrong width costs rows their balance, or never lets them choose",
-        draw.curve("integrated", lost_at, places),
-        draw.points("measured", places, points),
-        x="variance of the scores that the scale leaves",
-        y="mean entropy lost, in nats",
-    )
+    layers = draw.curve("integrated", lost_at, places), draw.points("measured", places, points)
+    title = "The wrong width costs rows their balance, or never lets them choose"
+    x, y = "variance of the scores that the scale leaves", "mean entropy lost, in nats"
+    return draw.figure("entropy-of-mix-ups", title, *layers, x=x, y=y)
 
 
 CLAIM = Claim(

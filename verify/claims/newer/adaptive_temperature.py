@@ -116,16 +116,11 @@ def experiment(derived: Derivation) -> Items:
 
 def figures(findings: Findings) -> Figure:
     factors, span = [check.estimate for check in findings.matching("factor-n*")], (0.5, 6.6)
-    return draw.figure(
-        "factor",
-        "The published factor rises with the entropy, falls again, and is cut off below one",
-        draw.curve("polynomial", FACTOR, span, scale="linear"),
-        draw.dots("normal scores", map(entropy_of, KEYS), factors),
-        draw.curve("no factor", S.One, span, "other", scale="linear"),
-        x="entropy, in nats",
-        y="factor on scores",
-        linear="xy",
-    )
+    polynomial = draw.curve("polynomial", FACTOR, span, scale="linear")
+    none = draw.curve("no factor", S.One, span, "other", scale="linear")
+    layers = polynomial, draw.dots("normal scores", map(entropy_of, KEYS), factors), none
+    title = "The published factor rises with the entropy, falls again, and is cut off below one"
+    return draw.figure("factor", title, *layers, x="entropy, in nats", y="factor on scores", linear="xy")
 
 
 CLAIM = Claim(

@@ -53,26 +53,22 @@ def lost_by(row: Array) -> float:
 
 def experiment(derived: Derivation) -> Items:
     check, near = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
-    kinds = (
-        ("squares", derived["mean-squares"], lambda row: row @ row, 0.95),
-        ("lost", derived["mean-entropy"], lost_by, 0.45),
-    )
+    of_squares, entropy = derived["mean-squares"], derived["mean-entropy"]
+    kinds = ("squares", of_squares, lambda row: row @ row, 0.95), ("lost", entropy, lost_by, 0.45)
     # Scores are plus or minus a number.
     for keys, size in ((2, Rational(1, 4)), (4, S.One), (64, S.One)):
         at, row = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
         for name, chain, of_row, false in kinds:
-            exact = mean_over_signs(of_row, keys, float(size))
-            less = false if keys == 2 else 0
+            exact, less = mean_over_signs(of_row, keys, float(size)), false * (keys == 2)
             off = {"less-lost": 0.8} if row == "n4-s1" and name == "lost" else {}
             control = name == "squares" and keys == 4
             yield check(f"{name}-{row}", chain, at, equals=exact, control=control, off=off)
             yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=less)
     most = derived["squares"].end
     where: dict[str, float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
-    ahead = partial(
-        Computed, settings=where, allowance=ROUNDING, arguments=(weights(1, 3, float(log(2))),) * 2
-    )
-    yield ahead("attained", squares(ROW), np.dot, equals=most.subs({n: 3, R: log(2)}))
+    one, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
+    ahead = partial(Computed, settings=where, allowance=ROUNDING)
+    yield ahead("attained", squares(ROW), np.dot, (one, one), end)
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
     seven = partial(Computed, settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))
@@ -86,14 +82,11 @@ def experiment(derived: Derivation) -> Items:
 def figures(derived: Derivation) -> Figure:
     ranges = np.linspace(0.25, 4, 16)
     half, few = ([lost_by(weights(high, 16, apart)) for apart in ranges] for high in (8, 3))
-    bound = draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear")
-    rows = (
-        draw.dots("half of the keys high", ranges, half),
-        draw.dots("three in 16 high", ranges, few, "other"),
-    )
-    title = "Rows lose no more entropy than an eighth of the squared range of their scores"
-    x, y = "range {R} of scores", "entropy lost, in nats"
-    return draw.figure("entropy", title, bound, *rows, x=x, y=y, linear="xy")
+    layers = [draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear")]
+    layers.append(draw.dots("half of the keys high", ranges, half))
+    layers.append(draw.dots("three in 16 high", ranges, few, "other"))
+    title, x = "Rows lose at most an eighth of the squared range of scores", "range {R} of scores"
+    return draw.figure("entropy", title, *layers, x=x, y="entropy lost, in nats", linear="xy")
 
 
 CLAIM = Claim(

@@ -95,15 +95,10 @@ def experiment(derived: Derivation) -> Items:
 def figures() -> Figure:
     many = 2 ** np.arange(5, 13)
     ones = [running(np.ones(4096), bits)[many - 1] for bits in BITS.values()]
-    return draw.figure(
-        "ones",
-        "A sum of ones in few bits stops growing, however many follow",
-        draw.curve("exact", lambda keys: keys, (32, 4096)),
-        draw.dots("bfloat16", many, ones[0]),
-        draw.dots("half", many, ones[1], "other"),
-        x="number of ones",
-        y="sum",
-    )
+    layers = [draw.curve("exact", lambda keys: keys, (32, 4096)), draw.dots("bfloat16", many, ones[0])]
+    layers.append(draw.dots("half", many, ones[1], "other"))
+    title = "A sum of ones in few bits stops growing, however many follow"
+    return draw.figure("ones", title, *layers, x="number of ones", y="sum")
 
 
 CLAIM = Claim(

@@ -36,16 +36,13 @@ def derive() -> Chains:
     whole = whole.then(Integral(above * DENSITY, all_scores), "the density of a score", drawn)
     yield from (positive, whole := whole.then(mean - 1, "integrated", integral()))
     part, size = positive.start, "a size is twice the positive part less the number"
-    share, gathered = (
-        positive.end / (2 * positive.end - mean + 1),
-        positive.end / (mean * erf(sigma / sqrt(2))),
-    )
+    share, error = positive.end / (2 * positive.end - mean + 1), erf(sigma / sqrt(2))
     yield (
         Chain(part / E(SIZE), title="The positive part’s share of the mean size")
         .then(part / (2 * part - E(ABOVE)), size, algebra)
         .then(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole))
         .then(share, "the mean of the positive part", earlier(positive))
-        .then(gathered, "terms gathered", algebra)
+        .then(positive.end / (mean * error), "terms gathered", algebra)
     )
 
 

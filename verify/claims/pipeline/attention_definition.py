@@ -81,9 +81,7 @@ def experiment() -> Items:
 
     scores = SCALE * queries @ keys.T
     right, single = softmax(scores), in_single_precision(softmax)(scores)
-    late, later = (
-        softmax(scores + blocking(allowed)) for allowed in (np.tril(EVERYWHERE, 1), np.triu(EVERYWHERE))
-    )
+    late, later = (softmax(scores + blocking(seen)) for seen in (np.tril(EVERYWHERE, 1), np.triu(EVERYWHERE)))
     says, turned = "the softmax may run over the queries instead of the keys", loops.over_queries(scores)
     yield wrong("softmax-over-queries", "loops", "none", turned, says)
     says, scaled = "scaling may come after the softmax", SCALE * softmax(scores / SCALE)

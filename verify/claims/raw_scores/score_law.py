@@ -52,10 +52,8 @@ def experiment(tolerance: float) -> Items:
     for size in DIMENSIONS:
         exact = gap(size, from_density(size, points_of(size)))
         yield Check(f"distance-d{size}", exact, {d: size}, **compared)
-    three, stretched = (
-        from_density(3, points_of(2)),
-        from_density(MOST, points_of(MOST) / (1 + 5 * tolerance)),
-    )
+    three, larger = from_density(3, points_of(2)), points_of(MOST) / (1 + 5 * tolerance)
+    stretched = from_density(MOST, larger)
     for name, size, law, says in (
         ("normal-law", 1, special.ndtr(points_of(1)), "a score of one dimension is normal"),
         ("next-dimension", 2, three, "a score of two dimensions has the law of three"),

@@ -147,21 +147,17 @@ def experiment(derived: Derivation) -> Items:
 
 def figures(findings: Findings) -> Iterator[Figure]:
     places, half = np.linspace(EDGES[0], EDGES[-1], 201), BIN / 2
-    sizes = "{normal-point-d2:d_k} and {normal-point-d100:d_k}"
-    wider = "a narrow peak in the first, far wider in the second"
-    alike = "as wide in both, with a sharper peak in the first"
-    for name, axis, title, shown in (
-        ("histograms", "{score}", "Scores spread wider in more dimensions", wider),
-        ("scaled-histograms", "{scaled_score}", "Divided by {root_d}, scores have one width", alike),
+    for name, axis, title in (
+        ("histograms", "{score}", "Scores spread wider in more dimensions"),
+        ("scaled-histograms", "{scaled_score}", "Divided by {root_d}, scores have one width"),
     ):
-        layers, alt = [], f"Histograms of scores of normal components in {sizes} dimensions: {shown}; "
+        layers = []
         for size in SIZES["normal"]:
             deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
             low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
             drawn = deviation if axis == "{score}" else 1.0
             layers.append(draw.joined("exact law", places * drawn, np.subtract(high, low)))
             layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
-        alt += "the curves of the exact law lie on both."
         y = "share of scores, in bins of a quarter deviation"
         yield draw.figure(name, title, *layers, x=axis, y=y, linear="xy")
 
