@@ -17,6 +17,7 @@ from verify.auditing.arrays import unit_of, widened
 from verify.auditing.formula import FACTOR, HIDING, SCALE, Band, Formula, Rows, compare, pool
 from verify.auditing.heads import HeadSums, Worst
 from verify.auditing.masks import described, intended_mask
+from verify.auditing.recording import ARRAYS
 from verify.auditing.scales import Widths, named_scales
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ MOST_SCORES = 1 << 24
 
 _BLOCKS, _CAPS = (8, 16, 32, 64, 128, 256), (20.0, 30.0, 50.0)
 _COARSE = (("TensorFloat-32 or float16", 2.0**-11), ("bfloat16", 2.0**-8))
-_SAMPLE = 1 << 16  # scores of the rows that are tried first
-_STEPS = 12
+_SAMPLE = 1 << 14  # scores of the rows that are tried first
+_STEPS, _FEW_STEPS = 12, 5
 
 Change = Callable[[Formula], Formula | None]
 
@@ -517,7 +518,7 @@ _FACTOR = Cause(
     "leave the output as the weighted mean of the values",
     lambda formula: formula,
 )
-_MOST_TRIES = 3  # heads of a layer for which no cause is known, after which no more is looked for
+_MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is looked for
 
 
 def explain(search: Search, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
@@ -558,12 +559,20 @@ class _Sample:
             if first + len(call.query) > worst.sequence:
                 break
             first += len(call.query)
-        self.call = call
+        # The sequence of the worst row and those before it, of which a mask may have been taken.
+        every, place = len(call.query), worst.sequence - first
+        chosen = (place + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
+        arrays = {field: getattr(call, field) for field in ARRAYS.values() if field != "input"}
+        cut: dict[str, Any] = {
+            field: np.asarray(array)[chosen]
+            for field, array in arrays.items()
+            if array is not None and (field == "documents" or array.ndim == 4) and len(array) == every
+        }
+        self.call = replace(call, **cut)
         self.heads, queries, keys = int(call.query.shape[1]), int(call.query.shape[2]), int(call.key.shape[2])
-        count = max(min(16, queries), min(queries, _SAMPLE // (self.heads * keys)))
+        count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
         start = min(max(worst.row - count // 2, 0), queries - count)
-        self.rows = slice(start, start + count)
-        self.sequences = slice(worst.sequence - first, worst.sequence - first + 1)
+        self.rows, self.sequences = slice(start, start + count), slice(len(chosen) - 1, len(chosen))
 
     def compare(self, candidate: _Candidate) -> Rows | None:
         formula = candidate.formula(self.search, self.call)
@@ -574,11 +583,11 @@ class _Sample:
             return False
         return not (rows.is_off if candidate.cause.is_whole else rows.is_off[:, self.head]).any()
 
-    def scaled(self, cause: Cause, starts: Sequence[float]) -> Iterator[_Candidate]:
+    def scaled(self, cause: Cause, starts: Sequence[float], steps: int) -> Iterator[_Candidate]:
         """Yield the cause with a scale that fits, if there is one: by Newton’s steps from several starts."""
         for start in starts:
             candidate = _Candidate(cause, np.full(self.heads, start))
-            for _ in range(_STEPS):
+            for _ in range(steps):
                 rows = self.compare(candidate)
                 if rows is None or rows.keys.shape[1] != self.heads:
                     return
@@ -598,7 +607,7 @@ class _Sample:
         intended = _one(self.search.declared(self.call, 1.0).scale)
         named = named_scales(self.search.widths, intended)[:12]
         starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
-        found = list(self.scaled(_AS_DECLARED, starts))
+        found = list(self.scaled(_AS_DECLARED, starts, _STEPS))
         tried = [_Candidate(cause) for cause in CAUSES]
         rows = self.compare(_Candidate(_AS_DECLARED))
         if rows is not None:
@@ -607,9 +616,9 @@ class _Sample:
         found += [candidate for candidate in tried if self.fits(candidate, self.compare(candidate))]
         if found:
             return found
-        plain = (cause for cause in CAUSES if not cause.is_coarse and not cause.other)
-        starts = [1.0, 1 / intended, intended, 2.0, 0.5]
-        return [candidate for cause in plain for candidate in self.scaled(cause, starts)]
+        # No cause at the declared scale: the first ones of each kind at any other.
+        causes = {cause.fix + cause.does[:12]: cause for cause in reversed(CAUSES) if not cause.is_coarse}
+        return [x for cause in causes.values() for x in self.scaled(cause, (1.0, 1 / intended), _FEW_STEPS)]
 
 
 def _in_all_rows(

@@ -115,7 +115,12 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list o
         judgement, reason = Judgement.WARNED, "the factor given is rounded to bfloat16"
     elif is_off or is_far:
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
-        said = diagnose(scale, wanted, run.widths, uncertainty=0.0 if is_off else room * abs(intended))
+        said = diagnose(
+            scale,
+            wanted,
+            run.widths,
+            uncertainty=0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended),
+        )
         fix = said.fix
         if run.intended.origin == "default":
             written = short(scale).replace("√", "sqrt")
