@@ -260,7 +260,7 @@ SCALES = (
         "scale",
         "1/16",
         _scaled(lambda d: _root(d) / 16),
-        {"deviation": 4.0},
+        {"deviation": 4.0, "sequences": 2, "queries": 80},
         seen="sglang #18396",
     ),
     Fault("sign reversed", "scale", "sign", _scaled(lambda d: -_root(d))),
