@@ -37,7 +37,7 @@ class Spelled:
 
 def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
-    given = {"linked": "", "measured": "", "evidence": "results.json", "sheet": "report.pdf"}
+    given = {"measured": "", "evidence": "results.json", "sheet": "report.pdf"}
     page = render("report.html.j2", report_of(record()), Formulas(), Spelled(), **given)
     found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
     assert found == [claim.id for claim in CLAIMS]

@@ -147,7 +147,7 @@ def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
         Reference.model_construct(key="b", text="B.", url=url),
     )
     claim = SCORE_VARIANCE.model_copy(update={"facts": facts, "references": references})
-    given = {"linked": "", "evidence": "results.json", "sheet": "report.pdf"}
+    given = {"evidence": "results.json", "sheet": "report.pdf"}
     page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
     assert "p: <b>0.5</b>" in page
     assert "r: ⟨√2⟩ = <b>1.41421</b>" in page

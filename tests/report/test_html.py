@@ -1,6 +1,5 @@
 """The page is one file that stands alone, is sound, and shows nothing it was not meant to show."""
 
-import json
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -17,12 +16,11 @@ from tests.strategies import examples
 from verify.errors import RenderError
 from verify.evidence import Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
-from verify.evidence.load import digest
 from verify.evidence.words import badge
 from verify.files.names import shipped_folder
 from verify.report import typeset
 from verify.report.formulas import Formulas
-from verify.report.html import HtmlMedium, linked_data, render_html
+from verify.report.html import HtmlMedium, render_html
 from verify.report.pdf import PdfMedium
 from verify.report.run import report_of
 from verify.report.typeset import MARKS, render
@@ -86,8 +84,7 @@ def test_stands_alone(page: str, read: Reader) -> None:
     assert read.loads == ["data:,"]
     assert "default-src 'none'" in page
     assert page.count("<script>") == 1
-    assert page.count("<script") == 2
-    assert page.count('<script type="application/ld+json">') == 1
+    assert page.count("<script") == 1
     assert "@import" not in page
     assert {address[:2] for address in re.findall(r"url\('?([^)']{0,5})", page)} <= {"da", "#D"}
 
@@ -219,32 +216,6 @@ def test_a_figure_may_stand_twice(medium: HtmlMedium) -> None:
         assert (root.get("role"), root.get("aria-label")) == ("img", 'a "b" <c>')
         assert [one.get("class") for one in root] == ["C0", "C0", None]
     assert medium.figure_rules() == ".C0{fill: red}"
-
-
-def test_the_article_names_its_software_and_its_data() -> None:
-    """Each once, with the digest of the evidence and the file that holds it."""
-    run = record()
-    graph = json.loads(linked_data(report_of(run)))
-    assert graph["@context"] == "https://schema.org"
-    kinds = {one["@type"]: one for one in graph["@graph"]}
-    assert list(kinds) == ["ScholarlyArticle", "SoftwareApplication", "Dataset"]
-    article, software, dataset = kinds.values()
-    assert {one["@id"] for one in article["isBasedOn"]} == {software["@id"], dataset["@id"]}
-    assert software["softwareVersion"] == run.tool.version
-    assert dataset["distribution"]["contentUrl"] == "results.json"
-    assert dataset["identifier"] == article["identifier"] == f"sha256:{digest(run)}"
-    assert article["datePublished"] == "2026-11-20T23:30:00Z"
-
-
-def test_no_tag_can_begin_in_it() -> None:
-    """Not even where a text of the record says so."""
-    evil = "</script><script>alert(1)"
-    run = record()
-    text = linked_data(
-        report_of(run.model_copy(update={"tool": run.tool.model_copy(update={"version": evil})}))
-    )
-    assert "<" not in text
-    assert json.loads(text)["@graph"][1]["softwareVersion"] == evil
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from verify.evidence import (
 from verify.evidence.load import digest, shipped
 from verify.report.formulas import Formulas
 from verify.report.front import failures, is_led
-from verify.report.html import linked_data, render_html
+from verify.report.html import render_html
 from verify.report.parts import Parts
 from verify.report.run import HALF, Report, drawn_small, report_of
 from verify.report.typeset import render
@@ -325,9 +325,6 @@ def test_what_is_given_is_printed() -> None:
     )
     report = report_of(run)
     assert (report.title, report.question, report.author) == tuple(run.run.presentation.model_dump().values())
-    data = linked_data(report)
-    assert '"headline":"How d_k acts"' in data
-    assert '"author":{"@type":"Person","name":"A. \\u003cb> Müller"}' in data
     page = render_html(run, Parts.of(run))
     assert "<title>How d_k acts</title>" in page
     assert page.count("A. &lt;b&gt; Müller") >= 3

@@ -24,7 +24,7 @@ from verify.text.escapes import (
     prose_for_markdown,
     prose_for_tex,
 )
-from verify.text.latex import in_lines, plain, slashed, spoken
+from verify.text.latex import in_lines, in_pieces, plain, slashed, spoken
 
 
 @pytest.mark.parametrize(
@@ -95,37 +95,28 @@ def test_apostrophes_are_set_and_primes_stay(typed: str, set_as: str) -> None:
 
 
 def test_long_formulas_break_at_relations_then_signs() -> None:
-    """Lines start with the relation or sign at which they broke; brackets stay whole."""
+    """Lines begin with the relation, the sign or the stroke at which they broke."""
     assert in_lines("a = b + c", len, 20) == "a = b + c"
-    broken = in_lines("a = bbbb + (cc + dd) - eeee = f", len, 16)
-    assert broken == (
-        r"\begin{aligned} a  & = bbbb  \\  & \qquad {} + (cc + dd)  "
-        r"\\  & \qquad {} - eeee  \\  & = f \end{aligned}"
+    assert in_lines("a = bbbb + (cc + dd) = f", len, 20) == (
+        r"\begin{aligned} & a \\ & \quad {} = bbbb + (cc + dd) \\ & \quad {} = f \end{aligned}"
     )
-
-
-def test_a_formula_without_a_place_to_break_stays() -> None:
-    """No break is invented inside brackets, and an aligned formula is left alone."""
-    assert in_lines(r"\left(a + b = c\right)", len, 5) == r"\left(a + b = c\right)"
     aligned = r"\begin{aligned} a &= b \\ c &= d \end{aligned}"
     assert in_lines(aligned, len, 5) == aligned
 
 
-def test_a_wide_fraction_breaks_above_its_bar() -> None:
-    """What is too wide above or below a bar gets lines of its own there; beside brackets it is left alone."""
-    above = r"\begin{aligned} & aaaaaaaaaa  \\ & \qquad {} + bbbbbbbbbb \end{aligned}"
-    fraction = r"\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}"
-    broken = in_lines(fraction, _drawn_width, 14)
-    assert broken == rf"\frac{{{above}}}{{cc}}"
-    assert in_lines(f"x = {fraction}", _drawn_width, 14) == f"x = {broken}"
-    for kept in (r"\left[\frac{aaaaaaaaaa + bbbbbbbbbb}{cc}\right]", r"\frac{aaaaaaaaaa + bbbbbbbbb}2"):
-        assert in_lines(kept, _drawn_width, 14) == kept
-
-
-def _drawn_width(latex: str) -> float:
-    """Return the letters of the widest line."""
-    parts = re.split(r"\\\\|\}\{", re.sub(r"\\qquad", "", latex))
-    return max(len(re.sub(r"\\[a-z]+|\W", "", part)) for part in parts)
+@pytest.mark.parametrize(
+    ("latex", "pieces_of"),
+    [
+        ("a = b", ["a ", "{} = b"]),
+        (r"\left(a + b\right) c", ["(a + b) c"]),
+        (r"x \le \frac{1}{2}", ["x ", r"{} \le 1/2"]),
+        ("aaaaaaaaaaaaaaaaaa - b", ["aaaaaaaaaaaaaaaaaa ", "{} - b"]),
+        (r"P\left(x < y\right)", ["P(x < y)"]),
+    ],
+)
+def test_formulas_in_text_are_pieces(latex: str, pieces_of: list[str]) -> None:
+    """Each begins where a line may: at a relation outside brackets, or at a sign where it would be long."""
+    assert in_pieces(latex) == pieces_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
-from verify.citing.citations import AUTHORS
-from verify.evidence.load import Reported, creation, digest, names
+from verify.evidence.load import Reported, names
 from verify.evidence.words import Badge
 from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
 from verify.report.fonts import rules_for_screen
@@ -19,7 +18,7 @@ from verify.report.mathml import characters_in
 from verify.report.parts import Parts
 from verify.report.run import Report
 from verify.report.typeset import mark_drawings, render, standalone, trusted
-from verify.text.latex import plain, spoken
+from verify.text.latex import spoken
 
 _PLAIN_STYLES = ("common.css", "page.css")
 _STYLES = {RUN: (*_PLAIN_STYLES, "rows.css"), AUDIT: _PLAIN_STYLES, COMPARISON: _PLAIN_STYLES}
@@ -55,7 +54,6 @@ def render_html(record: Reported, parts: Parts | None = None) -> str:
         parts,
         evidence=called.evidence,
         sheet=called.sheet,
-        linked=trusted(linked_data(parts.report)) if isinstance(parts.report, Report) else "",
         measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
     )
     style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
@@ -154,59 +152,8 @@ class HtmlMedium:
         return "\n".join(f".{called}{{{style}}}" for style, called in self._styles.items())
 
 
-def linked_data(report: Report) -> str:
-    """Return what the report says about itself to search engines, as JSON-LD in the words of schema.org.
-
-    It is the article with its software and its data set, safe to stand inside a ``script`` element.
-    """
-    record, created = report.record, f"{creation(report.record):%Y-%m-%dT%H:%M:%SZ}"
-    settings = record.run.settings
-    authors = {"@type": "Organization", "name": AUTHORS}
-    given = record.run.presentation.author
-    author = {"@type": "Person", "name": given} if given else authors
-    software = {
-        "@type": "SoftwareApplication",
-        "@id": "#software",
-        "name": "sdpa-verify",
-        "softwareVersion": record.tool.version,
-        "applicationCategory": "Scientific software",
-        "author": authors,
-    }
-    dataset = {
-        "@type": "Dataset",
-        "@id": "#dataset",
-        "name": f"Evidence of the run with seed {settings.seed}, {settings.profile} profile",
-        "description": f"{len(record.claims)} claims, {report.checks}: estimates, intervals and derivations.",
-        "creator": authors,
-        "dateCreated": created,
-        "identifier": f"sha256:{digest(record)}",
-        "distribution": {
-            "@type": "DataDownload",
-            "contentUrl": RUN.evidence,
-            "encodingFormat": "application/json",
-        },
-    }
-    article = {
-        "@type": "ScholarlyArticle",
-        "@id": "#article",
-        "headline": plain(report.title),
-        "abstract": f"{len(record.claims)} claims about attention scores, derived, measured and judged.",
-        "author": author,
-        "datePublished": created,
-        "inLanguage": "en",
-        "identifier": f"sha256:{digest(record)}",
-        "isBasedOn": [{"@id": "#dataset"}, {"@id": "#software"}],
-        "encoding": {"@type": "MediaObject", "contentUrl": RUN.sheet, "encodingFormat": "application/pdf"},
-    }
-    graph = {"@context": "https://schema.org", "@graph": [article, software, dataset]}
-    return _in_script(graph)
-
-
 def measured_points(report: Report) -> str:
-    """Return what the lesson's pictures show of the run, as JSON by series, safe as `linked_data` is."""
-    return _in_script({series: found for one in report.lesson for series, found in one.points.items()})
-
-
-def _in_script(value: object) -> str:
+    """Return what the lesson's pictures show of the run, as JSON by series, safe inside a page."""
+    points = {series: found for one in report.lesson for series, found in one.points.items()}
     # No tag can begin in it: a record's own text may say anything.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

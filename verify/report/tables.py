@@ -1,6 +1,7 @@
 """Tables of checks and controls: which rows stand together, and what is printed once."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -87,19 +88,22 @@ def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
     measured = [check for check in checks if check.standard_error]
     shared = numbers.shared_places([(one.estimate, one.standard_error, one.interval) for one in measured])
     places = {check.id: place for check, place in zip(measured, shared, strict=True)}
+    # What most exact checks allow for, mostly rounding, is said once.
+    exact = Counter(str(tolerance_text(check)) for check in checks if check.method == "exact")
+    usual = next((text for text, count in exact.most_common(1) if count > 2), "")
     groups: list[Group] = []
     for members in gathered:
         settings = shared_settings(members)
         own = cell_text(settings, without=tuple(common))
         is_fit, alone = members[0].method == "fit", len(members) == 1
-        title = Title(Prose("Weighted fit"), Prose(""), own) if is_fit else _title(members, own)
+        title = Title(Prose("Weighted fit"), Prose(""), own) if is_fit else _title(members, own, usual)
         rows = tuple(
             _row(
                 claim,
                 check,
                 places.get(check.id),
                 cell_text(check.cell, without=tuple(settings)),
-                _title((check,), Prose("")) if is_fit else title if alone else None,
+                _title((check,), Prose(""), usual) if is_fit else title if alone else None,
             )
             for check in members
         )
@@ -109,7 +113,10 @@ def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
             groups[-1] = Group(None, groups[-1].rows + rows)
         else:
             groups.append(Group(None, rows))
-    return CheckTable(tuple(groups), _common_line("checks", common))
+    line = _common_line("checks", common)
+    if usual:
+        line = Prose(f"{line} Exact checks: {usual}, unless stated otherwise.".strip())
+    return CheckTable(tuple(groups), line)
 
 
 def control_table(claim: str, controls: Sequence[ControlRecord]) -> ControlTable:
@@ -170,17 +177,18 @@ def _common_line(owners: str, settings: dict[str, Setting]) -> Prose:
     return Prose(f"In all {owners}: {listed}." if settings else "")
 
 
-def _title(checks: Sequence[Check], settings: Prose) -> Title:
+def _title(checks: Sequence[Check], settings: Prose, usual: str) -> Title:
     """Return what checks are about."""
     formulas = {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
+    tolerance = tolerance_text(checks[0])
     word = "threshold" if checks[0].is_threshold else "predicted"
     # A bare number stands in the column of predictions already.
     symbols = re.search("[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", formula))
     return Title(
         quantity=Prose(checks[0].quantity),
         formula=Prose(f"{word} ${formula}$" if symbols else ""),
-        note=Prose("; ".join(filter(None, [settings, tolerance_text(checks[0])]))),
+        note=Prose("; ".join(filter(None, [settings, tolerance if tolerance != usual else ""]))),
     )
 
 

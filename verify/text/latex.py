@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 
 from verify.text.escapes import as_prose, pieces
@@ -49,22 +49,24 @@ def with_apostrophes(text: str) -> str:
 
 
 def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
-    """Return a formula broken so that each line is at most ``limit`` wide where its terms allow it.
+    """Return a displayed formula in lines at most ``limit`` wide: broken at its relations, fractions and all.
 
-    Lines break before relations first, then before plus and minus signs, never inside brackets; a fraction
-    that is too wide by itself gets several lines above or below its bar.
-    ``width`` measures a formula in the unit of ``limit``.
+    Where that is not enough, it is low, and broken at signs and strokes too. ``width`` measures a formula in
+    the unit of ``limit``.
     """
     if width(latex) <= limit or r"\\" in latex or r"\begin" in latex:
         return latex
-    left, *rest = _split(latex, _RELATIONS)
-    if not rest:
-        left, rest = "", [latex]
-    lines = [line for part in rest for line in _packed(part, width, limit - width(left))]
-    if len(lines) == 1:
-        return f"{left}{lines[0]}"
-    body = r" \\ ".join(f"{left if number == 0 else ''} & {line}" for number, line in enumerate(lines))
-    return rf"\begin{{aligned}} {body} \end{{aligned}}"
+    parts = _split(latex, _RELATIONS)
+    if any(width(part) > limit for part in parts):
+        parts = in_pieces(latex)
+    lines: list[str] = []
+    for part in parts:
+        if lines and width(lines[-1] + part) <= limit:
+            lines[-1] += part
+        else:
+            lines.append(part)
+    body = r" \\ & \quad {} ".join(line.strip() for line in lines)
+    return rf"\begin{{aligned}} & {body} \end{{aligned}}" if len(lines) > 1 else lines[0]
 
 
 def in_pieces(latex: str) -> list[str]:
@@ -89,40 +91,6 @@ def in_pieces(latex: str) -> list[str]:
         braces += (token == "{") - (token == "}")  # noqa: S105 - no password
         brackets += (token in {"(", "[", r"\{"}) - (token in {")", "]", r"\}"})
     return parts
-
-
-def _packed(part: str, width: Callable[[str], float], limit: float) -> Iterable[str]:
-    if width(part) <= limit:
-        return [part]
-    lines: list[str] = []
-    for term in (_narrow(term, width, limit) for term in _split(part, _SIGNS)):
-        if lines and width(lines[-1] + term) <= limit:
-            lines[-1] += term
-        else:
-            lines.append((r"\qquad {} " if lines else "") + term)
-    return lines
-
-
-def _narrow(term: str, width: Callable[[str], float], limit: float) -> str:
-    """Return a term that is too wide with the parts of its first fraction broken into lines."""
-    fraction = re.search(r"\\[dt]?frac\s*(?={)", term)
-    if fraction is None or width(term) <= limit:
-        return term
-    end_above = _end_of_braces(term, fraction.end())
-    end = _end_of_braces(term, end_above)
-    before, after = term[: fraction.start()], term[end:]
-    # A fraction between big brackets cannot be measured apart from them.
-    if before.count(r"\left") != before.count(r"\right") or term[end_above : end_above + 1] != "{":
-        return term
-    room = limit - width(before + after)
-    parts = (term[fraction.end() + 1 : end_above - 1], term[end_above + 1 : end - 1])
-    above, below = (_stacked(list(_packed(part, width, room))) for part in parts)
-    return rf"{before}\frac{{{above}}}{{{below}}}{after}"
-
-
-def _stacked(lines: list[str]) -> str:
-    body = r" \\ & ".join(lines)
-    return rf"\begin{{aligned}} & {body} \end{{aligned}}" if len(lines) > 1 else body
 
 
 def _end_of_braces(latex: str, start: int) -> int:
