@@ -109,7 +109,9 @@ def other() -> RunRecord:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("names", [(), ("score-variance.slope", "run")])
+@pytest.mark.parametrize(
+    "names", [(), ("score-variance.slope", "run"), ("score-variance.slope:estimate|.2f",)]
+)
 def test_an_exported_file_says_when_it_is_stale(tmp_path: Path, form: str, names: tuple[str, ...]) -> None:
     """By its head; written again it is what these results export, of the same names."""
     path = tmp_path / f"verify{FORMATS[form].suffix}"
@@ -123,7 +125,7 @@ def test_an_exported_file_says_when_it_is_stale(tmp_path: Path, form: str, names
     fix([document])
     assert path.read_text(encoding="utf-8") == exported(RUN, names, form)
     assert check([path], RUN)[0].problems == []
-    path.write_text(exported(RUN, names, form).replace("1.0003", "1.0004"), encoding="utf-8")
+    path.write_text(exported(RUN, names, form).replace("1.00", "1.01"), encoding="utf-8")
     assert len(check([path], RUN)[0].problems) == 1
     own = f"{path.read_text(encoding='utf-8')}\\newcommand\\mine{{1}}\n"
     path.write_text(own, encoding="utf-8")
@@ -143,6 +145,7 @@ def test_badges_say_when_they_are_stale(tmp_path: Path) -> None:
     endpoint.write_text(as_endpoint(shield).replace(shield.message, "refuted"), encoding="utf-8")
     page = tmp_path / "page.md"
     page.write_text("![score-variance](score-variance.svg)\n", encoding="utf-8")
+    (tmp_path / "coverage.json").write_text('{"schemaVersion": 1, "label": "x", "isError": false}')
     assert [one.path.name for one in check([page], RUN)] == ["page.md", "score-variance.svg"]
     documents = check(find_documents([tmp_path]), RUN)
     assert {one.path.name: len(one.problems) for one in documents} == {
@@ -152,5 +155,7 @@ def test_badges_say_when_they_are_stale(tmp_path: Path) -> None:
     }
     fix(documents)
     assert all(one.problems == [] for one in check([svg, endpoint], RUN))
+    with pytest.raises(CitationError, match="a sentence cannot be exported; give keys"):
+        exported(RUN, ['run:claims|"{text} of them"'], "csv")
     with pytest.raises(CitationError, match="is a badge of 'score-variance', of which these results have no"):
         check([svg], bad(1, 1))

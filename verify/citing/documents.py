@@ -18,7 +18,7 @@ from itertools import islice
 from os.path import isfile
 from pathlib import Path
 
-from verify.citing.exports import SUFFIXES, has_own_lines, is_exported, present_export
+from verify.citing.exports import HEAD_SIZE, SUFFIXES, has_own_lines, is_exported, present_export
 from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, MARKDOWN, MDX, RST, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
@@ -81,7 +81,7 @@ def _is_export(path: Path) -> bool:
     if path.suffix.lower() not in SUFFIXES:
         return False
     try:
-        return is_exported(path, head(path, 4096).decode(errors="replace"))
+        return is_exported(path, head(path, HEAD_SIZE).decode(errors="replace"))
     except (OSError, ValueError):
         # What TeX cannot read either is TeX's to report.
         return False

@@ -17,7 +17,7 @@ import yaml
 from verify.citing.forms import own_power
 from verify.citing.languages import MARKUPS
 from verify.citing.lookup import by_key, chosen
-from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of
+from verify.citing.summaries import COLOURS, Badged, as_endpoint, as_svg, badge_of
 from verify.citing.values import Evidence, Value, reading
 from verify.errors import CitationError
 from verify.evidence import RunRecord
@@ -184,9 +184,12 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     """Return the text of a file with the values that ``names`` stand for, all if there is none.
 
     Raises:
-        CitationError: a name stands for nothing.
+        CitationError: a name stands for nothing, or asks for a sentence.
     """
     values, seal = chosen(record, names), _digest(record)
+    for name in names:
+        if re.search(r"[\s;\"']", name):
+            raise CitationError(f"{name!r}: a sentence cannot be exported; give keys, such as KEY or KEY|.3f")
     command = " ".join(["sdpa-verify export", *names, "--format", form])
     head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {seal}"
     about: Tree = {"written_by": head, "tool": "sdpa-verify", "version": record.tool.version}
@@ -201,13 +204,14 @@ def _digest(record: Evidence) -> str:
 
 
 _HEAD = re.compile(
-    rf"sdpa-verify export(?P<names>(?: [\w.:-]+)*?) --format (?P<form>{'|'.join(FORMATS)}); "
+    rf"sdpa-verify export(?P<names>(?: [^\s;\"']+)*?) --format (?P<form>{'|'.join(FORMATS)}); "
     r"sdpa-verify [^;\n]*?digest (?P<digest>[0-9a-f]{64})"
 )
 _BADGE = re.compile(
     r"<title>(?P<name>[\w.-]+|attention audit): [^<]*; sdpa-verify, digest (?P<digest>[0-9a-f]+)"
 )
-_HEAD_SIZE = 2048
+_ENDPOINT = re.compile(rf'"color": "(?:{"|".join(COLOURS.values()).replace("#", "")})", "isError"')
+HEAD_SIZE = 16_384
 SUFFIXES = frozenset([".yaml", ".svg", *(form.suffix for form in FORMATS.values())])
 """How the names of files end that may have been exported."""
 
@@ -222,10 +226,10 @@ class Export(NamedTuple):
 
 def is_exported(path: Path, head: str) -> bool:
     """Return whether a file of this name was written by ``export`` or ``badge``, as its beginning says."""
-    suffix, start = path.suffix.lower(), head[:_HEAD_SIZE]
+    suffix, start = path.suffix.lower(), head[:HEAD_SIZE]
     if suffix == ".svg":
         return _BADGE.search(start) is not None
-    if suffix == ".json" and '"schemaVersion": 1' in start and '"isError"' in start:
+    if suffix == ".json" and _ENDPOINT.search(start):
         return True
     match = _HEAD.search(start) if suffix in SUFFIXES else None
     return match is not None and suffix.replace("yaml", "yml") == FORMATS[match["form"]].suffix
@@ -250,13 +254,13 @@ def present_export(path: Path, text: str, record: Evidence) -> Export:
     Raises:
         CitationError: it is of something that these results do not have.
     """
-    match = _HEAD.search(text[:_HEAD_SIZE])
+    match = _HEAD.search(text[:HEAD_SIZE])
     if match is not None and path.suffix != ".svg":
         names = match["names"].split()
-        what = " ".join(["sdpa-verify export", *names, "--format", match["form"]])
+        what = f"sdpa-verify export{match['names']} --format {match['form']}"
         return Export(what, match["digest"], exported(record, names, match["form"]))
     if path.suffix == ".svg":
-        badge = _BADGE.search(text[:_HEAD_SIZE])
+        badge = _BADGE.search(text[:HEAD_SIZE])
         label, seal = (badge["name"], badge["digest"]) if badge else ("", "")
     else:
         label, seal = str(json.loads(text).get("label", "")), ""

@@ -177,7 +177,7 @@ def _holds(claim: ClaimRecord) -> bool:
 
 
 # White text on each has a contrast of at least 4.5.
-_COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
+COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
 _ADVANCE, _SPACE, _HEIGHT = 6.6, 12, 20
 _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"
  role="img" aria-label="{label}: {message}">
@@ -210,12 +210,12 @@ def badge_of(record: RunRecord | AuditRecord, subject: Badged) -> Shield:
         worst = most_serious(subject.findings)
         label = "attention audit" if isinstance(subject, AuditRecord) else subject.id
         is_error = worst is Judgement.REFUTED
-        return Shield(label, worst.value, _COLOURS[badge(worst).tone], record.seal, is_error)
+        return Shield(label, worst.value, COLOURS[badge(worst).tone], record.seal, is_error)
     status = subject.derivation.status
     verdict = Verdict.REFUTED if status is Proof.FAILED else subject.verdict
     derived = "proved, " if status is Proof.PROVED else "derived, " if status.stands else ""
     message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
-    colour = _COLOURS[badge(verdict).tone]
+    colour = COLOURS[badge(verdict).tone]
     return Shield(subject.id, message, colour, subject.digest, verdict is Verdict.REFUTED)
 
 
