@@ -278,15 +278,3 @@ def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None
     for edited in (tmp_path / "deeper.py", path):
         edited.write_text(edited.read_text() + "# edited\n")
         assert [drawn(), drawn()] == [("confirmed", True), ("confirmed", False)]
-
-
-@pytest.mark.slow
-def test_a_mistake_in_a_module_beside_is_one_line(tmp_path: Path) -> None:
-    """Which names the claim file, its line, and the module."""
-    path = with_module_beside(tmp_path, "key_lengths.py", "Dot(k, j, k, j)")
-    (tmp_path / "deeper.py").write_text("x = (\n", encoding="utf-8")
-    with pytest.raises(ClaimError, match=r"key_lengths\.py: line \d+: SyntaxError: .*deeper\.py, line 1"):
-        verify.run([path], profile="quick", workers=1)
-    (tmp_path / "deeper.py").unlink()
-    with pytest.raises(ClaimError, match=r"key_lengths\.py: line \d+: ModuleNotFoundError: .*'deeper'"):
-        verify.run([path], profile="quick", workers=1)

@@ -124,10 +124,3 @@ def test_what_stands_in_place_of_zero_is_rounding_below_the_tolerance() -> None:
 
     assert len({found(value) for value in (0.0, -0.0, 5.6e-17, 1.1e-16, 4e-13)}) == 1
     assert len({found(value) for value in (0.0, 1e-12, 2e-12, 1e-9)}) == 4
-
-
-@pytest.mark.parametrize("value", [1.7976931348623157e308, -1.7976931348623157e308, 5e-324, 0.0])
-def test_the_ends_of_doubles_have_a_digest(value: float) -> None:
-    """The largest cannot be rounded up."""
-    fact = Fact(id="f", what="", latex="", value=value)
-    assert len(digest_of(SCORE_VARIANCE.model_copy(update={"facts": (fact,)}))) == 64

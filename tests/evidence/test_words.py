@@ -7,10 +7,7 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
-    capitalised,
-    closed,
     control_badge,
-    counted_checks,
     decisive_check,
     largest_deviation,
     remark,
@@ -144,27 +141,6 @@ def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("it is so", "It is so"),
-        ("score-mean is so", "score-mean is so"),
-        ("$d$ is so", "$d$ is so"),
-        ("first, it is", "First, it is"),
-        ("", ""),
-    ],
-)
-def test_a_sentence_begins_with_a_capital_unless_a_name_does(text: str, shown: str) -> None:
-    """Words of letters alone are words."""
-    assert capitalised(text) == shown
-
-
-@pytest.mark.parametrize(("text", "shown"), [("so", "so."), ("so.", "so."), ("so?", "so?"), ("", "")])
-def test_a_sentence_ends(text: str, shown: str) -> None:
-    """Once, whatever it ends with; nothing stays nothing."""
-    assert closed(text) == closed(closed(text)) == shown
-
-
 @pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.REFUTED])
 def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
     """It says what it is and what it must be; a refuted one is in order."""
@@ -172,12 +148,3 @@ def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
     assert (shown.mark, shown.tone) == ("alarm", "bad")
     assert shown.word == f"{verdict}, but must be rejected"
     assert control_badge(Verdict.REFUTED).tone == "good"
-
-
-@pytest.mark.parametrize(
-    ("measured", "exact", "shown"),
-    [(3, 2, "3 measured, 2 exact"), (3, 0, "3 measured"), (0, 2, "2 exact"), (0, 0, "none")],
-)
-def test_counts_of_no_checks_are_left_out(measured: int, exact: int, shown: str) -> None:
-    """Unless there are none at all."""
-    assert counted_checks(measured, exact) == shown

@@ -108,7 +108,9 @@ def ask(
     record = _run(deduction, chosen, workers, lambda: _comparisons(deduction, chosen))
     (claim,) = record.claims
     rows = [Row.of(claim.check(_id(at)), at, deduction.compared[0].subs(at)) for at in asked.places]
-    coefficients = dict(_expected(deduction))
+    coefficients = {
+        f"{fit.prefix}{name}": getattr(fit, name) for fit in _fits_of(deduction) for name in _COEFFICIENTS
+    }
     fits = [
         Row.of(check, {"fit": check.id}, coefficients[check.id])
         for check in claim.checks
@@ -151,31 +153,24 @@ def _comparisons(deduction: Deduction, chosen: Settings) -> Items:
         yield Wrong(
             "broken-bound", asked.quantity, asked.places[-1], laws=asked.laws, says=says, **prediction
         )
-    for pattern, over, prefix, law in _lines(deduction):
+    yield from _fits_of(deduction)
+
+
+def _fits_of(deduction: Deduction) -> Iterator[Fit]:
+    """Yield the fits through the checks, over d_k or over n, with the coefficients that the formula has."""
+    asked, (formula, relation) = deduction.asked, deduction.compared
+    if formula is None or relation != "=" or any(formula.subs(at).is_zero for at in asked.places):
+        return
+    if len(asked.dimensions) > 1:
+        lines = [
+            (f"d*-n{keys}", d, f"n{keys}-" if len(asked.keys) > 1 else "", formula.subs(n, keys))
+            for keys in asked.keys
+        ] or [("d*", d, "", formula)]
+    else:
+        lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))] if len(asked.keys) > 1 else []
+    for pattern, over, prefix, law in lines:
         if coefficients := _coefficients_of(law, over):
             yield Fit(pattern, over, prefix=prefix, **coefficients)
-
-
-def _lines(deduction: Deduction) -> Iterator[tuple[str, Symbol, str, Expr]]:
-    """Yield what can be fitted: which checks, over which size, with which prefix, and the formula in it."""
-    asked, (formula, relation) = deduction.asked, deduction.compared
-    vanishes = formula is None or any(formula.subs(at).is_zero for at in asked.places)
-    if vanishes or relation != "=":
-        return
-    if len(asked.dimensions) == 1:
-        if len(asked.keys) > 1:
-            yield "d*", n, "", formula.subs(d, asked.dimensions[0])
-        return
-    for keys in asked.keys:
-        yield f"d*-n{keys}", d, f"n{keys}-" if len(asked.keys) > 1 else "", formula.subs(n, keys)
-    if not asked.keys:
-        yield "d*", d, "", formula
-
-
-def _expected(deduction: Deduction) -> Iterator[tuple[str, Expr]]:
-    """Yield the coefficients that the formula has, by the ids of their fits."""
-    for _, over, prefix, law in _lines(deduction):
-        yield from ((f"{prefix}{name}", value) for name, value in _coefficients_of(law, over).items())
 
 
 def _coefficients_of(law: Expr, over: Symbol) -> dict[str, Any]:
