@@ -119,14 +119,6 @@ def test_a_closed_form_to_thirty_digits() -> None:
     )
 
 
-@pytest.mark.slow
-def test_the_mean_size_from_the_density() -> None:
-    """The integral of a modified Bessel function, for every dimension that is tried."""
-    numerically().decide(
-        Integral(2 * z * DENSITY, (z, 0, oo)), 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), "="
-    )
-
-
 def test_means_are_no_numbers() -> None:
     """What is random has no value at a point."""
     assert "random" in refused(numerically(), E(squares(s[a, j])), S.Half)

@@ -7,38 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given as drawn, settings, strategies as st
 from sympy import KroneckerDelta
-from sympy import Abs, Derivative, Eq, Ge, Gt, Integer, Integral, Le, Max, Min, Ne, S, Symbol, cos, exp, gamma
+from sympy import Abs, Eq, Ge, Gt, Integer, Integral, Le, Max, Min, Ne, S, cos, exp
 from sympy import Sum, log, oo
-from sympy import pi, sqrt, symbols, tanh
+from sympy import sqrt, symbols, tanh
 
-from verify.symbolic.vocabulary import StepError
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Entropy, Family, Index
+from verify.symbolic.vocabulary import Largest, Law, LogSumExp, Softmax, StepError, Var, a, b, d, i, j, k, l
+from verify.symbolic.vocabulary import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma, sigma_k
+from verify.symbolic.vocabulary import sigma_q, squares
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in, replaced, unsigned
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Entropy, Family, Index
-from verify.symbolic.vocabulary import (
-    Largest,
-    Law,
-    LogSumExp,
-    Softmax,
-    Var,
-    a,
-    b,
-    d,
-    i,
-    j,
-    k,
-    l,
-    mu_k,
-    mu_q,
-    n,
-    over_keys,
-    q,
-)
-from verify.symbolic.vocabulary import s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 x, y = symbols("x y", real=True)
 t, u, w, Z, c, M = symbols("t u w Z c M", positive=True)
@@ -52,9 +34,7 @@ KNOWN = cited(Theorem("known", "It holds.", "Always.", "A Book, 2020"), laws=NOR
 VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row**2, ()),
     ((row - s[a, l]) ** 2, ()),
-    (score**4, ()),
     (1 - p, ()),
-    (p - p**2, ()),
     (1 - p - p_l, ()),
     (Sum(1 - p - p_l, (l, 1, j - 1), (j, 1, n)), ()),
     (Sum(1 - Softmax(s[a, 1], 1) - p, (j, 2, n)), ()),
@@ -65,26 +45,18 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (LogSumExp(row, j) - row.xreplace({j: l}), ()),
     (E(LogSumExp(sigma * s[a, j], j) - sigma * Largest(s[a, l], l)) / sigma, ()),
     (Entropy(row, j) + Var(score), ()),
-    (1 + x**2 - 2 * x, ()),
     (x**2 - 2 * x * y + y**2, ()),
-    (x**4 - x + 1, ()),
     (u**3 - 3 * u + 2, ()),
-    ((x / Z) ** 2, ()),
     (log(n), ()),
     (n - 1, ()),
-    (n**2 - n, ()),
-    (exp(sigma**2) - 1, ()),
     (1 - exp(-(x**2) / (4 * sigma**2)), ()),
     (Z**-2 - (Z + c * u) ** -2, ()),
     (1 / (1 + exp(x)), ()),
-    (1 - 1 / (1 + exp(x)), ()),
     (log(1 + u + t) - log(1 + u), ()),
     (Integral(exp(-w) * w ** (d / 2 - 1), (w, 0, oo)), ()),
     (Integral(x, (x, 0, u)), ()),
     (M - bounded[j], (Le(Abs(bounded[j]), M),)),
     (M + bounded[l], (Le(Abs(bounded[j]), M),)),
-    (2 * M - bounded[j] - bounded[l], (Le(Abs(bounded[j]), M),)),
-    (M**2 - bounded[j] ** 2, (Le(Abs(bounded[j]), M),)),
     (ordered[1] - ordered[l], (Ge(ordered[1], ordered[j]),)),
     (n - exp(sigma**2) + 1, (n > exp(sigma**2) - 1,)),
     (1 - u, (u < 1,)),
@@ -92,12 +64,9 @@ VISIBLE: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (u * log(d - 1), (d > 1,)),
     (u - Min(x, u), ()),
     (Max(x, u) - x, ()),
-    (exp(u) - exp(Min(x, u)), ()),
 )
 HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (row, ()),
-    (p - 1, ()),
-    (1 - 2 * p, ()),
     (1 - p - p, ()),
     (over_keys(1 - p - p_l), ()),
     (over_keys(1 - Softmax(s[a, 1], 1) - p), ()),
@@ -108,13 +77,9 @@ HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (LogSumExp(x * s[a, j], j) - x * Largest(s[a, l], l), ()),
     (Largest(s[a, l], l) - s[b, j], ()),
     (over_keys(row), ()),
-    (x**3, ()),
     (u**3 - 3 * u + S(19) / 10, ()),
     (x**4 - 3 * x + 1, ()),
     (n - 2, ()),
-    (1 - u, ()),
-    (log(u), ()),
-    (1 - exp(x), ()),
     (Integral(u, (u, 1, 0)), ()),
     (Integral(x, (x, -1, u)), ()),
     (M - bounded[j], ()),
@@ -122,9 +87,7 @@ HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (ordered[2] - ordered[l], (Ge(ordered[1], ordered[j]),)),
     (1 - x**2, (Ge(x, 0),)),
     (1 + x - exp(x), ()),
-    (Max(x, u) - y, ()),
     (Min(x, u) - u, ()),
-    (u - Max(x, u), ()),
 )
 
 
@@ -203,24 +166,11 @@ def test_a_bound_has_a_stated_excess() -> None:
     at_most(c**2 * u**2 / (Z**2 * (Z + c * u))).decide(1 / Z - c * u / Z**2, 1 / (Z + c * u), "≤")
 
 
-def test_a_tangent_of_one_over_a_square_lies_below() -> None:
-    """The bound for any number of keys: a convex function lies above its tangent at any number."""
-    total = Z + c * u
-    excess = (total - t) ** 2 * (2 * total + t) / (t**3 * total**2)
-    at_most(excess).decide(3 / t**2 - 2 * total / t**3, 1 / total**2, "≤")
-
-
 def test_an_excess_of_the_wrong_sign_is_refused() -> None:
     """The excess has to be what the relation says is larger."""
     assert "visible" in refused(at_most(-(x**2)), x**2, S.Zero, "≤")
     assert "visible" in refused(at_least(-(x**2)), S.Zero, x**2, "≥")
     assert "do not differ" in refused(at_most(x**2), x**2, S.Zero, "≤")
-
-
-def test_an_excess_has_to_be_the_difference() -> None:
-    """What is visibly positive, but not the difference, decides nothing."""
-    assert "do not differ" in refused(at_most(2 * x**2), y, y + x**2, "≤")
-    assert "do not differ" in refused(at_most(E(squares(row))), log(n), log(n) + 2 * E(squares(row)), "≤")
 
 
 def test_a_bound_is_for_its_own_relations() -> None:
@@ -319,15 +269,6 @@ def test_an_equation_is_put_in_anywhere_and_read_from_either_side() -> None:
     assert "no part" in refused(check, cos(E(score**3)), d, "=")
 
 
-def test_an_equation_of_a_parameter_is_put_in_under_its_derivative() -> None:
-    """A characteristic function that was shown may be differentiated by its parameter."""
-    angle = Symbol("t", real=True)
-    function = E(cos(angle * score))
-    shown = Chain(function, Line((1 + angle**2) ** (-d / 2), "characteristic function", KNOWN))
-    before = -Derivative(function, (angle, 2))
-    earlier(shown).decide(before, -Derivative((1 + angle**2) ** (-d / 2), (angle, 2)), "=")
-
-
 def test_a_leading_term_never_becomes_equal() -> None:
     """What is only the leading term may be put in as a factor of a leading term, and nowhere else."""
     square = Chain(n**2 + n, Line(n**2, "leading", leading(n), "~"))
@@ -424,15 +365,6 @@ def test_a_part_of_a_sum_or_product_is_replaced() -> None:
     assert replaced(x - y + t, y - x, Z) == t - Z
     assert replaced(exp(2 * x - 2 * y), x - y, Z) == exp(2 * Z)
     assert replaced(q[a, i] * k[j, i], score, Z) == q[a, i] * k[j, i]
-
-
-def test_the_size_of_a_score_from_below() -> None:
-    """The product of the sizes in two dimensions, and the upper bound of the next one's, under what falls."""
-    root = sqrt(2 * d / pi)
-    size = 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2))
-    above = Chain(size, Line(root, "above", KNOWN, "≤"))
-    following = put_in(size, {d: d + 1})
-    earlier(above, at={d: d + 1}).decide(2 * d / pi / following, 2 * d / pi / sqrt(2 * (d + 1) / pi), "≥")
 
 
 def test_the_size_of_a_mean_of_signs() -> None:

@@ -8,22 +8,9 @@ from sympy import Abs, Rational, S, exp, sqrt
 from verify.symbolic.calculus import NotDerived
 from verify.symbolic.checks import moments
 from verify.symbolic.conditioning import conditional
-from verify.symbolic.vocabulary import (
-    STANDARD,
-    Cov,
-    Dot,
-    E,
-    Entropy,
-    Family,
-    Largest,
-    Law,
-    Softmax,
-    Var,
-    a,
-    d,
-    e,
-)
-from verify.symbolic.vocabulary import StepError, j, k, l, m, n, over_keys, q, s, score, squares, v
+from verify.symbolic.vocabulary import STANDARD, Cov, Dot, E, Entropy, Family, Largest, Law, Softmax
+from verify.symbolic.vocabulary import StepError, Var, a, d, e, j, k, l, m, n, over_keys, q, s, score, squares
+from verify.symbolic.vocabulary import v
 
 CENTRED = {v: Law("mean 0 and variance 1", (S.One, S.Zero, S.One))}
 MASK = Family("z", m, n)

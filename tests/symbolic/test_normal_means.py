@@ -7,30 +7,13 @@ from sympy import Derivative, I, Integral, Rational, Subs, Sum, Symbol, cos, exp
 
 from verify.montecarlo.distributions import UNIT_INTERVAL
 from verify.montecarlo.quantities import measurement
-from verify.symbolic.vocabulary import StepError
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, E, Family, Indicator, Named, StepError, a
+from verify.symbolic.vocabulary import d, i, j, k, normal, q, score
 from verify.symbolic.analysis import by_density
 from verify.symbolic.calculus import expected
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.notation import latex, plain
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS,
-    STANDARD,
-    Dot,
-    E,
-    Family,
-    Indicator,
-    Named,
-    Var,
-    a,
-    d,
-    i,
-    j,
-    k,
-    normal,
-    q,
-    score,
-)
 
 t, x, y = symbols("t x y", real=True)
 SHIFTED = {q: normal(1, 2), k: normal()}
@@ -55,11 +38,6 @@ def test_a_named_expression_is_printed_by_its_name_and_is_what_it_stands_for() -
         measurement("x", {"x": E(of)}, laws, {d: 2}, tolerance=0.1)[0] for of in (SQUARE, score**2)
     )
     assert named.sampler == written.sampler
-
-
-def test_squared_lengths_are_printed_without_brackets() -> None:
-    """The square of a squared length is its fourth power."""
-    assert plain(Dot(q, a, q, a) ** 2) == "|q|⁴"
 
 
 def test_densities_are_put_in_for_normal_components_alone() -> None:
@@ -108,9 +86,3 @@ def test_a_jump_is_not_judged_by_quadrature() -> None:
     assert refute(chance, "=", Rational(1, 4), {z: normal()}).endswith("drawn")
     with pytest.raises(Counterexample):
         refute(chance, "=", Rational(1, 3), {z: normal()})
-
-
-def test_variances_of_named_expressions() -> None:
-    """What is named may stand in a variance."""
-    four = E(score**4) - E(score**2) ** 2
-    moments(NORMAL_COMPONENTS).decide(Var(SQUARE), four, "=")

@@ -6,30 +6,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sympy import Abs, Derivative, Eq, Expr, I, Integral, Le, Limit, Max, Min, Rational, S, Sum, Symbol
-from sympy import besselk, cbrt, cos, erf, exp, gamma, log, oo, pi, sech, sin, sqrt, symbols, tanh
+from sympy import Abs, Derivative, Eq, Expr, I, Integral, Le, Limit, Min, Rational, S, Sum, Symbol
+from sympy import cos, erf, exp, log, oo, pi, sin, sqrt, symbols, tanh
 
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import substitute
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov
-from verify.symbolic.vocabulary import Dot, E, Entropy, Family, Indicator, Largest, Law, LogSumExp, Named
-from verify.symbolic.vocabulary import (
-    Quantile,
-    Softmax,
-    Var,
-    a,
-    d,
-    i,
-    j,
-    k,
-    l,
-    m,
-    mu_k,
-    mu_q,
-    n,
-    over_components,
-)
+from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
+from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
+from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, mu_k, mu_q, n, over_components
 from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
 
 r, x = symbols("r x", real=True)
@@ -67,39 +52,13 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, STANDARD),
         line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, NORMAL_COMPONENTS),
     ),
-    "third moment of any law": (
-        line(E(score**3), "=", 0, STANDARD),
-        line(E(score**3), "=", 0, NORMAL_COMPONENTS),
-    ),
-    "Stein for any law": (
-        line(E(y[1] ** 4), "=", 3 * E(y[1] ** 2), {y: UNIT}),
-        line(E(y[1] ** 4), "=", 3 * E(y[1] ** 2), {y: NORMAL_ROWS[s]}),
-    ),
     "keys of one query are independent": (
         line(Cov(score_of(a, j) ** 2, score_of(a, l) ** 2), "=", 0, NORMAL_COMPONENTS),
         line(Cov(score_of(a, j), score_of(a, l)), "=", 0, NORMAL_COMPONENTS),
     ),
-    "self score": (
-        line(Var(Dot(q, a, q, a)), "=", d, NORMAL_COMPONENTS),
-        line(Var(Dot(q, a, q, a)), "=", 2 * d, NORMAL_COMPONENTS),
-    ),
     "mean of a root": (
         line(E(Abs(score)), "=", sqrt(E(score**2)), STANDARD),
         line(E(Abs(score)), "≤", sqrt(E(score**2)), STANDARD),
-    ),
-    "mean size by the deviation": (
-        line(E(Abs(score)), "=", sqrt(2 * d / pi), NORMAL_COMPONENTS),
-        line(E(Abs(score)), "=", 2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)), NORMAL_COMPONENTS),
-    ),
-    "n for d": (line(Var(score), "=", n, STANDARD), line(Var(score), "=", d, STANDARD)),
-    "keys counted as queries": (line(E(over_keys(p)), "=", m / n), line(E(over_keys(p)), "=", 1)),
-    "variance scaled once": (
-        line(Var(score / t), "=", d * sigma_q**2 * sigma_k**2 / t, CENTRED),
-        line(Var(score / t), "=", d * sigma_q**2 * sigma_k**2 / t**2, CENTRED),
-    ),
-    "exponent two hundredths off": (
-        line(Var(score / t), "=", d / t ** Rational(101, 50), STANDARD),
-        line(Var(score / t), "=", d / t**2, STANDARD),
     ),
     "no such kurtosis": (
         line(E(score**4), "=", 3 * d**2 - Rational(11, 4) * d, {q: WORN, k: WORN}),
@@ -113,11 +72,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Var(score), "=", Dot(q, a, q, a) ** 2, {k: UNIT}),
         line(Var(score), "=", Dot(q, a, q, a), {k: UNIT}),
     ),
-    "ratio turned round": (
-        line(p / second, "=", exp(s[a, l] - s[a, j])),
-        line(p / second, "=", exp(s[a, j] - s[a, l])),
-    ),
-    "squares sum to one": (line(squares(s[a, j]), "=", 1), line(squares(s[a, j]), "≤", 1)),
     "squares below one for one key": (
         line(squares(s[a, j]), "<", 1),
         line(squares(s[a, j]), "<", 1, None, n >= 2),
@@ -131,23 +85,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),
         line(Entropy(s[a, j], j), "≤", log(n)),
     ),
-    "entropy without the scores": (
-        line(Entropy(s[a, j], j), "=", LogSumExp(s[a, j], j)),
-        line(Entropy(s[a, j], j), "=", LogSumExp(s[a, j], j) - over_keys(p * s[a, j])),
-    ),
-    "σ for σ² in the entropy": (
-        line(E(Entropy(spread, j)), "≥", log(n) - sigma / 2, NORMAL_ROWS),
-        line(E(Entropy(spread, j)), "≥", log(n) - sigma**2 / 2, NORMAL_ROWS),
-    ),
-    "growth of the entropy": (
-        line(
-            E(LogSumExp(spread, j)),
-            "≥",
-            log(n) + Rational(515, 1000) * sigma**2 * E(1 - squares(spread)),
-            NORMAL_ROWS,
-        ),
-        line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 * E(1 - squares(spread)) / 2, NORMAL_ROWS),
-    ),
     "saturation of many keys": (
         line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
         line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
@@ -156,58 +93,10 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(E(Largest(spread, j)), "≤", Rational(98, 100) * sigma * sqrt(2 * log(n)), NORMAL_ROWS),
         line(E(Largest(spread, j)), "≤", sigma * sqrt(2 * log(n)), NORMAL_ROWS),
     ),
-    "Stein without σ²": (
-        line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)), NORMAL_ROWS),
-        line(1 - E(squares(spread)), "=", E(over_keys(Softmax(spread, j) * spread)) / sigma**2, NORMAL_ROWS),
-    ),
-    "log of a mean": (
-        line(E(LogSumExp(spread, j)), "≥", log(n) + sigma**2 / 2, NORMAL_ROWS),
-        line(E(LogSumExp(spread, j)), "≤", log(n) + sigma**2 / 2, NORMAL_ROWS),
-    ),
-    "largest of two": (
-        line(E(Max(s[a, 1], s[a, 2])), "=", sqrt(2 / pi), NORMAL_ROWS),
-        line(E(Max(s[a, 1], s[a, 2])), "≤", sqrt(2 * log(2)), NORMAL_ROWS, n >= 2),
-    ),
-    "saturation of two keys": (
-        line(
-            E(Softmax(spread, j) * (1 - Softmax(spread, j))),
-            "≥",
-            1 / (2 * sigma * sqrt(pi)),
-            NORMAL_ROWS,
-            Eq(n, 2),
-        ),
-        line(
-            E(Softmax(spread, j) * (1 - Softmax(spread, j))),
-            "≤",
-            1 / (2 * sigma * sqrt(pi)),
-            NORMAL_ROWS,
-            Eq(n, 2),
-        ),
-    ),
-    "logistic slope": (
-        line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (1 + exp(x) + exp(-x))),
-        line(exp(x) / (1 + exp(x)) ** 2, "=", 1 / (2 + exp(x) + exp(-x))),
-    ),
-    "off by one in a sum": (
-        line(Sum(j, (j, 1, n)), "=", n * (n - 1) / 2),
-        line(Sum(j, (j, 1, n)), "=", n * (n + 1) / 2),
-    ),
-    "cubes": (
-        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 3),
-        line(Sum(j**3, (j, 1, n)), "=", (n * (n + 1) / 2) ** 2),
-    ),
-    "growing dot products": (
-        line(Sum(i * (i + 2), (i, 1, n)), "=", n * (n + 1) * (2 * n + 1) / 6),
-        line(Sum(i * (i + 2), (i, 1, n)), "=", n * (n + 1) * (2 * n + 7) / 6),
-    ),
     "right up to three": (line(2**n, "=", n**2 - n + 2), line(2**n, "≥", n + 1)),
     "almost twenty": (line(exp(pi) - pi + r, "=", 20 + r), line(exp(pi) - pi + r, "≤", 20 + r)),
     "one dimension": (line(0, "<", d - 1), line(0, "<", d - 1, None, d >= 2)),
-    "closed end": (line(0, "<", 1 - r, None, r >= 0, r <= 1), line(0, "≤", 1 - r, None, r >= 0, r <= 1)),
-    "beyond the range": (line(r**2, "≤", r, None, r >= 0, r <= 2), line(r**2, "≤", r, None, r >= 0, r <= 1)),
-    "root of a square": (line(sqrt(r**2 + 2 * r + 1), "=", r + 1), line(sqrt((t + 1) ** 2), "=", t + 1)),
     "root of an exponential": (line(sqrt(exp(z)), "=", exp(z / 2)), line(sqrt(exp(r)), "=", exp(r / 2))),
-    "cube root": (line(cbrt(r**3), "=", r), line(cbrt(t**3), "=", t)),
     "cap": (
         line(r**2 - tanh(r) ** 2, "≤", Rational(65, 100) * r**4),
         line(r**2 - tanh(r) ** 2, "≤", 2 * r**4 / 3),
@@ -220,42 +109,21 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t)),
         line(Integral(exp(-t * w**2), (w, 0, oo)), "=", sqrt(pi / t) / 2),
     ),
-    "gamma shifted": (
-        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t)),
-        line(Integral(w**t * exp(-w), (w, 0, oo)), "=", gamma(t + 1)),
-    ),
     "integral without end": (
         line(Integral(exp(w), (w, 0, oo)), "=", -1),
         line(Integral(exp(-w), (w, 0, oo)), "=", 1),
-    ),
-    "density of a score": (
-        line(Integral(2 * x * besselk(0, x) / pi, (x, 0, oo)), "=", 1),
-        line(Integral(2 * x * besselk(0, x) / pi, (x, 0, oo)), "=", 2 / pi),
     ),
     "two integrals": (
         line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / t),
         line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / (1 + t)),
     ),
-    "normal law": (
-        line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 - erf(r / sqrt(2))) / 2),
-        line(Integral(exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, r)), "=", (1 + erf(r / sqrt(2))) / 2),
-    ),
     "leading term": (line((2 + 4 / d) / c**2, "~", 4 / c**2), line((2 + 4 / d) / c**2, "~", 2 / c**2)),
-    "leading term of another symbol": (line(d / (d + c), "~", 1 + c), line(d / (d + c), "~", 1)),
     "leading term of nothing": (line(1 / d, "~", 0), line(1 / (d + 1), "~", 1 / d)),
-    "lost solution": (
-        line(Eq(r**2 - r, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
-        line(Eq(2 * r - 2, 0, evaluate=False), "⇔", Eq(r - 1, 0, evaluate=False)),
-    ),
     "one root of two": (
         line(Eq(x**2 * d, 1, evaluate=False), "⇔", Eq(x - 1 / sqrt(d), 0, evaluate=False)),
         line(
             Eq(x**2 * d, 1, evaluate=False), "⇔", Eq((x - 1 / sqrt(d)) * (x + 1 / sqrt(d)), 0, evaluate=False)
         ),
-    ),
-    "roots of a variance": (
-        line(Eq(Var(x * score), 1, evaluate=False), "⇔", Eq(x**2 * d**2, 1, evaluate=False), STANDARD),
-        line(Eq(Var(x * score), 1, evaluate=False), "⇔", Eq(x**2 * d, 1, evaluate=False), STANDARD),
     ),
     "freezing": (
         line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
@@ -264,14 +132,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "a factor that gives variance 1": (
         line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r * d, 1, evaluate=False), STANDARD),
         line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r**2 * d, 1, evaluate=False), STANDARD),
-    ),
-    "one of two factors": (
-        line(Eq(r**2 * d, 1, evaluate=False), "⇔", Eq(r - 1 / sqrt(d), 0, evaluate=False)),
-        line(
-            Eq(r**2 * d, 1, evaluate=False),
-            "⇔",
-            Eq((r - 1 / sqrt(d)) * (r + 1 / sqrt(d)), 0, evaluate=False),
-        ),
     ),
     "an event and its opposite": (
         line(E(Indicator(gap)), "=", 1 - E(Indicator(gap)), {s: UNIT}),
@@ -284,10 +144,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "mean of an inverse length": (
         line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 1), NORMAL_COMPONENTS, d >= 6),
         line(E(1 / Dot(k, j, k, j)), "=", 1 / (d - 2), NORMAL_COMPONENTS, d >= 3),
-    ),
-    "characteristic function": (
-        line(E(cos(r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
-        line(E(cos(r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
     ),
     "a complex mean": (
         line(E(exp(I * r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
@@ -304,10 +160,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "of one component": (
         line(over_components(y[i] ** 2), "≤", d * t**2 / 2, None, Le(Abs(y[j]), t)),
         line(over_components(y[i] ** 2), "≤", d * t**2, None, Le(Abs(y[j]), t)),
-    ),
-    "slope of the hyperbolic tangent": (
-        line(sech(r) ** 2, "=", 1 + tanh(r) ** 2),
-        line(sech(r) ** 2, "=", 1 - tanh(r) ** 2),
     ),
     "three ranges": (
         line(E(Sum(parts[a, 2, i] ** 2, (i, 1, d))), "=", 4 * d, {parts: UNIT}),
@@ -423,13 +275,6 @@ class Believed(LineCheck):
         """Return."""
 
 
-def test_the_first_line_of_a_chain_is_tried_as_any_other() -> None:
-    """A chain whose first line is false fails there, however right the others are."""
-    for lines, wrong in (((r + 1, r + 2, r + 2), 0), ((r, r + 1, r + 1), 1), ((r, r, r + 1), 2)):
-        chain = Chain(r, *(Line(after, "", Believed()) for after in lines))
-        assert [checked.holds for checked in chain.checked] == [True] * wrong + [False]
-
-
 def test_an_integral_with_a_narrow_peak_is_not_refuted() -> None:
     """The density of the largest is too narrow for these rules in long rows; in short ones it is not."""
     density = n * ((1 + erf(x / sqrt(2))) / 2) ** (n - 1) * exp(-(x**2) / 2) / sqrt(2 * pi)
@@ -443,7 +288,7 @@ def test_the_same_line_is_tried_alike() -> None:
     """Nothing depends on what was tried before."""
     tried = line(E(Entropy(spread, j)), "≥", log(n) - sigma**2, NORMAL_ROWS)
     words = refute(*tried)
-    refute(*MISTAKES["squares sum to one"][1])
+    refute(*MISTAKES["squares below one for one key"][1])
     assert refute(*tried) == words
 
 

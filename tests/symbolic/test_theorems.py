@@ -40,11 +40,6 @@ def test_every_theorem_says_what_and_where(name: str) -> None:
     assert theorem.url is None or theorem.url.startswith("https://")
 
 
-def test_names_of_theorems_differ() -> None:
-    """What is printed tells theorems apart."""
-    assert len({theorem.name for theorem in THEOREMS.values()}) == len(THEOREMS)
-
-
 def test_stein_needs_a_normal_law() -> None:
     """Integration by parts is for normal scores, and an equation; unit variance is not enough."""
     before, after = E(over_keys(Softmax(row, j) * row)), sigma**2 * (1 - E(squares(row)))

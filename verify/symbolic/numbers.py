@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -24,11 +24,9 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
+from verify.symbolic.laws import NumericLaw
 from verify.symbolic.long_rows import mean_of_row
 from verify.symbolic.vocabulary import Family, Index
-
-if TYPE_CHECKING:
-    from verify.symbolic.laws import NumericLaw
 
 MOST = 8_000
 """The most outcomes that a mean is summed over."""
@@ -235,7 +233,7 @@ class Point:
     def _draws(self, key: Any) -> Any:
         self.work -= 40
         if key[0] in self.laws:
-            return self.laws[key[0]].draws(_rng(self.seed + 2, key), DRAWS)
+            return _draws_of(self.laws[key[0]], self.seed + 2, key)
         return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
 
     def _mean_of_draws(self, x: Any) -> Any:
@@ -301,6 +299,11 @@ def _alternates(terms: Any) -> Any:
     signs = np.where(np.abs(terms) > 1e-3 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
     turns = signs[1:] * signs[:-1] < 0
     return np.sum(turns[1:] & turns[:-1], axis=0) >= 12
+
+
+@lru_cache(maxsize=512)
+def _draws_of(law: NumericLaw, seed: int, key: Any) -> Any:
+    return law.draws(_rng(seed, key), DRAWS)
 
 
 def _rng(seed: int, key: Any) -> np.random.Generator:

@@ -41,7 +41,7 @@ BUDGET = 60_000
 POINTS, FEWER, MEANS, FEW = 60, 12, 12, 2
 """The most points of a line, of one with components or an integral, of one with a mean, and in long rows."""
 
-MANY = 40
+MANY = 20
 """Sizes of rows that are drawn besides."""
 
 LONG = (1024, 10**6, 10**60)
@@ -241,7 +241,7 @@ class _Trial:
             low = max(at_least if symbol in self.rows else 1, math.ceil(low or 1))
             allowed = (size for size in range(low, low + 4) if high is None or size <= high)
             ranges.append([size for size in allowed if _may_be(symbol, size)])
-        combinations = list(itertools.islice(itertools.product(*ranges), 2000))
+        combinations = list(itertools.islice(itertools.product(*ranges), 256))
         least = combinations[:1]
         self.random.shuffle(combinations)
         combinations.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))

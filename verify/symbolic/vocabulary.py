@@ -288,6 +288,7 @@ def squares(x: Any, key: Index = j) -> Expr:
     return over_keys(Softmax(x, key) ** 2, key)
 
 
+@lru_cache(maxsize=8192)
 def definition(expression: Any) -> Expr:
     """Return an expression with every function of this module put in by what it stands for.
 
