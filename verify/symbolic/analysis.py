@@ -14,8 +14,8 @@ from typing import Any
 
 import mpmath
 from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Max, Mul, Piecewise, Poly
-from sympy import Pow, Rational, S, Subs, Sum, Symbol, Tuple, cancel, cos, degree, exp, expand, expand_log
-from sympy import gamma, lambdify, log, oo, pi, preorder_traversal, sign, simplify, sin, solve, sqrt, tanh
+from sympy import Pow, Rational, S, Subs, Sum, Symbol, Tuple, cancel, cos, degree, exp, expand
+from sympy import lambdify, log, oo, pi, preorder_traversal, sign, simplify, sin, solve, sqrt, tanh
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
@@ -427,31 +427,12 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
     moving = Dummy(variable.name, positive=True)
     x = x.xreplace({variable: moving})
     try:
-        if (
-            to == oo
-            and x.is_positive
-            and all(sympy_limit(*part.args, moving, oo) == oo for part in x.atoms(gamma))
-        ):
-            # Stirling's formula (DLMF 5.11.1) spares SymPy a series of gamma functions.
-            value = exp(
-                sympy_limit(expand_log(log(x), force=True).replace(_log_gamma, _stirling), moving, oo)
-            )
-        else:
-            value = sympy_limit(x, moving, to)
+        value = sympy_limit(x, moving, to)
     except (NotImplementedError, ValueError, TypeError) as error:
         raise StepError(f"SymPy does not know the limit of {x}") from error
     if value.has(Limit, moving):
         raise StepError(f"SymPy does not know the limit of {x}")
     return value
-
-
-def _log_gamma(x: Any) -> bool:
-    return isinstance(x, log) and isinstance(x.args[0], gamma)
-
-
-def _stirling(x: Any) -> Any:
-    (z,) = x.args[0].args
-    return (z - S.Half) * log(z) - z + log(2 * pi) / 2 + 1 / (12 * z)
 
 
 def _without(x: Any, kinds: tuple[Any, ...], given: tuple[Any, ...] = ()) -> Any:

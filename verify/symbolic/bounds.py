@@ -368,15 +368,7 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
     if rest != 0:
         ways = {slope(part, hole, inner, strict=strict) for part in moving}
         way = ways.pop() if len(ways) == 1 else 0
-    elif not x.atoms(*MEANS, *BINDERS) and not _has_pole(x, hole, signs):
-        way, rest = 1, x.diff(hole)
     return way and way * signs.sign(rest, strict=strict)
-
-
-def _has_pole(x: Any, hole: Any, signs: Signs) -> bool:
-    """Return whether something is divided by that may be 0: across a pole a slope says nothing."""
-    below = (part.base for part in x.atoms(Pow) if part.base.has(hole) and not part.exp.is_nonnegative)
-    return not all(signs.positive(base) or signs.positive(-base) for base in below)
 
 
 def replaced(x: Any, old: Any, new: Any) -> Any:

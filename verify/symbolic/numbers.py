@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mpmath
 import numpy as np
@@ -24,9 +24,11 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary
-from verify.symbolic.laws import NumericLaw
 from verify.symbolic.long_rows import mean_of_row
 from verify.symbolic.vocabulary import Family, Index
+
+if TYPE_CHECKING:
+    from verify.symbolic.laws import NumericLaw
 
 MOST = 8_000
 """The most outcomes that a mean is summed over."""
