@@ -393,9 +393,9 @@ def _paragraph(cited: Citation, form: str) -> str:
     style = _STYLES[form]
     # The tool's name stands for its authors.
     authors = "" if AUTHORS in cited.authors or not cited.authors else f"{', '.join(cited.authors)}. "
-    key, digest = (style.code.format(style.text(one)) for one in (cited.key, cited.digest))
+    key, digest = (style.code.format(style.text(code)) for code in (cited.key, cited.digest))
     measured = f" {capitalised(style.prose(cited.what))}: {style.text(cited.found)}." if cited.found else ""
-    links = (style.link.format(for_html(one) if form == "html" else one) for one in cited.links)
+    links = (style.link.format(for_html(url) if form == "html" else url) for url in cited.links)
     text = (
         f"{style.text(f'{authors}sdpa-verify {cited.version}')}, {key}: "
         f"{style.title.format(style.prose(cited.title))} {style.prose(cited.statement)}{measured} "

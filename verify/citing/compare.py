@@ -122,9 +122,9 @@ def compare(old: Evidence, new: Evidence) -> Changes:
         return Change(key, Prose(what), before[key].text, after[key].text, why)
 
     turned = list(_turned(before, after))
-    statements = tuple(one for one in turned if one.key.startswith(f"{SOURCE}."))
-    verdicts = tuple(one for one in turned if one not in statements)
-    listed = moved.keys() | {one.key for one in verdicts}
+    statements = tuple(change for change in turned if change.key.startswith(f"{SOURCE}."))
+    verdicts = tuple(change for change in turned if change not in statements)
+    listed = moved.keys() | {change.key for change in verdicts}
     reprinted = [
         change(key)
         for key, value in after.items()
@@ -186,17 +186,17 @@ def _turned(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterator
 
 def _judged(value: Value) -> tuple[str, str]:
     """Return what has a verdict, a claim with its proof, and that in words; nothing of what has none."""
-    match found := value.part or value.subject:
+    match judged := value.part or value.subject:
         case ClaimRecord():
-            return found.title, f"{badge(found.derivation.status).word}, {badge(found.verdict).word}"
+            return judged.title, f"{badge(judged.derivation.status).word}, {badge(judged.verdict).word}"
         case Check():
-            return found.quantity, badge(found.verdict).word
+            return judged.quantity, badge(judged.verdict).word
         case ControlRecord():
-            return f"negative control: {found.what}", badge(found.verdict).word
+            return f"negative control: {judged.what}", badge(judged.verdict).word
         case Finding():
-            return found.quantity, badge(found.judgement).word
+            return judged.quantity, badge(judged.judgement).word
         case Statement():
-            return found.text, badge(found.outcome).word
+            return judged.text, badge(judged.outcome).word
     return "", ""
 
 
@@ -246,7 +246,7 @@ def _moved(old: _Comparable, new: _Comparable) -> str:
     if old.of != new.of:
         return "of another quantity or other settings"
     numbers_of = (*old.ends, *new.ends, old.estimate, new.estimate, old.prediction or 0, new.prediction or 0)
-    noise = _DIGITS * max(abs(one) for one in numbers_of if math.isfinite(one)) + max(old.noise, new.noise)
+    noise = _DIGITS * max(filter(math.isfinite, map(abs, numbers_of))) + max(old.noise, new.noise)
     if _is_by_interval(old, new):
         if old.ends[0] > new.ends[1] + noise or new.ends[0] > old.ends[1] + noise:
             return "intervals apart"
@@ -291,69 +291,71 @@ def _settings(record: Evidence) -> dict[str, str]:
 _NAMED = 12  # this many keys are named in a line before the others are counted
 
 
-def _groups(found: Changes) -> Iterator[tuple[str, tuple[Change, ...]]]:
+def _groups(comparison: Changes) -> Iterator[tuple[str, tuple[Change, ...]]]:
     groups = {
-        "verdicts": found.verdicts,
-        "outcomes of statements": found.statements,
-        "values that moved": found.moved,
-        "settings and versions": found.settings,
+        "verdicts": comparison.verdicts,
+        "outcomes of statements": comparison.statements,
+        "values that moved": comparison.moved,
+        "settings and versions": comparison.settings,
     }
     return ((title, changes) for title, changes in groups.items() if changes)
 
 
-def to_text(found: Changes) -> str:
+def to_text(comparison: Changes) -> str:
     """Return the comparison as plain lines, a heading above each group."""
-    lines = [f"before: {found.earlier}", f"after:  {found.later}", ""]
-    for title, changes in _groups(found):
+    lines = [f"before: {comparison.earlier}", f"after:  {comparison.later}", ""]
+    for title, changes in _groups(comparison):
         lines.append(f"{title}:")
-        for one in changes:
-            why = f" ({one.why})" if one.why else ""
-            what = f"; {plain(one.what)}" if one.what else ""
-            lines.append(f"  {one.key}: {one.before or '(none)'} → {one.after or '(none)'}{why}{what}")
+        for change in changes:
+            why = f" ({change.why})" if change.why else ""
+            what = f"; {plain(change.what)}" if change.what else ""
+            lines.append(
+                f"  {change.key}: {change.before or '(none)'} → {change.after or '(none)'}{why}{what}"
+            )
         lines.append("")
-    for word, keys in (("new", found.come), ("gone", found.gone)):
+    for word, keys in (("new", comparison.come), ("gone", comparison.gone)):
         if keys:
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             lines.append(f"keys that are {word}: {', '.join(keys[:_NAMED])}{more}")
-    if found.reprinted:
-        groups = groupby(found.reprinted, lambda change: change.key.partition(".")[0])
+    if comparison.reprinted:
+        groups = groupby(comparison.reprinted, lambda change: change.key.partition(".")[0])
         counts = ", ".join(f"{name} {len(list(changes))}" for name, changes in groups)
         lines.append(f"in printed digits only: {counts}")
-    return "\n".join([*lines, *found.sentences])
+    return "\n".join([*lines, *comparison.sentences])
 
 
-def to_markdown(found: Changes) -> str:
+def to_markdown(comparison: Changes) -> str:
     """Return the comparison as Markdown, a table for each group, with printed digits folded."""
-    lines = [f"Before: {for_markdown(found.earlier)}. After: {for_markdown(found.later)}.", ""]
-    for title, changes in _groups(found):
+    lines = [f"Before: {for_markdown(comparison.earlier)}. After: {for_markdown(comparison.later)}.", ""]
+    for title, changes in _groups(comparison):
         lines += [f"### {title.capitalize()}", "", *_rows(changes), ""]
-    if found.reprinted:
-        summary = f"<summary>In printed digits only: {len(found.reprinted)} values</summary>"
-        lines += ["<details>", summary, "", *_rows(found.reprinted), "", "</details>", ""]
-    for word, keys in (("New", found.come), ("Gone", found.gone)):
+    if comparison.reprinted:
+        summary = f"<summary>In printed digits only: {len(comparison.reprinted)} values</summary>"
+        lines += ["<details>", summary, "", *_rows(comparison.reprinted), "", "</details>", ""]
+    for word, keys in (("New", comparison.come), ("Gone", comparison.gone)):
         if keys:
             lines += [f"{word} keys: {', '.join(f'`{key}`' for key in keys)}.", ""]
-    return "\n".join([*lines, " ".join(map(for_markdown, found.sentences))])
+    return "\n".join([*lines, " ".join(map(for_markdown, comparison.sentences))])
 
 
 def _rows(changes: Iterable[Change]) -> Iterator[str]:
     yield "| key | before | now | |"
     yield "|---|---|---|---|"
-    for one in changes:
-        what = "; ".join(filter(None, [one.why, prose_for_markdown(one.what)]))
-        row = f"| `{one.key}` | {for_markdown(one.before)} | {for_markdown(one.after)} | {what} |"
+    for change in changes:
+        what = "; ".join(filter(None, [change.why, prose_for_markdown(change.what)]))
+        row = f"| `{change.key}` | {for_markdown(change.before)} | {for_markdown(change.after)} | {what} |"
         yield row.replace("\n", " ")
 
 
-def to_json(found: Changes) -> str:
+def to_json(comparison: Changes) -> str:
     """Return all of the comparison as JSON, for programs."""
     content = {
-        name: [one._asdict() if isinstance(one, Change) else one for one in value]
+        name: [item._asdict() if isinstance(item, Change) else item for item in value]
         if isinstance(value, tuple)
         else value
-        for name, value in found._asdict().items()
+        for name, value in comparison._asdict().items()
     }
-    return json.dumps({**content, "exit_status": found.exit_status}, ensure_ascii=False, indent=1)
+    return json.dumps({**content, "exit_status": comparison.exit_status}, ensure_ascii=False, indent=1)
 
 
 FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "markdown": to_markdown, "text": to_text}

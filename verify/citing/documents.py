@@ -257,7 +257,9 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    files = {Path(os.path.realpath(one.path)): one.fixed() for one in documents if one.changes}
+    files = {
+        Path(os.path.realpath(document.path)): document.fixed() for document in documents if document.changes
+    }
     for path in files:
         if is_read_only(path):
             raise OutputError(f"{path}: is read-only; allow writing, or fix it by hand")

@@ -79,7 +79,7 @@ def written(
     def part(match: re.Match[str]) -> str:
         of = value if match["name"] == "text" else known.get(f"{whole}:{match['name']}")
         if of is None:
-            names = sorted(one.removeprefix(f"{whole}:") for one in known if one.startswith(f"{whole}:"))
+            names = sorted(name.removeprefix(f"{whole}:") for name in known if name.startswith(f"{whole}:"))
             raise CitationError(f"{key} has no part {match['name']!r}; choose text, {', '.join(names)}")
         chosen = _options(match["form"]) if match["form"] else options if forms_of(known, of) else {}
         return marked(_text(known, of, chosen), bool(of.figures))
@@ -199,7 +199,9 @@ def _numeric(known: Mapping[str, Value], value: Value, options: Options) -> str:
     place = _place(options, figures[0].exact, power, finest)
     if kind == "e" and largest:
         # 9.96 may round to 10.
-        rounded = max((numbers.rounded(one.exact, place, _MODES[one.rounding]) for one in figures), key=abs)
+        rounded = max(
+            (numbers.rounded(figure.exact, place, _MODES[figure.rounding]) for figure in figures), key=abs
+        )
         power = max(power, rounded.adjusted())
         place = _place(options, figures[0].exact, power, finest)
     if place < finest and not is_exact:

@@ -348,8 +348,8 @@ def _cells(text: str) -> Iterator[Passage]:
                     text, strings[int(number)].start() + 1, strings[int(number)].end() - 1
                 )
             ]
-            shown = "".join(one[0] if one[0][0] != "\\" else json.loads(f'"{one[0]}"') for one in places)
-            starts, ends = [one.start() for one in places], [one.end() for one in places]
+            shown = "".join(sign[0] if sign[0][0] != "\\" else json.loads(f'"{sign[0]}"') for sign in places)
+            starts, ends = [sign.start() for sign in places], [sign.end() for sign in places]
             yield Passage(shown, starts, ends, PYTHON if kind == "code" else MARKDOWN, kind == "code")
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
         raise CitationError("is not a notebook, which is JSON with a list of cells; save it again") from error

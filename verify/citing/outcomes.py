@@ -77,7 +77,7 @@ def _text_lines(checked: Checked) -> Iterator[str]:
     for problem in checked.problems:
         yield f"{problem}{'; fixed' * checked.is_fixed(problem)}"
     yield from map(str, checked.warnings)
-    empty = [one for one in checked.documents if not (one.problems or one.quotes)]
+    empty = [document for document in checked.documents if not (document.problems or document.quotes)]
     for document in checked.documents:
         if document not in empty:
             quotes = len(document.quotes)
@@ -148,7 +148,9 @@ def _as_json(checked: Checked) -> str:
         }
         for problem in (*checked.problems, *checked.warnings)
     ]
-    documents = [{"path": address(one.path), "quotations": len(one.quotes)} for one in checked.documents]
+    documents = [
+        {"path": address(document.path), "quotations": len(document.quotes)} for document in checked.documents
+    ]
     content = {"documents": documents, "results": checked.origin, "problems": problems}
     return json.dumps(content, indent=2, ensure_ascii=False)
 

@@ -233,7 +233,7 @@ def fitting(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> 
         keys = [f"{owner}|{form}" for form in wanted if form.translate(_DIGIT) in suits]
         with contextlib.suppress(CitationError):
             if keys:
-                return [(one, shortened(_written(known, one, markup))) for one in keys]
+                return [(option, shortened(_written(known, option, markup))) for option in keys]
     return [(f"{key}|default", shortened(_written(known, f"{key}|default", markup)))]
 
 
