@@ -203,7 +203,7 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     r"""Write the values for other programs.
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
-    All other formats nest the parts of a key, with underscores for hyphens: a value’s text is
+    JSON, YAML, TOML and Typst nest the parts of a key, with underscores for hyphens: a value's text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names the
     digest of its results, by which check-docs tells whether it is stale.
     """
