@@ -150,457 +150,371 @@ def _root(d: int) -> float:
     return float(d**-0.5)
 
 
+def _wrong(
+    what: str, named: str, compute: Any, options: Any = None, declared: Any = None, **more: Any
+) -> Fault:
+    """Return a fault of the formula."""
+    return Fault(what, "formula", named, compute, options or {}, declared or {}, **more)
+
+
+def _off(what: str, named: str, compute: Any, options: Any = None, **more: Any) -> Fault:
+    """Return a fault of the scale."""
+    return Fault(what, "scale", named, compute, options or {}, **more)
+
+
+def _right(compute: Any, options: Any = None, declared: Any = None, **more: Any) -> Fault:
+    """Return attention without a fault."""
+    return Fault("", "", "", compute, options or {}, declared or {}, **more)
+
+
+C = 64**-0.5
+
+
+def _added(added: Any) -> Any:
+    """Return attention that adds this to the scores."""
+    return lambda a, q, k, v: a.attend(q, k, v, C, added)
+
+
+def _of(change: Any) -> Any:
+    """Return attention of other arrays."""
+    return lambda a, q, k, v: a.attend(*change(q, k, v), C)
+
+
 SCALES = (
-    Fault(
+    _off(
         "scaled in the projection and again",
-        "scale",
         "applied twice",
         _scaled(lambda d: 1 / d),
         seen="transformers #38290, maxtext #3138",
     ),
-    Fault(
+    _off(
         "configured scale ignored",
-        "scale",
         "default 1/√d_k",
         _scaled(_root),
         intended="1/(3*sqrt(d))",
         seen="transformers #44397",
     ),
-    Fault(
+    _off(
         "YaRN's factor missing",
-        "scale",
         "default 1/√d_k",
         _scaled(_root),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
         seen="transformers #47435",
     ),
-    Fault(
+    _off(
         "YaRN's factor inverted",
-        "scale",
         "divides where it should multiply",
         _scaled(lambda d: _root(d) / MSCALE**2),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
         seen="Megatron-LM #1429",
     ),
-    Fault(
+    _off(
         "YaRN's factor not squared",
-        "scale",
         "once where its square",
         _scaled(lambda d: _root(d) * MSCALE),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
         seen="maxtext #1370",
     ),
-    Fault("no scale", "scale", "no scale is applied", _scaled(lambda _: 1.0), seen="mlc-llm #3426"),
-    Fault(
-        "1/√heads",
-        "scale",
-        "number of heads",
-        _scaled(lambda _: 12**-0.5),
-        {"heads": 12},
-        seen="tt-metal #56789",
-    ),
-    Fault(
-        "1/√d_model",
-        "scale",
-        "model's width",
-        _scaled(lambda _: 768**-0.5),
-        width=768,
-        seen="timm #2385",
-    ),
-    Fault(
+    _off("no scale", "no scale is applied", _scaled(lambda _: 1.0), seen="mlc-llm #3426"),
+    _off("1/√heads", "number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}, seen="tt-metal #56789"),
+    _off("1/√d_model", "model's width", _scaled(lambda _: 768**-0.5), width=768, seen="timm #2385"),
+    _off(
         "width of all heads",
-        "scale",
         "all heads together",
         _scaled(lambda d: (4 * d) ** -0.5),
         {"heads": 4},
         seen="set_transformer #18",
     ),
-    Fault("1/d_k", "scale", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
-    Fault(
+    _off("1/d_k", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
+    _off(
         "256 for 224",
-        "scale",
         "default 1/√d_k",
         _scaled(_root),
         {"d": 256},
         intended="224**-0.5",
         seen="transformers #31891",
     ),
-    Fault(
+    _off(
         "absorbed width",
-        "scale",
         "absorbed width",
         _scaled(lambda _: 576**-0.5),
         {"d": 256},
         padded={"absorbed width": 576},
         seen="ollama #13893",
     ),
-    Fault(
+    _off(
         "padded width",
-        "scale",
         "padded width",
         _scaled(lambda _: 128**-0.5),
         {"d": 96},
         padded={"padded width": 128},
         seen="cudnn-frontend #493",
     ),
-    Fault(
+    _off(
         "default where none belongs",
-        "scale",
         "default 1/√d_k",
         _scaled(_root),
         {"deviation": 0.2},
         intended="1",
         seen="burn-onnx #453",
     ),
-    Fault(
+    _off(
         "stale factor 1/16",
-        "scale",
         "1/16",
         _scaled(lambda d: _root(d) / 16),
         {"deviation": 4.0, "sequences": 2, "queries": 80},
         seen="sglang #18396",
     ),
-    Fault("sign reversed", "scale", "sign", _scaled(lambda d: -_root(d))),
-    Fault("2^x without log₂e", "scale", "2^x", _scaled(lambda d: _root(d) * np.log(2))),
-    Fault("multiplied by √d_k", "scale", "multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
-    Fault(
-        "one of two roots",
-        "scale",
-        "one of queries and keys",
-        _scaled(lambda d: d**-0.25),
-        {"d": 128},
-    ),
-    Fault(
-        "wrong factor given",
-        "scale",
-        "root is missing",
-        _scaled(lambda d: 1 / d),
-        declared={"scale": 1 / 64},
-    ),
+    _off("sign reversed", "sign", _scaled(lambda d: -_root(d))),
+    _off("2^x without log₂e", "2^x", _scaled(lambda d: _root(d) * np.log(2))),
+    _off("multiplied by √d_k", "multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
+    _off("one of two roots", "one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
+    _off("wrong factor given", "root is missing", _scaled(lambda d: 1 / d), declared={"scale": 1 / 64}),
 )
 
 RECONSTRUCTIONS = (
-    Fault(
+    _wrong(
         "bias multiplied by the scale",
-        "formula",
         "multiplied by the scale",
-        lambda a, q, k, v: a.mix(a.softmax(_root(q.shape[-1]) * (a.products(q, k) + BIAS)), v),
+        lambda a, q, k, v: a.mix(a.softmax(C * (a.products(q, k) + BIAS)), v),
         declared={"bias": BIAS},
         seen="tt-metal #42891",
     ),
-    Fault(
+    _wrong(
         "scale after the softmax",
-        "formula",
         "after the softmax",
-        lambda a, q, k, v: _root(q.shape[-1]) * a.attend(q, k, v, 1.0),
+        lambda a, q, k, v: C * a.attend(q, k, v, 1.0),
         {"deviation": 0.1},
     ),
-    Fault(
+    _wrong(
         "soft-cap lost",
-        "formula",
         "soft-cap is lost",
         _scaled(_root),
         declared={"softcap": CAP},
         options={"deviation": 3.0},
         seen="vllm-metal #665",
     ),
-    Fault(
+    _wrong(
         "soft-cap before the scale",
-        "formula",
         "before the scale",
-        lambda a, q, k, v: a.mix(a.softmax(_root(q.shape[-1]) * _capped(a, a.products(q, k))), v),
+        lambda a, q, k, v: a.mix(a.softmax(C * _capped(a, a.products(q, k))), v),
         {"deviation": 3.0},
         {"softcap": CAP},
     ),
-    Fault(
+    _wrong(
         "soft-cap after the mask",
-        "formula",
         "after bias and mask",
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(q.shape[-1])) + HIDES)), v),
+        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C) + HIDES)), v),
         declared={"softcap": CAP, "mask": SEEN},
     ),
-    Fault(
+    _wrong(
         "foreign soft-cap",
-        "formula",
         "soft-cap of 20",
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(q.shape[-1])), 20.0)), v),
+        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C), 20.0)), v),
         {"deviation": 8.0},
     ),
-    Fault("mask lost", "formula", "mask is not applied", _scaled(_root), declared={"mask": SEEN}),
-    Fault("causal mask lost", "formula", "mask is not applied", _scaled(_root), declared={"causal": True}),
-    Fault(
-        "mask inverted",
-        "formula",
-        "inverted",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.where(~SEEN, 0.0, -np.inf)),
-        declared={"mask": SEEN},
-    ),
-    Fault(
-        "mask added as 0 and 1",
-        "formula",
-        "numbers 0 and 1",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), 1.0 * SEEN),
-        declared={"mask": SEEN},
-    ),
-    Fault(
-        "mask transposed",
-        "formula",
-        "transposed",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.swapaxes(HIDES, -1, -2)),
-        declared={"mask": SEEN},
-    ),
-    Fault(
+    _wrong("mask lost", "mask is not applied", _scaled(_root), declared={"mask": SEEN}),
+    _wrong("causal mask lost", "mask is not applied", _scaled(_root), declared={"causal": True}),
+    _wrong("mask inverted", "inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
+    _wrong("mask added as 0 and 1", "numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
+    _wrong("mask transposed", "transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
+    _wrong(
         "mask after the softmax",
-        "formula",
         "after the softmax",
-        lambda a, q, k, v: a.mix(np.where(SEEN, a.softmax(a.products(q, k, _root(q.shape[-1]))), 0.0), v),
+        lambda a, q, k, v: a.mix(np.where(SEEN, a.softmax(a.products(q, k, C)), 0.0), v),
         declared={"mask": SEEN},
     ),
-    Fault(
+    _wrong(
         "rectangle aligned at the first token",
-        "formula",
         "top left",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, 40)),
+        _added(_causal(T, 40)),
         {"keys": 40},
         {"mask": _causal(T, 40, 16) == 0},
     ),
-    Fault(
+    _wrong(
         "rectangle aligned at the last token",
-        "formula",
         "bottom right",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, 40, 16)),
+        _added(_causal(T, 40, 16)),
         {"keys": 40},
         {"causal": True},
     ),
-    Fault(
-        "causal mask off by one",
-        "formula",
-        "off by one",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T, 1)),
-        declared={"causal": True},
-    ),
-    Fault(
-        "causal mask where none is declared",
-        "formula",
-        "the mask is causal",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T)),
-    ),
-    Fault(
+    _wrong("causal mask off by one", "off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
+    _wrong("causal mask where none is declared", "the mask is causal", _added(_causal(T, T))),
+    _wrong(
         "softmax over the queries",
-        "formula",
         "over the queries",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=-2), v),
+        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=-2), v),
     ),
-    Fault(
+    _wrong(
         "softmax over the heads",
-        "formula",
         "over the heads",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=1), v),
+        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=1), v),
         {"heads": 2},
     ),
-    Fault(
+    _wrong(
         "softmax over the batch",
-        "formula",
         "over the sequences",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, _root(q.shape[-1])), axis=0), v),
+        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=0), v),
         {"sequences": 2},
     ),
-    Fault(
+    _wrong(
         "softmax twice",
-        "formula",
         "twice",
-        lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, _root(q.shape[-1])))), v),
+        lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, C))), v),
         {"deviation": 4.0},
     ),
-    Fault(
+    _wrong(
         "grouped heads interleaved",
-        "formula",
         "tiled",
-        lambda a, q, k, v: a.attend(q, _interleaved(k, 4), _interleaved(v, 4), _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, _interleaved(k, 4), _interleaved(v, 4))),
         {"heads": 4, "key_heads": 2},
     ),
-    Fault("bias lost", "formula", "bias is lost", _scaled(_root), declared={"bias": BIAS}),
-    Fault(
-        "bias with the wrong sign",
-        "formula",
-        "wrong sign",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), -BIAS),
-        declared={"bias": BIAS},
-    ),
-    Fault(
+    _wrong("bias lost", "bias is lost", _scaled(_root), declared={"bias": BIAS}),
+    _wrong("bias with the wrong sign", "wrong sign", _added(-BIAS), declared={"bias": BIAS}),
+    _wrong(
         "bias of another head",
-        "formula",
         "bias is that of head",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), np.roll(BIASES, 1, axis=1)),
+        _added(np.roll(BIASES, 1, axis=1)),
         {"heads": 2},
         {"bias": BIASES},
     ),
-    Fault("sink lost", "formula", "sink is lost", _scaled(_root), declared={"sink": SINK}),
-    Fault(
+    _wrong("sink lost", "sink is lost", _scaled(_root), declared={"sink": SINK}),
+    _wrong(
         "sink multiplied by the scale",
-        "formula",
         "sink is multiplied",
-        lambda a, q, k, v: _with_sink(a, q, k, v, SINK * _root(q.shape[-1])),
+        lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C),
         declared={"sink": SINK},
     ),
-    Fault(
-        "1 added to the denominator",
-        "formula",
-        "sink of 0",
-        lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
+    _wrong(
+        "1 added to the denominator", "sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))
     ),
-    Fault(
-        "values reshaped",
-        "formula",
-        "values are reshaped",
-        lambda a, q, k, v: a.attend(q, k, _reshaped(v), _root(q.shape[-1])),
-    ),
-    Fault(
-        "keys reshaped",
-        "formula",
-        "keys are reshaped",
-        lambda a, q, k, v: a.attend(q, _reshaped(k), v, _root(q.shape[-1])),
-    ),
-    Fault("output reshaped", "formula", "output is reshaped", _swapped_output, {"heads": 2}),
-    Fault(
+    _wrong("values reshaped", "values are reshaped", lambda a, q, k, v: a.attend(q, k, _reshaped(v), C)),
+    _wrong("keys reshaped", "keys are reshaped", lambda a, q, k, v: a.attend(q, _reshaped(k), v, C)),
+    _wrong("output reshaped", "output is reshaped", _swapped_output, {"heads": 2}),
+    _wrong(
         "values of the token before",
-        "formula",
         "values are those of the token before",
-        lambda a, q, k, v: a.attend(q, k, np.roll(v, 1, axis=2), _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2))),
     ),
-    Fault(
-        "queries and keys exchanged",
-        "formula",
-        "queries and keys are exchanged",
-        lambda a, q, k, v: a.attend(k, q, v, _root(q.shape[-1])),
-    ),
-    Fault(
-        "keys for values",
-        "formula",
-        "keys are used as values",
-        lambda a, q, k, _: a.attend(q, k, k, _root(q.shape[-1])),
-    ),
-    Fault(
+    _wrong("queries and keys exchanged", "queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
+    _wrong("keys for values", "keys are used as values", lambda a, q, k, _: a.attend(q, k, k, C)),
+    _wrong(
         "vectors normalised",
-        "formula",
         "normalised",
         lambda a, q, k, v: a.attend(a.rounded(_unit(q)), a.rounded(_unit(k)), v, 10.0),
         intended="10",
     ),
-    Fault(
+    _wrong(
         "scale times ln n",
-        "formula",
         "ln n",
-        lambda a, q, k, v: a.attend(
-            q * np.log(np.arange(1, T + 1))[:, None], k, v, _root(q.shape[-1]), _causal(T, T)
-        ),
+        lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, C, _causal(T, T)),
         declared={"causal": True},
     ),
-    Fault(
+    _wrong(
         "mask lost beside the causal one",
-        "formula",
         "the mask is lost beside",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), _causal(T, T)),
+        _added(_causal(T, T)),
         declared={"mask": SEEN, "causal": True},
     ),
-    Fault(
+    _wrong(
         "causal mask lost beside the other",
-        "formula",
         "the causal mask is lost beside",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), HIDES),
+        _added(HIDES),
         declared={"mask": SEEN, "causal": True},
     ),
-    Fault(
-        "bias added twice",
-        "formula",
-        "bias is added twice",
-        lambda a, q, k, v: a.attend(q, k, v, _root(q.shape[-1]), 2 * BIAS),
-        declared={"bias": BIAS},
-    ),
-    Fault(
+    _wrong("bias added twice", "bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
+    _wrong(
         "sink of 0 for another",
-        "formula",
         "sink is 0 whatever",
         lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
         declared={"sink": SINK},
     ),
-    Fault(
-        "no softmax",
-        "formula",
-        "there is no softmax",
-        lambda a, q, k, v: a.mix(a.products(q, k, _root(q.shape[-1])), v),
-    ),
-    Fault(
+    _wrong("no softmax", "there is no softmax", lambda a, q, k, v: a.mix(a.products(q, k, C), v)),
+    _wrong(
         "factor on the output",
-        "formula",
         "is multiplied by 0.9",
-        lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, _root(q.shape[-1]))),
+        lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, C)),
     ),
-    Fault(
+    _wrong(
         "values of another head",
-        "formula",
         "values are those of head 0",
-        lambda a, q, k, v: a.attend(q, k, np.roll(v, 1, axis=1), _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))),
         {"heads": 2},
     ),
-    Fault(
+    _wrong(
         "keys of another head",
-        "formula",
         "keys are those of head 0",
-        lambda a, q, k, v: a.attend(q, np.roll(k, 1, axis=1), v, _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)),
         {"heads": 2},
     ),
-    Fault(
+    _wrong(
         "keys and values of another head",
-        "formula",
         "keys and values are those of head 0",
-        lambda a, q, k, v: a.attend(q, np.roll(k, 1, 1), np.roll(v, 1, 1), _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, np.roll(k, 1, 1), np.roll(v, 1, 1))),
         {"heads": 2},
     ),
-    Fault(
+    _wrong(
         "output of another head",
-        "formula",
         "the output is that of head 0",
-        lambda a, q, k, v: np.roll(a.attend(q, k, v, _root(q.shape[-1])), 1, axis=1),
+        lambda a, q, k, v: np.roll(a.attend(q, k, v, C), 1, axis=1),
         {"heads": 2},
     ),
-    Fault(
+    _wrong(
         "keys of the token after",
-        "formula",
         "keys are those of the token after",
-        lambda a, q, k, v: a.attend(q, np.roll(k, -1, axis=2), v, _root(q.shape[-1])),
+        _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v)),
     ),
-    Fault(
-        "values for keys",
-        "formula",
-        "values are used as keys",
-        lambda a, q, _, v: a.attend(q, v, v, _root(q.shape[-1])),
-    ),
-    Fault(
-        "keys and values exchanged",
-        "formula",
-        "keys and values are exchanged",
-        lambda a, q, k, v: a.attend(q, v, k, _root(q.shape[-1])),
-    ),
-    Fault(
+    _wrong("values for keys", "values are used as keys", lambda a, q, _, v: a.attend(q, v, v, C)),
+    _wrong("keys and values exchanged", "keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
+    _wrong(
         "output reshaped the other way",
-        "formula",
         "reshaped from [head, token]",
-        lambda a, q, k, v: _swapped_back(a.attend(q, k, v, _root(q.shape[-1]))),
+        lambda a, q, k, v: _swapped_back(a.attend(q, k, v, C)),
         {"heads": 2},
     ),
 )
 
 
-FAULTS = (*SCALES, *RECONSTRUCTIONS)
+BEHIND = np.arange(T)[:, None] - np.arange(T)
+WINDOW = (BEHIND >= 0) & (BEHIND < 6)
+PADDED = np.arange(T) < np.array([24, 19]).reshape(2, 1, 1, 1)
+
+
+def _hiding(seen: Any) -> Any:
+    """Return attention in which only these keys are seen."""
+    return _added(np.where(seen, 0.0, -np.inf))
+
+
+def _zeros(q: Any, k: Any, v: Any) -> Any:
+    more = np.zeros((*k.shape[:2], 8, k.shape[3]))
+    return q, np.concatenate([k, more], axis=2), np.concatenate([v, more], axis=2)
+
+
+OTHERS = (
+    _wrong("window shorter", "one key too short", _hiding(WINDOW & (BEHIND < 5)), declared={"mask": WINDOW}),
+    _wrong(
+        "window longer", "one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}
+    ),
+    _wrong("window to both sides", "looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
+    _wrong("another mask", "of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
+    _wrong("zeros", "padding is attended to", _of(_zeros)),
+    _wrong(
+        "bias afterwards",
+        "added after the softmax",
+        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) + 0.3 * BIAS, v),
+        declared={"bias": 0.3 * BIAS},
+    ),
+    _wrong("no last key", "the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
+)
+FAULTS = (*SCALES, *RECONSTRUCTIONS, *OTHERS)
 
 
 def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
     k[0, :, 3, 5] = np.nan
-    return a.attend(q, k, v, _root(q.shape[-1]))
+    return a.attend(q, k, v, C)
 
 
 OVERFLOWS = (
@@ -625,49 +539,30 @@ MANY = {"sequences": 2, "queries": 80}
 """Rows that settle the scale in bfloat16."""
 
 CORRECT = {
-    "plain": Fault("", "", "", _scaled(_root), MANY),
-    "factor given": Fault("", "", "", _scaled(_root), MANY, declared={"scale": 1 / 8}),
-    "large scores": Fault("", "", "", _scaled(_root), {"sequences": 2, "deviation": 3.0, "queries": 200}),
-    "causal": Fault(
-        "", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), _causal(T, T)), declared={"causal": True}
+    "plain": _right(_scaled(_root), MANY),
+    "factor given": _right(_scaled(_root), MANY, declared={"scale": 1 / 8}),
+    "large scores": _right(_scaled(_root), {"sequences": 2, "deviation": 3.0, "queries": 200}),
+    "causal": _right(_added(_causal(T, T)), declared={"causal": True}),
+    "mask": _right(_added(HIDES), declared={"mask": SEEN}),
+    "mask as a bias": _right(
+        lambda a, q, k, v: a.attend(q, k, v, C, HIDES), declared={"bias": np.where(SEEN, 0.0, -1e9)}
     ),
-    "mask": Fault(
-        "", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), HIDES), declared={"mask": SEEN}
+    "bias": _right(_added(BIAS), declared={"bias": BIAS}),
+    "soft-cap": _right(
+        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C))), v), declared={"softcap": CAP}
     ),
-    "mask as a bias": Fault(
-        "",
-        "",
-        "",
-        lambda a, q, k, v: a.attend(q, k, v, _root(64), HIDES),
-        declared={"bias": np.where(SEEN, 0.0, -1e9)},
+    "sinks": _right(lambda a, q, k, v: _with_sink(a, q, k, v, SINK), MANY, {"sink": SINK}),
+    "grouped heads": _right(_scaled(_root), {**MANY, "heads": 4, "key_heads": 2}),
+    "one key head": _right(_scaled(_root), {**MANY, "key_heads": 1}),
+    "cross attention": _right(_scaled(_root), {"sequences": 2, "queries": 90, "keys": 40}),
+    "no scale intended": _right(_scaled(lambda _: 1.0), {"deviation": 0.1}, intended="1"),
+    "YaRN": _right(
+        _scaled(lambda d: MSCALE**2 * _root(d)), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)"
     ),
-    "bias": Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, _root(64), BIAS), declared={"bias": BIAS}),
-    "soft-cap": Fault(
-        "",
-        "",
-        "",
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, _root(64)))), v),
-        declared={"softcap": CAP},
+    "padded": _right(
+        _scaled(lambda _: 96**-0.5), {"d": 128}, intended="96**-0.5", padded={"padded width": 128}
     ),
-    "sinks": Fault("", "", "", lambda a, q, k, v: _with_sink(a, q, k, v, SINK), MANY, {"sink": SINK}),
-    "grouped heads": Fault("", "", "", _scaled(_root), {**MANY, "heads": 4, "key_heads": 2}),
-    "one key head": Fault("", "", "", _scaled(_root), {**MANY, "key_heads": 1}),
-    "cross attention": Fault("", "", "", _scaled(_root), {"sequences": 2, "queries": 90, "keys": 40}),
-    "no scale intended": Fault("", "", "", _scaled(lambda _: 1.0), {"deviation": 0.1}, intended="1"),
-    "YaRN": Fault(
-        "",
-        "",
-        "",
-        _scaled(lambda d: MSCALE**2 * _root(d)),
-        {"d": 192},
-        intended="(0.1*log(40) + 1)**2/sqrt(d)",
-    ),
-    "padded": Fault(
-        "", "", "", _scaled(lambda _: 96**-0.5), {"d": 128}, intended="96**-0.5", padded={"padded width": 128}
-    ),
-    "scaled with n": Fault(
-        "", "", "", _scaled(lambda d: _root(d) * np.log(T)), MANY, intended="log(n)/sqrt(d)"
-    ),
+    "scaled with n": _right(_scaled(lambda d: _root(d) * np.log(T)), MANY, intended="log(n)/sqrt(d)"),
 }
 """Correct attention of every kind, of which nothing may be said."""
 

@@ -16,12 +16,7 @@ import verify
 from tests.auditing.calls import write
 from verify.auditing.arrays import dtype_of
 from verify.auditing.files import FolderWriter, load
-from verify.auditing.recording import (
-    Call,
-    Intended,
-    Layer,
-    Recording,
-)
+from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import OutputError, RecordingError
 
 RNG = np.random.default_rng(1)
@@ -124,10 +119,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (arrays(mask=normal(5, 5)), "mask has dtype float32; give booleans, True where a key may be seen"),
     (arrays(q=np.ones(SHAPE, int)), "q has dtype int64; give one of float16"),
     (arrays(k=normal(3, 3, 5, 8)), "k has 3 heads, which do not divide q's 4; give as many as q"),
-    (
-        arrays(v=normal(3, 4, 6, 8)),
-        r"v has shape .*, which differ in axis 2 \(token\); give 5 there",
-    ),
+    (arrays(v=normal(3, 4, 6, 8)), r"v has shape .*, which differ in axis 2 \(token\); give 5 there"),
     (arrays(out=normal(3, 2, 5, 8)), r"out has shape .* and q .*, which differ in axis 1 \(head\); give 4"),
     (arrays(bias=normal(1, 3, 4, 5, 5)), r"bias has shape .*; give a shape that is broadcast to them"),
     (arrays(sink=normal(3)), r"sink has shape \[3\]; give \[4\], one a head"),
@@ -267,11 +259,7 @@ def test_an_array_that_unpacks_to_more_than_a_batch(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [
-        ("none", "No such file"),
-        ("a\0b", "embedded null byte|is not a path"),
-        ("loop", "Too many levels"),
-    ],
+    [("none", "No such file"), ("a\0b", "embedded null byte|is not a path"), ("loop", "Too many levels")],
 )
 def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
     """One line says why."""

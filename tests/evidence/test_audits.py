@@ -12,14 +12,7 @@ from tests.auditing.records import bad, good
 from tests.evidence.test_load import refused
 from tests.report.records import record
 from verify.errors import ClaimError, ResultsError
-from verify.evidence.audits import (
-    AuditRecord,
-    Judgement,
-    LayerRecord,
-    summary_lines,
-    together,
-    where,
-)
+from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, summary_lines, together, where
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
 SMALL = bad(2, 2)

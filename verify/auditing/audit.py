@@ -37,10 +37,7 @@ _PACKAGES = ("numpy", "scipy", "array-api-compat")
 
 
 def audit_settings(
-    intended: str | float | None = None,
-    *,
-    mask: str = "",
-    allow_unseen: Iterable[str] = (),
+    intended: str | float | None = None, *, mask: str = "", allow_unseen: Iterable[str] = ()
 ) -> AuditSettings:
     """Return the settings of an audit after checking them.
 

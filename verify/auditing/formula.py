@@ -154,10 +154,7 @@ def pool(rows: Rows, direction: int, use: Flags, axes: tuple[int, ...] = (0, 2))
 
 
 def compare(
-    formula: Formula,
-    mapper: Mapper = map,
-    rows: slice = slice(None),
-    sequences: slice = slice(None),
+    formula: Formula, mapper: Mapper = map, rows: slice = slice(None), sequences: slice = slice(None)
 ) -> Rows:
     """Hold every row of a call's output, or those in ``rows`` and ``sequences``, against the formula.
 
