@@ -36,7 +36,7 @@ _PAGES = {
         (
             *("correlated-components", "dependent-query-key", "self-score", "aligned-query-key"),
             *("row-variance", "heavy-tails", "causal-rows", "length-scaling", "projected-tokens"),
-            *("half-precision", "query-key-normalisation"),
+            "half-precision",
         ),
     ),
 }
