@@ -17,7 +17,6 @@ from verify.evidence.audits import Judgement
 torch = pytest.importorskip("torch", reason="needs the extra [transformers]")
 transformers = pytest.importorskip("transformers", reason="needs the extra [transformers]")
 
-from tests.auditing.modules import PLANTED, Kernel, Planted, audited  # noqa: E402 - they need the extras
 from tests.auditing.pytorch.recorded import deviation  # noqa: E402
 from verify.auditing.pytorch.intentions import intention  # noqa: E402
 
@@ -207,30 +206,41 @@ def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) ->
     assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
 
 
-torch = pytest.importorskip("torch", reason="needs the extra [torch]")
-pytest.importorskip("transformers", reason="needs the extra [transformers]")
-DTYPES = [
-    pytest.param(torch.float32, id="float32"),
-    pytest.param(torch.bfloat16, id="bfloat16", marks=pytest.mark.slow),
-]
+def backend(fault: str) -> Any:
+    """Return an attention function of transformers, step by step, with a fault in one."""
+
+    def attend(_module: Any, q: Any, k: Any, v: Any, mask: Any, scaling: float = 1.0, **options: Any) -> Any:
+        groups, cap = q.shape[1] // k.shape[1], options.get("softcap")
+        repeat = torch.Tensor.repeat if fault == "grouped heads are tiled" else None
+        k, v = (
+            x.repeat_interleave(groups, 1) if repeat is None else repeat(x, 1, groups, 1, 1) for x in (k, v)
+        )
+        scale = {"applied twice": scaling * q.shape[-1] ** -0.5, "1/√d_k": q.shape[-1] ** -0.5}.get(
+            fault, scaling
+        )
+        scores = scale * q @ k.mT
+        scores = scores if cap is None or fault == "soft-cap" else cap * torch.tanh(scores / cap)
+        scores = scores if fault == "mask" else scores + mask[..., : k.shape[2]]
+        return (scores.softmax(-1) @ v).transpose(1, 2).contiguous(), None
+
+    return attend
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.what)
-def test_a_fault_in_a_model_is_caught_and_named(planted: Planted, dtype: object) -> None:
-    """The audit fails, and its finding on some head names what was planted."""
-    record = audited(planted.kernel, planted.model, dtype, **planted.options)
-    assert record.exit_status == 1
-    refuted = [
-        one for one in record.findings if one.kind == planted.kind and one.judgement is Judgement.REFUTED
-    ]
-    assert any(planted.named in one.cause for one in refuted), {one.cause or one.reason for one in refuted}
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("model", ["llama", "gemma2"])
-def test_the_same_model_without_a_fault_passes(model: str, dtype: object) -> None:
-    """The kernel as it should be gives an audit in which all that decides is confirmed."""
-    record = audited(Kernel(), model, dtype)
-    assert record.exit_status == 0
-    assert {one.judgement for one in record.findings if one.decides} == {Judgement.CONFIRMED}
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        *(("llama", fault) for fault in ("", "applied twice", "mask", "grouped heads are tiled")),
+        *(("gemma2", fault) for fault in ("", "1/√d_k", "soft-cap")),
+    ],
+)
+def test_a_fault_in_a_model_is_caught_and_named(name: str, fault: str) -> None:
+    """The model runs unchanged, with a backend of its own; without a fault all is confirmed."""
+    transformers.AttentionInterface.register("planted", backend(fault))
+    transformers.AttentionMaskInterface.register("planted", transformers.masking_utils.eager_mask)
+    model = build(name, "planted")
+    with torch.no_grad(), verify.record(model) as recording:
+        model(**inputs(name, tokens=48))
+    record = verify.audit(recording, workers=1)
+    assert record.exit_status == bool(fault), str(record)
+    refuted = [one for one in record.findings if one.judgement is Judgement.REFUTED]
+    assert any(fault in one.cause for one in refuted) == bool(fault), str(record)
