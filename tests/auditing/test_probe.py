@@ -369,6 +369,14 @@ def test_what_is_off_is_wrong_also_without_a_known_cause(wrong: Callable[..., An
         found.assert_is()
 
 
+def test_a_known_cause_is_named_and_coarse_rows_are_said() -> None:
+    """What an audit would name; rows that are off by no more than half precision are not understood."""
+    found = probe(lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)), d_k=16)
+    assert "values are those of the token before" in found.faults[0]
+    near = probe(lambda q, k, v: attention(q, k, v) + 1e-3 * np.roll(v.mean(2, keepdims=True), 1, 3), d_k=16)
+    assert near.unexplained == ("rows are the formula's to the rounding of float16 only",)
+
+
 @pytest.mark.parametrize(
     "shown",
     [

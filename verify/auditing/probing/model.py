@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 
 from verify.auditing.arrays import unit_roundoff
+from verify.auditing.audit import audit
 from verify.auditing.formula import FACTOR, SCALE, Flags, Floats, Formula, Rows, compare, pool
 from verify.auditing.probing.function import Callee, RefusedError, Sizes
 from verify.auditing.recording import Call
@@ -335,14 +336,8 @@ def heads_read(callee: Callee, sizes: Sizes) -> tuple[tuple[int, ...], tuple[int
     return tuple(map(int, moved.argmax(axis=1))), tuple(round(number) - 1 for number in values)
 
 
-def measure(
-    callee: Callee, sizes: Sizes, model: Model, tokens: int, start: float
-) -> tuple[MeasuredScale, str]:
-    """Return the scale on random queries and keys, whose scores at scale ``start`` differ by about 1.
-
-    All heads of two sequences take part, so that a function that mixes them does not fit. The dtype is
-    the finest whose rounding all rows are within.
-    """
+def random_call(callee: Callee, sizes: Sizes, model: Model, tokens: int, start: float) -> Call:
+    """Return a call of two sequences of random arrays, whose scores at scale ``start`` differ by about 1."""
     size = (abs(start) * math.sqrt(sizes.width)) ** -0.5
     query, key, value = sizes.arrays(tokens, tokens, 2)
     query, key, value = (stored(array, callee.dtype) for array in (size * query, size * key, value))
@@ -354,6 +349,20 @@ def measure(
         call = replace(call, mask=mask_of(callee, sizes, tokens, tokens)[1])
     if model.is_biased:
         call = replace(call, bias=position_scores(callee, sizes, tokens)[None])
+    return call
+
+
+class Measured(NamedTuple):
+    """A scale, the finest dtype whose rounding all rows are within, and whether its digits say so."""
+
+    scale: MeasuredScale
+    dtype: str
+    is_shown: bool
+
+
+def measure(callee: Callee, sizes: Sizes, model: Model, tokens: int, start: float) -> Measured:
+    """Return the scale that fits a random call; all heads take part, so that one that mixes them does not."""
+    call = random_call(callee, sizes, model, tokens, start)
     scale = np.full(sizes.heads, float(start))
     for _ in range(20):
         rows = compare(Formula(call, scale, factor=model.factor))
@@ -363,7 +372,7 @@ def measure(
         if np.abs(step).max() < 1e-9:
             break
     # A function may compute more coarsely than its arrays are: as its output's digits or its errors say.
-    finest = max(UNITS[callee.dtype], unit_roundoff(output))
+    finest = max(UNITS[callee.dtype], unit_roundoff(np.asarray(call.output)))
     for dtype in [dtype for dtype in ("float32", "float16", "bfloat16") if UNITS[dtype] >= finest]:
         rows = compare(Formula(replace(call, dtype=dtype), scale, factor=model.factor))
         if not (misfit := misfit_of(rows)):
@@ -371,7 +380,8 @@ def measure(
     half = float((np.abs(scale) * np.where(np.isfinite(error), error, 0.0)).max()) * 6
     mean = float(scale.mean())
     half = max(half, float(np.ptp(scale)))
-    return MeasuredScale(sizes.width, sizes.heads, tokens, callee.dtype, mean, half, misfit), dtype
+    found = MeasuredScale(sizes.width, sizes.heads, tokens, callee.dtype, mean, half, misfit)
+    return Measured(found, dtype, UNITS[dtype] <= finest)
 
 
 def misfit_of(rows: Rows, room: float = 1.0) -> str:
@@ -387,6 +397,16 @@ def misfit_of(rows: Rows, room: float = 1.0) -> str:
     factor, error = pool(rows, FACTOR, rows.is_good)
     off = np.abs(factor) > np.maximum(0.01, 8 * error)
     return f"all rows together are {1 + factor[off][0]:.4g} times the formula's" if off.any() else ""
+
+
+def causes(call: Call, scale: float) -> list[str]:
+    """Return what an audit of a call names as the mistake in it, the likeliest alone."""
+    query, key, value, output = (np.float32(a) for a in (call.query, call.key, call.value, call.output))
+    sink, cap = (None if call.sink is None else np.float32(call.sink)), call.softcap
+    record = audit(
+        query, key, v=value, out=output, mask=call.mask, sink=sink, softcap=cap, scale=scale, intended=scale
+    )
+    return [one.cause for one in record.findings if one.kind == "formula" and one.cause][:1]
 
 
 def formula_of(measured: Sequence[MeasuredScale]) -> str | None:
@@ -475,12 +495,17 @@ def identify(callee: Callee, sizes: Sizes) -> Found:  # noqa: C901 - one experim
     if mask.known and mask.shift and mask.window != 2 * mask.shift + 1:
         faults.append(f"the mask is causal, but off by {mask.shift:+d}")
     model = Model(mask, wide, tall, softcap, sink, factor, order, is_biased=bias > BIASED)
-    first, dtype = measure(callee, sizes, model, 16, start or sizes.width**-0.5)
+    usual = sizes.width**-0.5
+    start = start if start and not math.isclose(start, usual, rel_tol=0.02) else usual
+    first, dtype, is_shown = measure(callee, sizes, model, 16, start)
     model = replace(model, dtype=dtype)
+    if not is_shown:
+        unexplained = (*unexplained, f"rows are the formula's to the rounding of {dtype} only")
     found = Found(model, (), "keys", groups, bias, unexplained=unexplained)
     if first.misfit:
-        faults.append(f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}")
-        return found._replace(faults=tuple(faults))
+        likely = causes(random_call(callee, sizes, model, 16, start), start)
+        faults += likely or [f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}"]
+        return found._replace(faults=tuple(faults), unexplained=())
     measured, sums, notes = _varied(callee, sizes, model, first)
     for one in measured:
         if one.misfit:
@@ -504,13 +529,13 @@ def _varied(
         try:
             for other in others:
                 start = small_scale(callee, other) or first.scale
-                measured.append(measure(callee, other, model, tokens, start)[0])
+                measured.append(measure(callee, other, model, tokens, start).scale)
         except RefusedError:
             notes.append(f"{what} could not be varied: nothing is known of how the scale follows it")
     for dtype in ("float16", "bfloat16"):
         half = replace(callee, dtype=dtype)
         try:
-            measured.append(measure(half, sizes, model, 64, first.scale)[0])
+            measured.append(measure(half, sizes, model, 64, first.scale).scale)
         except RefusedError:
             continue
         if (answer := sums_in(half, sizes, model)) is not None:
