@@ -95,7 +95,10 @@ def _exact(number: Any) -> Any:
 def _put_in(x: Any, given: Compared) -> Expr:
     """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
     at = {symbol: _exact(number) for symbol, number in given.at.items()}
-    value = _substituted(sympify(x), tuple({**_moments(given), **at}.items()))
+    x = sympify(x)
+    values = {**_moments(given), **at}
+    values = {symbol: values[symbol] for symbol in values.keys() & x.free_symbols}
+    value = _substituted(x, frozenset(values.items()))
     if not value.has(Given):
         return value
     said = {str(family.label) for family in given.laws}
@@ -110,7 +113,7 @@ def _put_in(x: Any, given: Compared) -> Expr:
 
 
 @lru_cache(maxsize=4096)
-def _substituted(x: Expr, values: tuple[tuple[Any, Any], ...]) -> Expr:
+def _substituted(x: Expr, values: frozenset[tuple[Any, Any]]) -> Expr:
     return x.subs(dict(values))
 
 
