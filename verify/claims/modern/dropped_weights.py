@@ -74,8 +74,7 @@ def experiment(derived: Derivation) -> Items:
         yield of_rate(f"bias-{name}", bias, at, tolerance=of_output)
         yield of_rate(f"noise-{name}", share, at, tolerance=wide, control=name == "r50")
         yield of_rate(f"lead-{name}", lead, two, tolerance=wide)
-    says = "the mean shrinks by the share dropped, as without the division"
-    yield Wrong("not-divided", of="bias-r50", equals=-r, says=says)
+    yield Wrong("not-divided", of="bias-r50", equals=-r, says="the mean shrinks by the share dropped")
     yield Wrong("rate-alone", of="noise-r50", equals=r, says="the noise is in proportion to the rate {r}")
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
     wrong = partial(Wrong, laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
