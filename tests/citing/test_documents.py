@@ -217,6 +217,9 @@ def test_an_empty_quotation_is_filled(
 def test_the_output_of_a_doctest_is_written_as_python_prints_it(tmp_path: Path, run: RunRecord) -> None:
     """And what is switched off is left alone."""
     text = f">>> slope()  # verify: {KEY}:estimate|.3f\n0.9\n>>> 1\n1\n"
+    bare = written(tmp_path, f"   >>> slope()  # verify: {KEY}:estimate|.3f\n   >>> 1\n   1\n", "bare.rst")
+    (problem,) = problems(bare, run)
+    assert problem.endswith("is empty, now '1.000'; put what it prints below it")
     off = f"<!-- verify: off -->\n{quoted('never')}\n"
     path = written(tmp_path, f"```\n{text}```\n{off}")
     fix(check([path], run))

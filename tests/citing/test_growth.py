@@ -21,6 +21,7 @@ CASES = {
     "lists and code": (".md", "- a\n\n      b\n\n```\n~~~\n"),
     "one long word": (".html", "A"),
     "doctests": (".md", ">>> f()  # verify: score-variance.slope:estimate|.3f\n1.000\n"),
+    "empty quotations": (".tex", "% verify: score-variance.slope|pm\n% /verify\n"),
     "switches": (".md", "<!-- verify: off -->\n<!-- verify: on -->\n"),
     "roles": (".rst", ":verify:`score-variance.slope` "),
     "inputs and macros": (".tex", "\\input{a}\n\\verifyvalue{score-variance.slope}{$1$}%\n"),

@@ -319,10 +319,13 @@ def _stale(document: Document, quote: Quote, new: str, *, may_write: bool) -> Pr
     """Return that a text is not what its form writes, and what to do where it is not written again."""
     what = f"printed '{shortened(quote.quoted)}'" if quote.quoted else "is empty"
     what = f"{what}, now '{shortened(new)}'"
+    if not quote.quoted and quote.is_output:
+        return Problem(document.path, quote, ProblemKind.STALE, f"{what}; put what it prints below it")
     if not quote.quoted:
         # Between markers that are lines of their own, a text is one, too; a paragraph in reStructuredText.
         gap = "\n\n" if document.language is RST else "\n"
-        before, after = document.text[: quote.start], document.text[quote.end :]
+        before = document.text[max(0, quote.start - 2) : quote.start]
+        after = document.text[quote.end : quote.end + 2]
         if before.endswith("\n"):
             new = ("" if before.endswith(gap) else "\n") + new
             new += gap[len(after) - len(after.lstrip("\n")) :]
