@@ -14,7 +14,8 @@ Proof.
     + destruct p'. apply (Rmult_lt_reg_l c); lra.
 Qed.
 (* 1 times 3, 2 times 4, ..., n times n + 2 *)
-Lemma sum_of_worked n : sum n (fun i => INR (i + 1) * (INR (i + 1) + 2)) = INR n * (INR n + 1) * (2 * INR n + 7) / 6.
+Lemma sum_of_worked n : sum n (fun i => INR (i + 1) * (INR (i + 1) + 2)) = INR n * (INR n + 1) *
+  (2 * INR n + 7) / 6.
 Proof. induction n; cbn [sum]; [simpl; lra|]. rewrite IHn, S_INR, plus_INR. simpl. field. Qed.
 (* powers of a positive number *)
 Lemma Rpower_square x y : Rpower x y ^ 2 = Rpower x (2 * y).

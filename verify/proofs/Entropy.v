@@ -21,8 +21,10 @@ Lemma variance_at_most t : variance t <= (b - a) ^ 2 / 4.
 Proof.
   destruct (softmax_weights n (line t) n_pos) as [Hq Hs]. fold (p t) in Hq, Hs.
   assert (H : 0 <= sum n (fun i => p t i * ((x i - a) * (b - x i)))).
-  { apply sum_nonneg; intros i Hi. specialize (range i Hi). apply Rmult_le_pos; [auto|apply Rmult_le_pos; lra]. }
-  rewrite (sum_ext n _ (fun i => (a + b) * (p t i * x i) - p t i * x i ^ 2 - (a * b) * p t i)) in H by (intros; ring).
+  { apply sum_nonneg; intros i Hi. specialize (range i Hi).
+    apply Rmult_le_pos; [auto|apply Rmult_le_pos; lra]. }
+  rewrite (sum_ext n _ (fun i => (a + b) * (p t i * x i) - p t i * x i ^ 2 - (a * b) * p t i)) in H
+    by (intros; ring).
   rewrite !sum_minus, !sum_scal, Hs in H. fold (mean t) in H. unfold variance.
   pose proof (pow2_ge_0 (2 * mean t - a - b)). nra.
 Qed.
@@ -31,7 +33,8 @@ Lemma derivative_Z t : derivable_pt_lim Z t (Z t * mean t).
 Proof.
   replace (Z t * mean t) with (sum n (fun i => exp (line t i) * x i)).
   - exact (derivative_of_exponentials zero x t n).
-  - unfold mean, p, softmax. fold (Z t). pose proof (Z_pos t). rewrite <- sum_scal. apply sum_ext; intros; field; lra.
+  - unfold mean, p, softmax. fold (Z t). pose proof (Z_pos t). rewrite <- sum_scal.
+    apply sum_ext; intros; field; lra.
 Qed.
 Lemma derivative_mean t : derivable_pt_lim mean t (variance t).
 Proof.
@@ -52,11 +55,13 @@ Proof.
   pose proof (Z_pos t) as Zp.
   replace (t * variance t) with (0 + (1 * mean t + t * variance t) - / Z t * (Z t * mean t)) by (field; lra).
   apply (derivable_pt_lim_minus (fun t => ln (INR n) + t * mean t) (fun t => ln (Z t))).
-  - apply (derivable_pt_lim_plus (fct_cte (ln (INR n))) (fun t => t * mean t)); [apply derivable_pt_lim_const|].
+  - apply (derivable_pt_lim_plus (fct_cte (ln (INR n))) (fun t => t * mean t));
+    [apply derivable_pt_lim_const|].
     apply (derivable_pt_lim_mult id mean); [apply derivable_pt_lim_id|apply derivative_mean].
   - apply (derivable_pt_lim_comp Z ln); [apply derivative_Z|now apply derivable_pt_lim_ln].
 Qed.
 
+(* The entropy of the weights of scores between a and b falls short of ln n by (b - a)^2/8 at most. *)
 Theorem entropy_loss : ln (INR n) - entropy n (softmax n x) <= (b - a) ^ 2 / 8.
 Proof.
   assert (E1 : ln (INR n) - entropy n (softmax n x) = lost 1).
@@ -64,7 +69,8 @@ Proof.
     assert (L : forall i, softmax n x i = p 1 i).
     { intro i. apply softmax_ext. intro j. unfold line, zero. ring. }
     rewrite (sum_ext n _ (fun i => p 1 i * x i - ln (Z 1) * p 1 i)).
-    - rewrite sum_minus, sum_scal. fold (mean 1). rewrite (softmax_sum n (line 1) n_pos : sum n (p 1) = 1). ring.
+    - rewrite sum_minus, sum_scal. fold (mean 1). rewrite (softmax_sum n (line 1) n_pos : sum n (p 1) = 1).
+      ring.
     - intros i _. rewrite !L. unfold p at 2. unfold softmax. fold (Z 1). unfold Rdiv.
       rewrite ln_mult, ln_Rinv, ln_exp by (try apply exp_pos; try apply Rinv_0_lt_compat; easy).
       unfold line, zero. ring. }
@@ -76,7 +82,8 @@ Proof.
   (* the mean value theorem for the loss less t^2 R^2/8 *)
   pose (g t := lost t - t ^ 2 * ((b - a) ^ 2 / 8)).
   assert (Dg : forall t, derivable_pt_lim g t (t * variance t - 2 * t * ((b - a) ^ 2 / 8))).
-  { intro t. apply (derivable_pt_lim_minus lost (fun t => t ^ 2 * ((b - a) ^ 2 / 8))); [apply derivative_lost|].
+  { intro t. apply (derivable_pt_lim_minus lost (fun t => t ^ 2 * ((b - a) ^ 2 / 8)));
+    [apply derivative_lost|].
     replace (2 * t * ((b - a) ^ 2 / 8)) with (INR 2 * t ^ 1 * ((b - a) ^ 2 / 8) + t ^ 2 * 0) by (simpl; ring).
     apply (derivable_pt_lim_mult (fun t => t ^ 2) (fct_cte ((b - a) ^ 2 / 8)));
       [apply derivable_pt_lim_pow|apply derivable_pt_lim_const]. }

@@ -60,13 +60,15 @@ Proof.
   assert (A : forall N g, length g = length N ->
     (forall w, monomial (N ++ M) (g ++ f) w = monomial N g w) /\ moments (N ++ M) (g ++ f) = moments N g).
   { induction N as [|X N IH]; intros [|n g]; try discriminate; simpl; auto.
-    intro h. injection h as h. destruct (IH g h) as [i1 i2]. split; [intro w; now rewrite i1|now rewrite i2]. }
+    intro h. injection h as h. destruct (IH g h) as [i1 i2].
+    split; [intro w; now rewrite i1|now rewrite i2]. }
   destruct (A L e He) as [a1 a2].
   destruct (H (e ++ f)) as [i m]; [rewrite !app_length; lia|now apply Forall_app|].
   split; [now apply (integrable_ext _ _ a1)|]. now rewrite <- (E_ext _ _ a1), m.
 Qed.
 Lemma independent_rest D L M : independent D (L ++ M) -> independent D M.
-Proof. intro H. apply (independent_part D M L), (independent_permuted D (L ++ M)); [apply Permutation_app_comm|easy]. Qed.
+Proof. intro H. apply (independent_part D M L), (independent_permuted D (L ++ M));
+  [apply Permutation_app_comm|easy]. Qed.
 Definition contains L M := exists N, Permutation L (M ++ N).
 Lemma independent_contained D L M : contains L M -> independent D L -> independent D M.
 Proof. intros [N p] H. apply (independent_part D M N). now apply (independent_permuted D L). Qed.
@@ -237,7 +239,8 @@ Lemma power_polynomial i a : (i < n)%nat -> (a <= D)%nat -> polynomial D (all1 n
 Proof.
   intros Hi Ha. pose (f j := if Nat.eqb j i then a else 0%nat).
   destruct (exponents D n f) as [l m]; [intro j; unfold f; destruct (Nat.eqb j i); lia|].
-  apply (of_equal _ _ (fun w => 1 * monomial (all1 n x) (map f (seq 0 n)) w)); [|constructor; [congruence|easy]].
+  apply (of_equal _ _ (fun w => 1 * monomial (all1 n x) (map f (seq 0 n)) w));
+    [|constructor; [congruence|easy]].
   intro w. rewrite monomial_all, Rmult_1_l, <- (prod_single n i (x i w ^ a)) by easy.
   apply prod_ext; intros j _. unfold f. destruct (Nat.eqb_spec j i); subst; simpl; ring.
 Qed.
@@ -259,7 +262,8 @@ Proof.
     + constructor; [congruence|easy].
   - intro H. destruct (H (map f (seq 0 n))) as [_ h]; [congruence|easy|].
     rewrite <- (E_ext _ _ A), h, moments_all.
-    rewrite <- (prod_single n i (E (fun w => x i w ^ a))), <- (prod_single n j (E (fun w => x j w ^ b))) by easy.
+    rewrite <- (prod_single n i (E (fun w => x i w ^ a))), <- (prod_single n j (E (fun w => x j w ^ b)))
+      by easy.
     rewrite <- prod_mult. apply prod_ext; intros t _. unfold f.
     destruct (Nat.eqb_spec t i), (Nat.eqb_spec t j); subst; try easy; simpl; rewrite ?E_one; ring.
 Qed.

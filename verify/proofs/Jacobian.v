@@ -6,7 +6,8 @@ Local Open Scope R_scope.
 (* scores x with the one at l replaced by t *)
 Definition upd (x : nat -> R) (l : nat) (t : R) : nat -> R := fun j => if Nat.eqb j l then t else x j.
 
-Lemma derivative_ext (f g : R -> R) u d : (forall t, f t = g t) -> derivable_pt_lim f u d -> derivable_pt_lim g u d.
+Lemma derivative_ext (f g : R -> R) u d : (forall t, f t = g t) -> derivable_pt_lim f u d ->
+  derivable_pt_lim g u d.
 Proof. intros e h eps He. destruct (h eps He) as [dl hd]. exists dl. intros. rewrite <- !e. auto. Qed.
 
 Section Line.
@@ -36,7 +37,8 @@ Proof.
       apply (derivable_pt_lim_minus (fun t => sum (S i) (fun j => exp (line t j))));
         apply derivative_of_exponentials. }
   match goal with |- derivable_pt_lim _ _ ?d => replace d with
-    ((exp (line t i) * v i * sum n (fun j => exp (line t j)) - sum n (fun j => exp (line t j) * v j) * exp (line t i))
+    ((exp (line t i) * v i * sum n (fun j => exp (line t j)) - sum n (fun j => exp (line t j) * v j) *
+      exp (line t i))
       / Rsqr (sum n (fun j => exp (line t j)))) end.
   - exact (derivable_pt_lim_div (fun t => exp (line t i)) (fun t => sum n (fun j => exp (line t j))) _ _ _
       De (derivative_of_exponentials t n) (Rgt_not_eq _ _ Z)).

@@ -22,6 +22,7 @@ Proof.
   intros Hi Hj Hij. destruct (powers 4 d x i j 2 2) as [p e]; auto.
   split; [now apply (polynomial_integrable 4 (all1 d x))|now apply e].
 Qed.
+(* The squared length of d components with fourth moment c has variance d (c - 1). *)
 Theorem variance_of_length : Var (dot d x x) = INR d * (c - 1).
 Proof.
   assert (A : forall w, dot d x x w = sum d (fun i => Y i w)).

@@ -8,7 +8,8 @@ Section Mixtures.
 Context {P : space}.
 
 (* ---- a mean and a combination of independent numbers with mean 0 and variance 1 ---- *)
-Definition mixed r (z : nat -> P -> R) (u : R) (A : nat -> R) : P -> R := fun w => u + sum r (fun c => A c * z c w).
+Definition mixed r (z : nat -> P -> R) (u : R) (A : nat -> R) : P -> R :=
+  fun w => u + sum r (fun c => A c * z c w).
 
 Section Mixed.
 Variables (r : nat) (z : nat -> P -> R).
@@ -38,12 +39,15 @@ Lemma mixed_mean u A : E (mixed r z u A) = u.
 Proof.
   unfold mixed.
   assert (I : forall c, (c < r)%nat -> integrable (fun w => A c * z c w)).
-  { intros c Hc. apply integrable_scal, (polynomial_integrable 2 (all1 r z)); auto. now apply (vector_row r z c c). }
+  { intros c Hc. apply integrable_scal, (polynomial_integrable 2 (all1 r z)); auto.
+    now apply (vector_row r z c c). }
   rewrite E_plus, E_const, (E_sum r (fun c w => A c * z c w)); auto using integrable_const, integrable_sum.
-  rewrite (sum_ext r _ (fun _ => 0)), sum_const; [ring|]. intros c Hc. rewrite E_scal, (proj1 (Z c Hc)); [ring|].
+  rewrite (sum_ext r _ (fun _ => 0)), sum_const; [ring|]. intros c Hc.
+  rewrite E_scal, (proj1 (Z c Hc)); [ring|].
   apply (polynomial_integrable 2 (all1 r z)); auto. now apply (vector_row r z c c).
 Qed.
-Lemma mixed_product u A v B : E (fun w => mixed r z u A w * mixed r z v B w) = u * v + sum r (fun c => A c * B c).
+Lemma mixed_product u A v B : E (fun w => mixed r z u A w * mixed r z v B w) = u * v +
+  sum r (fun c => A c * B c).
 Proof.
   pose (S w := sum r (fun c => sum r (fun e => A c * B e * (z c w * z e w)))).
   assert (I : forall c e, (c < r)%nat -> (e < r)%nat -> integrable (fun w => z c w * z e w)).
@@ -59,7 +63,8 @@ Proof.
     + rewrite (sum_ext r _ (fun c => A c * B c)); [ring|]. intros c Hc.
       rewrite (E_sum r (fun e w => A c * B e * (z c w * z e w))) by (intros; apply integrable_scal; auto).
       rewrite (sum_ext r _ (fun e => if Nat.eqb e c then A c * B e else 0)); [now apply sum_single|].
-      intros e He. rewrite E_scal by auto. rewrite (second_moments r z 0 1) by auto. destruct (Nat.eqb e c); ring.
+      intros e He. rewrite E_scal by auto. rewrite (second_moments r z 0 1) by auto.
+      destruct (Nat.eqb e c); ring.
     + intros c Hc. apply (integrable_sum r (fun e w => A c * B e * (z c w * z e w))).
       intros e He. apply integrable_scal; auto.
   - intro w. rewrite mixed_expanded. unfold S, mixed. ring.
@@ -69,7 +74,8 @@ Proof. intros i g _ _. split; [apply mixed_polynomial|apply mixed_product_polyno
 End Mixed.
 
 (* ---- two such vectors: the variance of their score ---- *)
-Theorem variance_of_mixed d r s z y u A v B : independent 2 (all1 r z ++ all1 s y) -> alike r z 0 1 -> alike s y 0 1 ->
+Theorem variance_of_mixed d r s z y u A v B : independent 2 (all1 r z ++ all1 s y) -> alike r z 0 1 ->
+  alike s y 0 1 ->
   let x := fun i => mixed r z (u i) (A i) in let x' := fun i => mixed s y (v i) (B i) in
   Var (dot d x x') = sum d (fun i => sum d (fun g =>
     (u i * u g + sum r (fun c => A i c * A g c)) * (v i * v g + sum s (fun c => B i c * B g c))
@@ -101,8 +107,10 @@ Proof.
 Qed.
 
 (* ---- components that share a part ---- *)
-Lemma variance_of_shared d (z y : nat -> P -> R) (x x' : P -> R) b c : independent 2 ((all1 d z ++ [x]) ++ (all1 d y ++ [x'])) ->
-  alike d z 0 1 -> alike d y 0 1 -> E x = 0 /\ E (fun w => x w ^ 2) = 1 -> E x' = 0 /\ E (fun w => x' w ^ 2) = 1 ->
+Lemma variance_of_shared d (z y : nat -> P -> R) (x x' : P -> R) b c :
+  independent 2 ((all1 d z ++ [x]) ++ (all1 d y ++ [x'])) ->
+  alike d z 0 1 -> alike d y 0 1 -> E x = 0 /\ E (fun w => x w ^ 2) = 1 -> E x' = 0 /\
+    E (fun w => x' w ^ 2) = 1 ->
   b ^ 2 + c ^ 2 = 1 ->
   Var (dot d (fun i w => b * x w + c * z i w) (fun i w => b * x' w + c * y i w)) =
   INR d * ((b ^ 2) ^ 2 * (INR d - 1) + 1).
@@ -112,21 +120,26 @@ Proof.
   assert (L : forall (z : nat -> P -> R) x, all1 (S d) (with_last z x) = all1 d z ++ [x]).
   { intros z0 x0. unfold all1, with_last. rewrite seq_S, map_app. simpl. rewrite Nat.eqb_refl. f_equal.
     apply map_ext_in. intros i h. apply in_seq in h. destruct (Nat.eqb_spec i d); [lia|easy]. }
-  assert (A : forall z x, alike d z 0 1 -> E x = 0 /\ E (fun w => x w ^ 2) = 1 -> alike (S d) (with_last z x) 0 1).
+  assert (A : forall z x, alike d z 0 1 -> E x = 0 /\ E (fun w => x w ^ 2) = 1 ->
+    alike (S d) (with_last z x) 0 1).
   { intros z0 x0 h h0 i Hi. unfold with_last. destruct (Nat.eqb_spec i d); [easy|apply h; lia]. }
   pose (M i := fun j => if Nat.eqb j d then b else c * delta i j).
   assert (T : forall z x i w, (i < d)%nat -> mixed (S d) (with_last z x) 0 (M i) w = b * x w + c * z i w).
   { intros z0 x0 i w Hi. unfold mixed, with_last, M. cbn [sum]. rewrite Nat.eqb_refl.
     rewrite (sum_ext d _ (fun j => if Nat.eqb j i then c * z0 j w else 0)).
     - rewrite (sum_single d i (fun j => c * z0 j w)) by easy. ring.
-    - intros j Hj. unfold delta. destruct (Nat.eqb_spec j d), (Nat.eqb_spec i j), (Nat.eqb_spec j i); subst; try easy; try lia; ring. }
-  assert (N : forall i g, (i < d)%nat -> (g < d)%nat -> sum (S d) (fun j => M i j * M g j) = b ^ 2 + c ^ 2 * delta i g).
+    - intros j Hj. unfold delta. destruct (Nat.eqb_spec j d), (Nat.eqb_spec i j), (Nat.eqb_spec j i); subst;
+      try easy; try lia; ring. }
+  assert (N : forall i g, (i < d)%nat -> (g < d)%nat ->
+    sum (S d) (fun j => M i j * M g j) = b ^ 2 + c ^ 2 * delta i g).
   { intros i g Hi Hg. unfold M. cbn [sum]. rewrite Nat.eqb_refl.
     rewrite (sum_ext d _ (fun j => if Nat.eqb j i then c ^ 2 * delta j g else 0)).
     - rewrite (sum_single d i (fun j => c ^ 2 * delta j g)) by easy. ring.
-    - intros j Hj. unfold delta. destruct (Nat.eqb_spec j d), (Nat.eqb_spec i j), (Nat.eqb_spec j i), (Nat.eqb_spec g j), (Nat.eqb_spec j g);
+    - intros j Hj. unfold delta. destruct (Nat.eqb_spec j d), (Nat.eqb_spec i j), (Nat.eqb_spec j i),
+      (Nat.eqb_spec g j), (Nat.eqb_spec j g);
         subst; try easy; try lia; ring. }
-  rewrite (Var_ext _ (dot d (fun i => mixed (S d) (with_last z x) 0 (M i)) (fun i => mixed (S d) (with_last y x') 0 (M i)))).
+  rewrite (Var_ext _ (dot d (fun i => mixed (S d) (with_last z x) 0 (M i))
+    (fun i => mixed (S d) (with_last y x') 0 (M i)))).
   - rewrite (variance_of_mixed d (S d) (S d) _ _ (fun _ => 0) M (fun _ => 0) M) by (rewrite ?L; auto).
     rewrite (sum_pairs d 1 ((b ^ 2) ^ 2)); [ring| |].
     + intros i Hi. rewrite !N, delta_same by easy. replace (b ^ 2 + c ^ 2 * 1) with 1 by lra. ring.

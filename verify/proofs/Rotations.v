@@ -18,7 +18,8 @@ Lemma circle t : sin t * sin t + cos t * cos t = 1.
 Proof. exact (sin2_cos2 t). Qed.
 
 (* One pair: the variance of its part of the score does not depend on the angles. *)
-Theorem variance_of_pair x y t u s t' v s' : independent 2 (all1 2 x ++ all1 2 y) -> alike 2 x 0 1 -> alike 2 y 0 1 ->
+Theorem variance_of_pair x y t u s t' v s' : independent 2 (all1 2 x ++ all1 2 y) -> alike 2 x 0 1 ->
+  alike 2 y 0 1 ->
   Var (dot 2 (turned_pair t u s x) (turned_pair t' v s' y)) =
   2 * s' ^ 2 * s ^ 2 + s' ^ 2 * (u 0%nat ^ 2 + u 1%nat ^ 2) + s ^ 2 * (v 0%nat ^ 2 + v 1%nat ^ 2).
 Proof.
@@ -55,7 +56,8 @@ Proof.
 Qed.
 Lemma two_pairs g h : (g < p)%nat -> (h < p)%nat -> g <> h -> independent 2 (pair g ++ pair h).
 Proof.
-  intros Hg Hh gh. apply (independent_permuted _ ((all1 2 (x a g) ++ all1 2 (x a h)) ++ (all1 2 (y j g) ++ all1 2 (y j h)))).
+  intros Hg Hh gh. apply (independent_permuted _ ((all1 2 (x a g) ++ all1 2 (x a h)) ++
+    (all1 2 (y j g) ++ all1 2 (y j h)))).
   - unfold pair. rewrite <- !app_assoc. apply Permutation.Permutation_app_head. rewrite !app_assoc.
     apply Permutation.Permutation_app_tail, Permutation.Permutation_app_comm.
   - generalize both_rows. apply independent_contained, contains_app; now apply contains_rows.
@@ -66,8 +68,10 @@ Proof.
 Qed.
 Lemma part_square g : (g < p)%nat -> integrable (fun w => part g w ^ 2).
 Proof.
-  intro Hg. apply (square_of_dot 2 (all1 2 (x a g)) (all1 2 (y j g))); [now apply one_pair| |]; apply mixed_vector.
+  intro Hg. apply (square_of_dot 2 (all1 2 (x a g)) (all1 2 (y j g))); [now apply one_pair| |];
+    apply mixed_vector.
 Qed.
+(* The variance of the whole score is the sum over pairs, whatever the angles. *)
 Theorem variance_of_turned : Var (fun w => sum p (fun g => part g w)) = sum p (fun g =>
   2 * s' ^ 2 * s ^ 2 + s' ^ 2 * (u g 0%nat ^ 2 + u g 1%nat ^ 2) + s ^ 2 * (v g 0%nat ^ 2 + v g 1%nat ^ 2)).
 Proof.
@@ -75,7 +79,8 @@ Proof.
   { intros g Hg. apply (polynomial_integrable 2 (pair g)); auto using one_pair, part_polynomial. }
   assert (T : forall g h, (g < p)%nat -> (h < p)%nat -> g <> h -> integrable (fun w => part g w * part h w) /\
     E (fun w => part g w * part h w) = E (part g) * E (part h)).
-  { intros g h Hg Hh gh. apply (product_of_parts 2 (pair g) (pair h)); auto using two_pairs, part_polynomial. }
+  { intros g h Hg Hh gh. apply (product_of_parts 2 (pair g) (pair h));
+    auto using two_pairs, part_polynomial. }
   rewrite (Var_sum p part).
   - apply sum_ext; intros g Hg. apply variance_of_pair; [now apply one_pair| |]; intros i Hi; auto.
   - exact I.

@@ -17,7 +17,8 @@ Lemma mean_of_squares : integrable (fun w => sum n (fun j => s j w ^ 2)) /\
 Proof.
   assert (A : forall j, (j < n)%nat -> integrable (fun w => s j w ^ 2) /\ E (fun w => s j w ^ 2) = G j j).
   { intros j Hj. assert (e : forall w, s j w * s j w = s j w ^ 2) by (intro; ring).
-    destruct (HG j j Hj Hj) as [i m]. split; [now apply (integrable_ext _ _ e)|now rewrite <- (E_ext _ _ e)]. }
+    destruct (HG j j Hj Hj) as [i m]. split; [now apply (integrable_ext _ _ e)|
+      now rewrite <- (E_ext _ _ e)]. }
   split; [apply (integrable_sum n (fun j w => s j w ^ 2)); intros; now apply A|].
   rewrite (E_sum n (fun j w => s j w ^ 2)) by (intros; now apply A). apply sum_ext; intros; now apply A.
 Qed.
@@ -30,7 +31,8 @@ Proof.
   - apply (integrable_ext _ _ e). apply integrable_sum; intros j Hj. apply integrable_sum; intros l Hl.
     now apply HG.
   - rewrite <- (E_ext _ _ e), E_sum.
-    + apply sum_ext; intros j Hj. rewrite E_sum by (intros; now apply HG). apply sum_ext; intros; now apply HG.
+    + apply sum_ext; intros j Hj. rewrite E_sum by (intros; now apply HG).
+      apply sum_ext; intros; now apply HG.
     + intros j Hj. apply integrable_sum; intros l Hl. now apply HG.
 Qed.
 (* any combination of the mean square and the square of the sum *)
@@ -75,6 +77,7 @@ Proof.
   - apply Permutation.Permutation_app_comm.
   - revert H. apply independent_contained, contains_app; [now apply contains_rows|now apply contains_row].
 Qed.
+(* The mean product of two scores of one query: with the same key, and with two different ones. *)
 Theorem mean_of_two_scores j l : (j < n)%nat -> (l < n)%nat ->
   integrable (fun w => dot d (q a) (k j) w * dot d (q a) (k l) w) /\
   E (fun w => dot d (q a) (k j) w * dot d (q a) (k l) w) =
@@ -97,7 +100,8 @@ Proof.
         [now apply (vector_row d (k j) i i)|now apply (vector_row d (k l) g g)|].
       rewrite e. destruct (Ak j i Hj Hi) as [-> _], (Ak l g Hl Hg) as [-> _]. ring. }
     destruct (mean_of_product d _ _ _ (k j) I2 (vector_row d (q a)) (k l)) as [i e].
-    { intros i g Hi Hg. apply polynomial_product; [now apply (vector_row d (k j) i i)|now apply (vector_row d (k l) g g)]. }
+    { intros i g Hi Hg. apply polynomial_product; [now apply (vector_row d (k j) i i)|
+      now apply (vector_row d (k l) g g)]. }
     split; [easy|]. rewrite e. apply sum_pairs.
     + intros i0 Hi. rewrite (second_moments d _ mq sq), B, Nat.eqb_refl by auto. ring.
     + intros i0 g Hi Hg hg. rewrite (second_moments d _ mq sq), B by auto. now destruct (Nat.eqb_spec g i0).
@@ -107,13 +111,17 @@ End Scores.
 (* ---- a bias of its own for each place, and independent numbers of mean 0 and variance 1 ---- *)
 Theorem mean_of_biased_row n (z : nat -> P -> R) (b : nat -> R) sigma c e X :
   independent 2 (all1 n z) -> alike n z 0 1 ->
-  (forall w, X w = c * sum n (fun j => (b j + sigma * z j w) ^ 2) + e * sum n (fun j => b j + sigma * z j w) ^ 2) ->
+  (forall w, X w = c * sum n (fun j => (b j + sigma * z j w) ^ 2) + e *
+    sum n (fun j => b j + sigma * z j w) ^ 2) ->
   E X = c * (sum n (fun j => b j ^ 2) + INR n * sigma ^ 2) + e * (sum n b ^ 2 + INR n * sigma ^ 2).
 Proof.
   intros H Z h.
-  assert (I : forall j l, (j < n)%nat -> (l < n)%nat -> integrable (z j) /\ integrable (fun w => z j w * z l w)).
-  { intros j l Hj Hl. split; apply (polynomial_integrable 2 (all1 n z)); auto; now apply (vector_row n z j l). }
-  rewrite (mean_of_row n (fun j w => b j + sigma * z j w) (fun j l => b j * b l + sigma ^ 2 * delta j l)) with (c := c) (e := e).
+  assert (I : forall j l, (j < n)%nat -> (l < n)%nat -> integrable (z j) /\
+    integrable (fun w => z j w * z l w)).
+  { intros j l Hj Hl. split; apply (polynomial_integrable 2 (all1 n z)); auto;
+    now apply (vector_row n z j l). }
+  rewrite (mean_of_row n (fun j w => b j + sigma * z j w) (fun j l => b j * b l + sigma ^ 2 * delta j l))
+    with (c := c) (e := e).
   - rewrite (sum_ext n _ (fun j => b j ^ 2 + sigma ^ 2)) by (intros; rewrite delta_same; ring).
     rewrite sum_plus, sum_const.
     rewrite (sum_ext n (fun j => sum n _) (fun j => b j * sum n b + sigma ^ 2)).
@@ -123,18 +131,22 @@ Proof.
       * now apply (sum_single n j (fun _ => sigma ^ 2)).
       * intros l _. unfold delta. destruct (Nat.eqb_spec j l), (Nat.eqb_spec l j); subst; try easy; ring.
   - intros j l Hj Hl.
-    assert (A : forall w, b j * b l + (b j * sigma * z l w + (b l * sigma * z j w + sigma ^ 2 * (z j w * z l w))) =
+    assert (A : forall w, b j * b l + (b j * sigma * z l w +
+      (b l * sigma * z j w + sigma ^ 2 * (z j w * z l w))) =
       (b j + sigma * z j w) * (b l + sigma * z l w)) by (intro; ring).
     destruct (I j l Hj Hl) as [ij ijl], (I l j Hl Hj) as [il _]. split.
-    + apply (integrable_ext _ _ A). repeat apply integrable_plus; try apply integrable_scal; auto. apply integrable_const.
+    + apply (integrable_ext _ _ A). repeat apply integrable_plus; try apply integrable_scal; auto.
+      apply integrable_const.
     + rewrite <- (E_ext _ _ A).
-      rewrite !E_plus, !E_scal, E_const by (repeat apply integrable_plus; try apply integrable_scal; auto; apply integrable_const).
+      rewrite !E_plus, !E_scal, E_const by (repeat apply integrable_plus; try apply integrable_scal; auto;
+        apply integrable_const).
       rewrite (second_moments n z 0 1), (proj1 (Z j Hj)), (proj1 (Z l Hl)) by auto.
       unfold delta. destruct (Nat.eqb_spec j l), (Nat.eqb_spec l j); subst; try easy; ring.
   - exact h.
 Qed.
 Lemma sum_of_places n : sum n (fun j => INR (j + 1) - 1) = INR n * (INR n - 1) / 2.
 Proof. induction n; cbn [sum]; [simpl; lra|]. rewrite IHn, S_INR, plus_INR. simpl. field. Qed.
-Lemma sum_of_squared_places n : sum n (fun j => (INR (j + 1) - 1) ^ 2) = INR n * (INR n - 1) * (2 * INR n - 1) / 6.
+Lemma sum_of_squared_places n : sum n (fun j => (INR (j + 1) - 1) ^ 2) = INR n * (INR n - 1) *
+  (2 * INR n - 1) / 6.
 Proof. induction n; cbn [sum]; [simpl; lra|]. rewrite IHn, S_INR, plus_INR. simpl. field. Qed.
 End Rows.

@@ -22,12 +22,13 @@ Proof.
     + apply (of_equal _ _ (fun w => x i w ^ 1 * x g w ^ 1)); [intro; ring|]. apply powers; auto.
 Qed.
 
-(* The mean of x'y is the sum of the products of means; its variance is the sum of E x_i x_g E y_i y_g less the
-   products of means, over all pairs: components of one vector may depend on each other. *)
+(* The mean of x'y is the sum of the products of means; its variance is the sum of E x_i x_g E y_i y_g less
+   the products of means, over all pairs: components of one vector may depend on each other. *)
 Section Bilinear.
 Variables (d : nat) (L M : list (P -> R)) (x y : nat -> P -> R).
 Hypotheses (H : independent 2 (L ++ M)) (Hx : vector d L x) (Hy : vector d M y).
 
+(* The mean of a score is the sum of the products of means. *)
 Theorem mean_of_dot : integrable (dot d x y) /\ E (dot d x y) = sum d (fun i => E (x i) * E (y i)).
 Proof.
   assert (A : forall i, (i < d)%nat -> integrable (fun w => x i w * y i w) /\
@@ -36,6 +37,7 @@ Proof.
   split; [apply integrable_sum; intros; now apply A|].
   unfold dot. rewrite E_sum by (intros; now apply A). apply sum_ext; intros; now apply A.
 Qed.
+(* The mean product of the scores of one query with two keys. *)
 Theorem mean_of_product (z : nat -> P -> R) :
   (forall i g, (i < d)%nat -> (g < d)%nat -> polynomial 2 M (fun w => y i w * z g w)) ->
   integrable (fun w => dot d x y w * dot d x z w) /\ E (fun w => dot d x y w * dot d x z w) =
@@ -50,11 +52,13 @@ Proof.
     dot d x y w * dot d x z w).
   { intro w. unfold dot. rewrite sum_mult. apply sum_ext; intros i _. apply sum_ext; intros g _. ring. }
   split.
-  - apply (integrable_ext _ _ B). apply integrable_sum; intros i Hi. apply integrable_sum; intros. now apply A.
+  - apply (integrable_ext _ _ B). apply integrable_sum; intros i Hi. apply integrable_sum; intros.
+    now apply A.
   - rewrite <- (E_ext _ _ B), E_sum.
     + apply sum_ext; intros i Hi. rewrite E_sum by (intros; now apply A). apply sum_ext; intros. now apply A.
     + intros i Hi. apply integrable_sum; intros. now apply A.
 Qed.
+(* The mean square of a score. *)
 Theorem square_of_dot : integrable (fun w => dot d x y w ^ 2) /\ E (fun w => dot d x y w ^ 2) =
   sum d (fun i => sum d (fun g => E (fun w => x i w * x g w) * E (fun w => y i w * y g w))).
 Proof.
@@ -62,6 +66,7 @@ Proof.
   assert (A : forall w, dot d x y w * dot d x y w = dot d x y w ^ 2) by (intro; ring).
   split; [now apply (integrable_ext _ _ A)|now rewrite <- (E_ext _ _ A)].
 Qed.
+(* The variance of a score. *)
 Theorem variance_of_dot : Var (dot d x y) = sum d (fun i => sum d (fun g =>
   E (fun w => x i w * x g w) * E (fun w => y i w * y g w) - E (x i) * E (y i) * (E (x g) * E (y g)))).
 Proof.
@@ -98,12 +103,14 @@ Hypotheses (H : independent 2 (all1 d x ++ all1 d y)) (Ax : alike d x mx sx) (Ay
 Let Hx : independent 2 (all1 d x). Proof. exact (independent_part _ _ _ H). Qed.
 Let Hy : independent 2 (all1 d y). Proof. exact (independent_rest _ _ _ H). Qed.
 
+(* Components that are alike: the mean is d times the product of their means ... *)
 Theorem mean_of_score : E (dot d x y) = INR d * (mx * my).
 Proof.
   rewrite (proj2 (mean_of_dot d _ _ x y H (vector_row d x) (vector_row d y))).
   rewrite (sum_ext d _ (fun _ => mx * my)), sum_const; [easy|].
   intros i Hi. now destruct (Ax i Hi) as [-> _], (Ay i Hi) as [-> _].
 Qed.
+(* ... the variance d times that of one product ... *)
 Theorem variance_of_score : Var (dot d x y) = INR d * (sx * sy - mx ^ 2 * my ^ 2).
 Proof.
   rewrite (variance_of_dot d _ _ x y H (vector_row d x) (vector_row d y)).
@@ -114,12 +121,15 @@ Proof.
     destruct (Nat.eqb_spec g i); [easy|].
     destruct (Ax i Hi) as [-> _], (Ay i Hi) as [-> _], (Ax g Hg) as [-> _], (Ay g Hg) as [-> _]. ring.
 Qed.
+(* ... which is the product of the second moments less that of the squared means. *)
 Theorem variance_of_one_product i : (i < d)%nat ->
   Var (fun w => x i w * y i w) = sx * sy - mx ^ 2 * my ^ 2.
 Proof.
   intro Hi.
-  assert (px : forall a, (a <= 2)%nat -> polynomial 2 (all1 d x) (fun w => x i w ^ a)) by (intros; now apply power_polynomial).
-  assert (py : forall a, (a <= 2)%nat -> polynomial 2 (all1 d y) (fun w => y i w ^ a)) by (intros; now apply power_polynomial).
+  assert (px : forall a, (a <= 2)%nat -> polynomial 2 (all1 d x) (fun w => x i w ^ a))
+    by (intros; now apply power_polynomial).
+  assert (py : forall a, (a <= 2)%nat -> polynomial 2 (all1 d y) (fun w => y i w ^ a))
+    by (intros; now apply power_polynomial).
   destruct (product_of_parts 2 _ _ _ _ H (px 1%nat ltac:(lia)) (py 1%nat ltac:(lia))) as [i1 e1].
   destruct (product_of_parts 2 _ _ _ _ H (px 2%nat ltac:(lia)) (py 2%nat ltac:(lia))) as [i2 e2].
   assert (F : forall X : P -> R, E (fun w => X w ^ 1) = E X) by (intro; apply E_ext; intro; ring).
@@ -146,6 +156,7 @@ Qed.
 Lemma query_alike : alike d (q a) mq sq. Proof. intros i Hi. now apply Aq. Qed.
 Lemma key_alike : alike d (k j) mk sk. Proof. intros i Hi. now apply Ak. Qed.
 
+(* The same of c times the score of query a and key j ... *)
 Theorem scores c X : (forall w, X w = c * dot d (q a) (k j) w) ->
   E X = c * (INR d * (mq * mk)) /\ Var X = c ^ 2 * (INR d * (sq * sk - mq ^ 2 * mk ^ 2)).
 Proof.
@@ -154,6 +165,7 @@ Proof.
   rewrite (mean_of_score d _ _ _ _ _ _ one_query_one_key query_alike key_alike).
   now rewrite (variance_of_score d _ _ _ _ _ _ one_query_one_key query_alike key_alike).
 Qed.
+(* ... and of one of its products. *)
 Theorem products i X : (i < d)%nat -> (forall w, X w = q a i w * k j i w) ->
   Var X = sq * sk - mq ^ 2 * mk ^ 2.
 Proof.
@@ -172,7 +184,8 @@ Ltac of_scores c := match goal with
 
 (* ... or the variance of one product. *)
 Ltac of_product i := match goal with
-  | Ha : (?a < ?m)%nat, Hj : (?j < ?n)%nat, Hi : (i < ?d)%nat, H : independent 2 (all2 ?n ?d ?k ++ all2 ?m ?d ?q),
+  | Ha : (?a < ?m)%nat, Hj : (?j < ?n)%nat, Hi : (i < ?d)%nat, H :
+    independent 2 (all2 ?n ?d ?k ++ all2 ?m ?d ?q),
     Ak : context [?k _ _] , Aq : context [?q _ _] |- context [Var (fun w => @?X w)] =>
     rewrite (products d m n q k _ _ _ _ a j Ha Hj H Ak Aq i X Hi ltac:(intro; cbv beta; ring)) end.
 

@@ -38,7 +38,8 @@ Proof.
   induction N; [easy|]. cbn [mean prod].
   assert (L : forall x, mean N (fun w => prod N (fun i => put w N x i ^ f i) * put w N x N ^ f N) =
     x ^ f N * prod N (fun i => moment (f i))).
-  { intro x. rewrite <- IHN, <- mean_scal. f_equal. apply functional_extensionality; intro w. rewrite Rmult_comm. f_equal.
+  { intro x. rewrite <- IHN, <- mean_scal. f_equal. apply functional_extensionality; intro w.
+    rewrite Rmult_comm. f_equal.
     - unfold put. now rewrite Nat.eqb_refl.
     - apply prod_ext; intros i Hi. unfold put. destruct (Nat.eqb_spec i N); [lia|easy]. }
   rewrite !L. unfold moment. field.
@@ -52,11 +53,13 @@ Proof.
   rewrite <- H. apply (@E_ext (signs N)). intro w. rewrite <- (prod_single N t (one_sign N t w ^ n) Ht).
   apply prod_ext; intros i _. unfold one_sign. destruct (Nat.eqb_spec i t); subst; simpl; ring.
 Qed.
+(* Fair signs are independent up to every degree. *)
 Theorem signs_independent D N : independent D (all1 N (one_sign N)).
 Proof.
   intros e He _. split; [exact I|].
   assert (A : e = map (fun i => nth i e 0%nat) (seq 0 N)).
-  { unfold all1 in He. rewrite map_length, seq_length in He. subst N. clear D. induction e as [|n e IH]; [easy|].
+  { unfold all1 in He. rewrite map_length, seq_length in He. subst N. clear D.
+    induction e as [|n e IH]; [easy|].
     simpl. rewrite <- seq_shift, map_map. now rewrite <- IH. }
   rewrite A, moments_all. rewrite (@E_ext (signs N) _ _ (monomial_all N (one_sign N) _)).
   etransitivity; [apply mean_of_powers|]. apply prod_ext; intros i Hi. now rewrite moment_of_one.
@@ -71,6 +74,7 @@ Proof.
   unfold all1. rewrite <- (map_map (fun i => s + m * d + i)%nat f). f_equal.
   clear. generalize (s + m * d)%nat. intro b. induction d; [easy|]. now rewrite !seq_S, map_app, IHd.
 Qed.
+(* For all sizes there are such queries and keys: signs. *)
 Theorem not_empty d m n : exists (P : space) (q k : nat -> nat -> P -> R),
   independent 2 (all2 n d k ++ all2 m d q) /\
   (forall j i, (j < n)%nat -> (i < d)%nat -> E (k j i) = 0 /\ E (fun w => k j i w ^ 2) = 1) /\
@@ -80,7 +84,8 @@ Proof.
   exists (fun a i => one_sign N (n * d + a * d + i)), (fun j i => one_sign N (0 + j * d + i)).
   assert (M : forall t, (t < N)%nat -> E (one_sign N t) = 0 /\ E (fun w => one_sign N t w ^ 2) = 1).
   { intros t Ht. split; [|rewrite moment_of_one by easy; unfold moment; lra].
-    rewrite (E_ext _ (fun w => one_sign N t w ^ 1)), moment_of_one by (easy || (intro; ring)). unfold moment; lra. }
+    rewrite (E_ext _ (fun w => one_sign N t w ^ 1)), moment_of_one by (easy || (intro; ring)).
+    unfold moment; lra. }
   split; [|split; intros; apply M; unfold N; nia].
   rewrite !all2_flat, <- map_app, <- seq_app. apply signs_independent.
 Qed.
