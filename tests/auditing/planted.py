@@ -507,6 +507,11 @@ OTHERS = (
         lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) + 0.3 * BIAS, v),
         declared={"bias": 0.3 * BIAS},
     ),
+    _wrong(
+        "dropout left on",
+        "dropout is on",
+        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) * (SEEN & (BEHIND != 2)) / 0.7, v),
+    ),
     _wrong("no last key", "the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
 )
 FAULTS = (*SCALES, *RECONSTRUCTIONS, *OTHERS)

@@ -32,6 +32,7 @@ MOST_SCORES = 1 << 24
 _BLOCKS, _CAPS = (8, 16, 32, 64, 128, 256), (20.0, 30.0, 50.0)
 _COARSE = (("TensorFloat-32 or float16", 2.0**-11), ("bfloat16", 2.0**-8))
 _SAMPLE = 1 << 14  # scores of the rows that are tried first
+_LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
 _STEPS, _FEW_STEPS = 12, 5
 
 Change = Callable[[Formula], Formula | None]
@@ -369,6 +370,25 @@ def _bias_last(formula: Formula) -> Formula | None:
     return replace(_with(formula, bias=np.where(low, -np.inf, 0)), weigh=weigh, needs_all=True)
 
 
+def _dropped(formula: Formula) -> Formula | None:
+    """Weights of which some are 0 and the others larger by one factor: where values tell them all apart."""
+    call, keys = formula.call, int(formula.call.key.shape[2])
+    if keys > call.value.shape[3] or math.prod(call.query.shape[:3]) * keys > MOST_SCORES:  # type: ignore[union-attr]
+        return None
+    wide = [np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output)]
+    value = np.repeat(wide[0], call.query.shape[1] // call.key.shape[1], axis=1)
+    actual = wide[1] @ np.linalg.pinv(value)
+
+    def weigh(scores: Any, hidden: Any) -> Any:
+        weights = softmax(_hide(scores, hidden))
+        left = actual > weights / 2
+        shares = actual[left & (weights > 0)] / weights[left & (weights > 0)]
+        factor = float(np.median(shares)) if shares.size else 1.0
+        return weights * left * factor if factor > _LEAST_DROPOUT and not left.all() else weights
+
+    return replace(formula, weigh=weigh, needs_all=True)
+
+
 def _scale_last(formula: Formula) -> Formula:
     return replace(formula, scale=1.0, factor=_one(formula.scale))
 
@@ -448,6 +468,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("the softmax is applied twice", _AXIS, _weighed(_twice)),
     Cause("there is no softmax", _AXIS, _weighed(lambda scores, hidden: _hide(scores, hidden, 0.0))),
     Cause("the scale is applied after the softmax", _ORDER, _scale_last),
+    Cause("dropout is on: weights are 0, and the others larger by one factor", "call model.eval()", _dropped),
     Cause(
         "the scale is multiplied by ln n, n the keys that a query sees", "declare it as intended", _log_keys
     ),

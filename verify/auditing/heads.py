@@ -21,6 +21,7 @@ ERRORS = 4.0
 LEVEL = 0.999936
 """Probability of a normal number within them."""
 
+_ANY_SIZE = np.errstate(over="ignore", invalid="ignore")  # a tried formula may give any output
 _ROUNDINGS = 4.0  # up to which rows are alike
 _FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
 
@@ -49,6 +50,7 @@ class HeadSums:
         self.room, self.cross, self.misfit, self.drift = (np.zeros(heads) for _ in range(4))
         self.alike = np.ones(heads)
 
+    @_ANY_SIZE
     def add(self, rows: Rows, places: Any, unit: float | None = None) -> None:
         """Add a call whose sequences have the numbers ``places`` among the layer's.
 
@@ -76,6 +78,7 @@ class HeadSums:
         if unit is not None:
             self.alike = np.maximum(self.alike, _alike(rows, unit))
 
+    @_ANY_SIZE
     def pooled(self, direction: int) -> tuple[Floats, Floats]:
         """Return the multiple of a direction that errors have, and its standard error: the sandwich."""
         along, length, square, mixed, fourth = self.sums[:, :, direction]
@@ -103,6 +106,7 @@ class HeadSums:
         )
         return value, np.minimum(ERRORS * error + drift, worst), error
 
+    @_ANY_SIZE
     def beside(self, direction: int) -> Floats:
         """Return the multiple of the scale's or the factor's direction, beside that of the other one."""
         other = FACTOR if direction == SCALE else SCALE
@@ -114,6 +118,7 @@ class HeadSums:
         found: Floats = np.divide(own, left, out=value.copy(), where=left > 1e-9 * length[:, direction])
         return found
 
+    @_ANY_SIZE
     def factor(self, unit: float) -> Floats:
         """Return the relative factor that outputs are off by, 0 where rounding or another scale may do that.
 
