@@ -93,6 +93,8 @@ def settings(
         raise SettingsError(f"--seed {seed}: must not be negative")
     if seed.bit_length() > _LONGEST_SEED:
         raise SettingsError(f"--seed: has more than {_LONGEST_SEED} bits; give a shorter number")
+    with device_errors():
+        recorded = None if device is None else DeviceRecord.model_validate(vars(find_device(device)))
     return Settings.model_validate(
         {
             "seed": seed,
@@ -100,7 +102,7 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
-            "device": None if device is None else _recorded(device),
+            "device": recorded,
         }
     )
 
@@ -121,16 +123,6 @@ def presentation(
         return Presentation.model_validate(given)
     except ValidationError as error:
         raise SettingsError(f"--{what_is_wrong(error)}") from error
-
-
-def _recorded(device: str) -> DeviceRecord:
-    """Return the record of the device that has this name.
-
-    Raises:
-        SettingsError: there is none.
-    """
-    with device_errors():
-        return DeviceRecord.model_validate(vars(find_device(device)))
 
 
 def run(
