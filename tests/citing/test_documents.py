@@ -108,6 +108,10 @@ def test_a_bar_that_ends_a_cell_is_found(tmp_path: Path, run: RunRecord, row: st
     now = lookup(run, KEY).text
     text = f"Text {quoted(now)} | no table.\n\n| a | b |\n|---|--:|\n{row.format(quoted(now))}\n"
     path = written(tmp_path, text)
+    role = written(tmp_path, f"| a |\n|---|\n| {{verify}}`{KEY}|pm` |\n", "role.md")
+    fix(check([role], run))
+    assert f"`{KEY}\\|pm`" in role.read_text(encoding="utf-8")
+    assert check([role], run)[0].problems == []
     (document,) = check([path], run)
     (problem,) = document.problems
     assert (problem.kind, problem.quote.line) == (ProblemKind.BAR, 5)

@@ -346,7 +346,8 @@ def _with_bar(document: Document, quote: Quote, key: str) -> str:
 def _bare_bar(document: Document, quote: Quote) -> Iterator[Problem]:
     """Yield that the bar of a form ends a cell, where it stands in a table without a backslash."""
     text = document.text
-    place = text.find("|", text.rfind("verify", 0, quote.key_end), quote.key_end)
+    end = quote.key_end or quote.end  # of a role without a text
+    place = text.find("|", text.rfind("verify", 0, end), end)
     if place < 0 or text[place - 1] == "\\" or quote.is_output:
         return
     start = text.rfind("\n\n", 0, place) + 1

@@ -161,10 +161,12 @@ def _role(match: re.Match[str], *, titled: bool) -> Quote:
     start = match.start("inside")
     parts = _TITLED.fullmatch(match["inside"]) if titled else None
     if parts is None:
-        return Quote(match["inside"].strip(), match.start(), start, match.end("inside"), None)
+        key = match["inside"].strip().replace("\\|", "|")
+        return Quote(key, match.start(), start, match.end("inside"), None)
     quoted = parts["text"].rstrip()
     key_end = start + parts.start("key") + len(parts["key"].rstrip())
-    return Quote(parts["key"].strip(), match.start(), start, start + len(quoted), quoted, key_end)
+    key = parts["key"].strip().replace("\\|", "|")
+    return Quote(key, match.start(), start, start + len(quoted), quoted, key_end)
 
 
 def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> Iterator[Quote]:
