@@ -272,10 +272,14 @@ def _contrast(claim: ClaimRecord) -> Contrast | None:
     )
 
 
+def named(check: Check) -> str:
+    """Return what a check is about in a line: its quantity, or where that is too long its name, where."""
+    what = check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
+    return f"{what}{at_settings(check)}"
+
+
 def _found(check: Check) -> str:
-    # A formula that would have to be shrunk to a line says less than the name of the check.
-    named = check.quantity if len(plain(check.quantity)) <= _LONGEST else check.id
-    what = f"{named}{at_settings(check)}"
+    what = named(check)
     if error := rounding_error(check):
         return f"{what}: {error}, zero but for rounding"
     wanted = predicted(check, check.standard_error)

@@ -299,7 +299,10 @@ def _ratio(claim: ClaimRecord) -> Figure:
     wrong = PlotLayer(
         kind="points",
         role="control",
-        label="".join(f"wrong: {numbers.percent(ratio - 1)} more" for ratio in [*too_far.values()][:1]),
+        label="".join(
+            f"wrong: {numbers.percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
+            for ratio in [*too_far.values()][:1]
+        ),
         x=tuple(too_far),
         y=tuple(too_far.values()),
     )

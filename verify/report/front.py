@@ -15,10 +15,10 @@ from verify.evidence.words import (
     predicted,
     sentence,
 )
-from verify.report.cards import Card, FigureView, alone, value_of
+from verify.report.cards import Card, FigureView, alone, named, value_of
 from verify.report.tables import sample_size
 from verify.text import numbers
-from verify.text.latex import Prose
+from verify.text.latex import Prose, slashed
 
 TITLE = "Scaled dot-product attention: what is true, and how we know"
 FEW = 3
@@ -162,7 +162,7 @@ def numbers_of(claim: ClaimRecord, most: int = _MOST) -> tuple[KeyNumber, ...]:
     room = most - len(failing)
     if len(others) > room:
         others = [others[place * (len(others) - 1) // max(room - 1, 1)] for place in range(room)]
-    return tuple(_key_number(claim, one, f"{one.quantity}{at_settings(one)}") for one in (*failing, *others))
+    return tuple(_key_number(claim, one, named(one)) for one in (*failing, *others))
 
 
 def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
@@ -170,7 +170,7 @@ def _key_number(claim: ClaimRecord, check: Check, what: str) -> KeyNumber:
     found = numbers.estimate(check.estimate, check.standard_error, check.interval)
     return KeyNumber(
         link=f"{claim.id}.{check.id}",
-        what=Prose(what),
+        what=Prose(slashed(what)),
         predicted=predicted(check, check.standard_error),
         estimate=value_of(check) if exact else found.with_error,
         alone="" if exact else alone(check),
@@ -192,7 +192,7 @@ def key_numbers(record: RunRecord) -> tuple[KeyNumber, ...]:
     if is_led(record):
         decisive = ((one, decisive_check(one.checks)) for one in record.claims)
         found = ((one, check) for one, check in decisive if check is not None)
-        return tuple(_key_number(one, check, f"{check.quantity}{at_settings(check)}") for one, check in found)
+        return tuple(_key_number(one, check, named(check)) for one, check in found)
     return tuple(_usual_numbers({claim.id: claim for claim in record.claims}))
 
 
