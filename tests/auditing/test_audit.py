@@ -350,3 +350,15 @@ def test_what_is_no_attention_is_refused_in_one_line(
     with pytest.raises(verify.VerifyError, match=message) as caught:
         verify.audit(*given, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_garbage_of_any_shape_is_refuted(seed: int) -> None:
+    """Whatever sizes, masks and types are, an output that has nothing to do with its inputs ends with 1."""
+    rng = np.random.default_rng(seed)
+    sequences, heads, queries, keys = (int(size) for size in rng.integers(1, [5, 4, 30, 30]))
+    options: dict[str, Any] = {"causal": bool(seed % 2), "softcap": (None, 5.0)[seed % 3 == 0]}
+    shape = {"sequences": sequences, "heads": 2 * heads, "key_heads": heads, "queries": queries, "keys": keys}
+    one = attended((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
+    noise = rng.standard_normal(np.asarray(one.output).shape).astype(one.query.dtype)
+    assert of_calls(replace(one, output=noise))["formula"].judgement is Judgement.REFUTED

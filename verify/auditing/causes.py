@@ -597,7 +597,10 @@ class _Sample:
 
     def compare(self, candidate: _Candidate) -> Rows | None:
         formula = candidate.formula(self.search, self.call)
-        return None if formula is None else compare(formula, rows=self.rows, sequences=self.sequences)
+        if formula is None:
+            return None
+        rows = self.rows if formula.call.query.shape == self.call.query.shape else slice(None)
+        return compare(formula, rows=rows, sequences=self.sequences)
 
     def fits(self, candidate: _Candidate, rows: Rows | None) -> bool:
         if rows is None or not rows.is_compared.any():
