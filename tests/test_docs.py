@@ -285,6 +285,8 @@ def test_every_figure_is_so() -> None:
     (document,) = check([ROOT / "README.md"], shipped())
     assert [str(problem) for problem in document.problems] == []
     assert len(document.quotes) == 10
+    pages = check([*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"], shipped(), strict=True)
+    assert [str(problem) for one in pages for problem in one.problems] == []
 
 
 def test_the_hook_calls_a_command_that_is_there() -> None:
