@@ -1,6 +1,6 @@
 """Visible signs: a closed list of reasons for which an expression is not negative, and no search beyond it.
 
-SymPy's own assumptions decide products and powers of what has a sign; the rest of the list is ``REASONS``.
+Sums, products and powers of what has a sign come first, then SymPy's own assumptions, then ``REASONS``.
 """
 
 from __future__ import annotations
@@ -99,8 +99,12 @@ class Signs:
         if (x, strict) not in self.seen:
             self.seen[x, strict] = False  # a reason may not rest on itself
             plain = self.plain(x)
-            known = plain.is_positive if strict else plain.is_nonnegative or plain.is_positive
-            self.seen[x, strict] = bool(known) or any(reason(self, x, strict) for reason in REASONS)
+            # Part by part is sooner than SymPy's own assumptions of the whole.
+            self.seen[x, strict] = (
+                any(reason(self, x, strict) for reason in PART_BY_PART)
+                or bool(plain.is_positive if strict else plain.is_nonnegative)
+                or any(reason(self, x, strict) for reason in REASONS)
+            )
             # Between two ends a symbol is written so that it never reaches the upper one.
             for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
                 low, high = self.ends[symbol]
@@ -393,8 +397,6 @@ def _between(low: Any, high: Any) -> Any:
     return low + 1 if high == oo else (low + high) / 2
 
 
-REASONS: tuple[_Reason, ...] = (
-    *(_roots, _product, _power, _end, _sum, _any_score),
-    *(_coefficients, _given, _more, _factors),
-)
+PART_BY_PART: tuple[_Reason, ...] = (_product, _power, _sum)
+REASONS: tuple[_Reason, ...] = (_roots, _end, _any_score, _coefficients, _given, _more, _factors)
 """The closed list; each says in its docstring what it sees."""
