@@ -175,6 +175,9 @@ def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: s
     assert scale.judgement == judgement
     assert ("if this is meant, say so with --intended" in scale.fix) == (judgement == "refuted")
     assert of_calls(one, intended=f"{factor}/8")["scale"].judgement == "confirmed"
+    if judgement == "refuted":
+        meant = scale.fix.rpartition("--intended ")[2]
+        assert verify.audit(recorded(Layer("a", [one])), workers=1, intended=meant).exit_status == 3
 
 
 def test_what_came_before_the_call_is_not_guessed() -> None:

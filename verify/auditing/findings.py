@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,8 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list o
         )
         fix = said.fix
         if run.intended.origin == "default":
-            written = short(scale).replace("√", "sqrt")
+            fraction = re.sub("√([0-9]+)", r"sqrt(\1)", short(scale))
+            written = fraction if "/" in fraction else f"{scale:.9g}"
             fix += f"; if this is meant, say so with --intended {written}"
         return found | {"judgement": Judgement.REFUTED, "cause": said.cause, "fix": fix}
     elif is_known and abs(value - 1) + room <= TOLERANCE:
