@@ -178,14 +178,6 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     )
 
 
-def test_a_wrong_version_with_a_sample_of_its_own_says_what_is_found() -> None:
-    """Beside the last value of the first quantity, which is the hardest."""
-    unscaled = control("unscaled", "it is 1 unscaled, too", 1, 64)
-    _, found, wrong = shown([FIRST, LAST, OTHER], [unscaled])
-    assert found.startswith(r"$\operatorname{Var}(q \cdot k)$ ($d_{k}$ = 64): 64.06 in")
-    assert wrong == "it is 1 unscaled, too; predicts 1, found 64.00, rejected"
-
-
 def test_only_what_is_refuted_is_called_so() -> None:
     """A control that stands is no contrast, one that moves a number is where there is no other."""
     standing = control("squared", "it is $d_k^2$", 16, 4, doubt="it is too skewed")
@@ -301,21 +293,6 @@ def test_every_point_of_every_layer_is_there() -> None:
         )
     ]
     assert found == wanted
-
-
-def test_the_headline_is_what_a_claim_names() -> None:
-    """With a wrong version that this very number refutes, if there is one, else with what was found of it."""
-    mine = control(
-        "mine", "it is $d_k$ squared", 4096, LAST.estimate, interval=LAST.interval, cell=dict(LAST.cell)
-    )
-    other = control("other", "it is 1 unscaled, too", 1, 64)
-    for controls, wrong in (
-        ((other, mine), "it is $d_k$ squared; predicts 4096, rejected"),
-        ((other, BIASED), "it is 1 unscaled, too; predicts 1, found 64.00, rejected"),
-    ):
-        made = of(checks=(FIRST, LAST, OTHER), controls=controls, headline=LAST.id).contrast
-        assert made is not None
-        assert (made.check, spaced(made.wrong)) == (LAST.id, wrong)
 
 
 def test_every_claim_has_other_names() -> None:

@@ -106,18 +106,6 @@ def test_a_long_name_of_an_axis_breaks_into_lines() -> None:
     assert " ".join(lines) == long
 
 
-def test_a_figure_is_high_enough_for_its_labels() -> None:
-    """Many of them make it higher, and none stands outside."""
-    layer = FIGURE.layers[0]
-    many = [layer.model_copy(update={"label": f"a label of several words, number {n}"}) for n in range(6)]
-    heights = {}
-    for name, layers in (("one", (layer,)), ("many", (*many,))):
-        svg = ET.fromstring(draw(FIGURE.model_copy(update={"layers": layers}), "x.", figures.HALF_SIZE))  # noqa: S314
-        heights[name] = float(svg.attrib["viewBox"].split()[3])
-    assert heights["one"] == pytest.approx(72 * figures.HALF_SIZE[1], abs=0.1)
-    assert heights["many"] > 6 * 2 * 11.5 + 35
-
-
 def test_a_long_label_breaks_between_words_only() -> None:
     """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
     label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
@@ -146,17 +134,6 @@ def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
     assert all(above[0] - below[1] > 3 - 1e-6 for below, above in itertools.pairwise(spans))
     assert spans[0][0] > -1e-6
     assert spans[-1][1] < 220 + 1e-6
-
-
-def test_a_layer_without_label_styles_like_its_kin() -> None:
-    """The second edge of a tolerance, labelled once, is drawn like the first."""
-    edge = PlotLayer(kind="line", role="other", label="tolerance", x=(1, 2), y=(1, 1))
-    other = edge.model_copy(update={"label": "", "y": (-1.0, -1.0)})
-    svg = draw(FIGURE.model_copy(update={"layers": (edge, other)}), "x.")
-    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", svg))) == 1
-    assert len(set(re.findall(r"stroke: (#2e93d6)", svg))) == 1
-    named = draw(FIGURE.model_copy(update={"layers": (edge, edge)}), "x.")
-    assert len(set(re.findall(r"stroke-dasharray: ([^;]+);", named))) == 2
 
 
 @pytest.mark.parametrize("sheet", ["common.css", "page.css"])

@@ -3,14 +3,13 @@
 import base64
 import re
 from io import BytesIO
-from xml.etree import ElementTree as ET
 
 import pytest
 from fontTools.ttLib import TTFont
 
 from verify.errors import RenderError
 from verify.report.fonts import rules_for_screen
-from verify.report.formulas import Formulas, glyph_definitions
+from verify.report.formulas import Formulas
 from verify.report.mathml import characters_in
 
 
@@ -18,13 +17,6 @@ from verify.report.mathml import characters_in
 def formulas() -> Formulas:
     """Return one drawer."""
     return Formulas()
-
-
-def test_sizes_are_in_em(formulas: Formulas) -> None:
-    """A digit is half an em wide; a subscript hangs below the line, a bare digit does not."""
-    assert formulas.inline("0").width == pytest.approx(0.5)
-    assert formulas.inline("d_k").depth > 0.1
-    assert formulas.inline("1").depth == pytest.approx(0, abs=0.03)
 
 
 @pytest.mark.parametrize(
@@ -45,17 +37,6 @@ def test_bad_latex_is_an_error_that_names_it(formulas: Formulas, latex: str, rea
         formulas.display(latex)
     assert latex in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_drawing_is_plain_svg(formulas: Formulas) -> None:
-    """What is drawn is well-formed, refers to its own glyphs alone, and carries no LaTeX or links."""
-    formula = formulas.display(r"\overbrace{\left(\frac{a}{b}\right)^2}^{n} = \sqrt{\frac{\frac{1}{2}}{3}}")
-    defined = glyph_definitions([formula], "")
-    root = ET.fromstring(f"<svg>{defined}{formula.body}</svg>")  # noqa: S314
-    ids = {node.attrib["id"] for node in root.iter("path") if "id" in node.attrib}
-    assert {node.attrib["href"][1:] for node in root.iter("use")} == ids
-    assert "data-latex" not in formula.body
-    assert {node.tag for node in root.iter()} <= {"svg", "g", "path", "use", "rect"}
 
 
 def test_wide_formulas_are_broken(formulas: Formulas) -> None:
@@ -110,12 +91,6 @@ def test_what_browsers_leave_out_has_no_mathml(formulas: Formulas, latex: str) -
         assert formulas.inline(latex).mathml == ""
     except RenderError as error:
         assert latex in str(error)  # noqa: PT017 - one that is not drawn at all
-
-
-@pytest.mark.parametrize("latex", [r"\class{a}{x}", r"\style{color:red}{x}", r"\cssId{top}{x}"])
-def test_mathml_takes_nothing_of_a_page(formulas: Formulas, latex: str) -> None:
-    """No class, style or id of a claim's own can meet those of the page."""
-    assert formulas.inline(latex).mathml == "<math><mi>x</mi></math>"
 
 
 def test_the_face_has_what_is_drawn() -> None:

@@ -1,7 +1,6 @@
 """The page is one file that stands alone, is sound, and shows nothing it was not meant to show."""
 
 import re
-from html import unescape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -105,13 +104,6 @@ def test_headings_do_not_skip(read: Reader) -> None:
     assert all(after - before <= 1 for before, after in zip(read.headings, read.headings[1:], strict=False))
 
 
-def test_tables_have_names(page: str) -> None:
-    """A screen reader lists them by these."""
-    tables = re.findall(r"<table\b[^>]*>", page)
-    assert len(tables) > 5
-    assert all("aria-label=" in table for table in tables)
-
-
 def test_nothing_is_left_of_the_templates(page: str) -> None:
     """No template syntax, no dollar signs of LaTeX, no Python values stay behind."""
     text = re.sub(r"<(style|script|pre)\b.*?</\1>", "", page, flags=re.DOTALL)
@@ -180,18 +172,6 @@ FIGURE = (
 def medium() -> HtmlMedium:
     """Return a page with one figure to show."""
     return HtmlMedium({"c.f": FIGURE})
-
-
-def test_a_formula_says_how_it_is_set(medium: HtmlMedium) -> None:
-    """Its words, whether it is displayed, and how wide it is where a phone may be too narrow."""
-    formulas = Formulas()
-    short, long = "n<1", " + ".join(["x"] * 20)
-    assert (
-        medium.formula(formulas.inline(short), "", short)
-        == '<math alttext="n&lt;1"><mi>n</mi><mo>&lt;</mo><mn>1</mn></math>'
-    )
-    wide = str(medium.formula(formulas.display(long), "", long))
-    assert re.match(r'<math alttext="x \+ [^"]*" style="--w:\d+\.\d" displaystyle="true"><mi>x</mi>', wide)
 
 
 def test_strikes_are_drawn_as_they_are(medium: HtmlMedium) -> None:
@@ -292,18 +272,6 @@ def test_nothing_of_a_sentence_is_lost(words: list[str]) -> None:
 def test_negative_powers_are_raised(paper: PdfMedium, text: str, markup: str) -> None:
     """No face has a superscript minus; positive powers have signs of their own; text is escaped."""
     assert filled("{{ text }}", paper, text=text) == markup
-
-
-def test_print_fetches_pictures_by_their_names(paper: PdfMedium) -> None:
-    """The same formula is the same image; figures and marks are kept with their addresses and words."""
-    formula = FORMULAS.inline("d")
-    assert paper.formula(formula, "", "d") == paper.formula(formula, "", "d")
-    assert list(paper.formulas.values()) == [formula]
-    (name,) = re.findall('src="([^"]+)"', paper.figure("c.f", "words"))
-    assert (paper.images[name], paper.described) == (FIGURE, {"words"})
-    shown = badge(Verdict.REFUTED)
-    (address,) = re.findall(r"url\(([^)]+)\)", unescape(paper.mark(shown)))
-    assert paper.marks[address] == shown.mark
 
 
 def test_templates_are_filled_strictly(paper: PdfMedium) -> None:

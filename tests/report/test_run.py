@@ -9,7 +9,7 @@ from scipy import stats
 from tests.calibration.study import CONFIDENCE, together
 from tests.report.builders import check, exact_check, spaced, with_verdict
 from tests.report.golden import Spelled
-from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, STATEMENTS, record
+from tests.report.records import CLAIMS, SCORE_VARIANCE, STATEMENTS, record
 from verify.engine.runner import presentation
 from verify.errors import SettingsError
 from verify.evidence import (
@@ -17,28 +17,18 @@ from verify.evidence import (
     Check,
     ClaimRecord,
     Counted,
-    DeviceRecord,
     Outcome,
-    Part,
     Presentation,
     RunRecord,
-    Settings,
-    StoreUse,
     Verdict,
 )
-from verify.evidence.load import digest, shipped
+from verify.evidence.load import shipped
 from verify.report.formulas import Formulas
 from verify.report.front import failures, is_led
 from verify.report.html import render_html
 from verify.report.parts import Parts
-from verify.report.run import HALF, Report, drawn_small, report_of
+from verify.report.run import Report, report_of
 from verify.report.typeset import render
-
-
-def changed(**settings: Any) -> RunRecord:
-    """Return the made-up run with other parts of what made it."""
-    made = record()
-    return made.model_copy(update={"run": made.run.model_copy(update=settings)})
 
 
 def method(made: RunRecord) -> str:
@@ -71,12 +61,6 @@ def test_counts_add_up() -> None:
         "double-sum",
     ]
     assert [chapter.number for chapter in seen.chapters] == ["1", "2"]
-
-
-def test_a_run_of_one_claim_without_figure_or_statements() -> None:
-    """The smallest run still has a report."""
-    seen = report_of(record(PAIRWISE, statements=()))
-    assert (seen.sources, seen.lesson, seen.panels, seen.levels) == ((), (), (), ())
 
 
 def test_checks_are_counted_as_measured_and_exact() -> None:
@@ -114,29 +98,6 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
     assert {key.link.split(".")[0] for key in report_of(record()).keys} <= {one.id for one in CLAIMS}
 
 
-def test_small_figures_are_drawn_where_they_are_shown(reference: Report) -> None:
-    """Those of the first pages, of the scenes, and of the claims that are told at length, each once."""
-    run, seen = reference.record, reference
-    assert seen.confirmation is not None
-    drawn = drawn_small(run, "report")
-    told = [card for page in seen.pages for card in page.cards]
-    beside = [one for card in told for one in seen.beside(card)]
-    first = (*seen.panels, *seen.confirmation.histograms, *seen.confirmation.ratios)
-    assert {one.key for one in (*first, *(scene.still for scene in seen.lesson), *beside)} == set(drawn)
-    assert [one.number for one in seen.panels] == ["1.2", "2.2", "3.4", "4.6"]
-    assert not {one.number for one in seen.panels[:2]} & {one.number for one in beside}
-    every = {f"{HALF}{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
-    assert {key for key in drawn_small(run, "full") if key.startswith(HALF)} == every
-
-
-def test_figures_are_numbered_after_their_claims(reference: Report) -> None:
-    """With a letter each where a claim has several."""
-    for card in reference.cards:
-        numbers = [one.number for one in card.figures]
-        several = [f"{card.number}{letter}" for letter in "abcd"]
-        assert numbers == ([card.number] if len(numbers) == 1 else several[: len(numbers)])
-
-
 def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
     """Every claim of that chapter stands there with its result."""
     limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
@@ -145,17 +106,6 @@ def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
 
 
 # Sources and their statements.
-
-PART = Part(
-    text="it is so",
-    claim="sqrt-scaling",
-    evidence="fact:softmax",
-    kind="says",
-    printed=None,
-    computed="0.881",
-    holds=True,
-    reason="because",
-)
 
 
 def test_statements_link_only_to_claims_of_the_run() -> None:
@@ -194,53 +144,7 @@ def test_corrections_begin_with_what_is_wrong() -> None:
     assert [one.id for one in report_of(record()).corrections] == ["v4", "b3", "v3"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "outcome"),
-    [
-        ({}, Outcome.HOLDS),
-        ({"holds": False}, Outcome.WRONG),
-        ({"holds": None}, Outcome.OPEN),
-        ({"kind": "prints", "printed": "0.880", "holds": False}, Outcome.MISPRINTED),
-        ({"kind": "prints", "printed": "0.881"}, Outcome.HOLDS),
-        ({"kind": "prints", "holds": None}, Outcome.OPEN),
-    ],
-)
-def test_a_part_has_an_outcome(changes: dict[str, object], outcome: Outcome) -> None:
-    """A wrong number is a misprint."""
-    assert report_of(record()).outcome_of(PART.model_copy(update=changes)) is outcome
-
-
 # What made the run.
-
-
-def test_settings_and_times_have_names() -> None:
-    """Rates as percentages, times with their units, the phases after the whole."""
-    assert {name: spaced(value) for name, value in report_of(record()).settings} == {
-        "seed": "20170612",
-        "profile": "standard",
-        "tolerance": "±1%",
-        "false alarms, whole run": "at most 0.1%",
-        "target power": "95%",
-        "made": "2026-11-20 23:30 UTC",
-        "time, whole run": "9.7 s",
-        "time, derive": "2.1 s",
-        "time, measure": "7.1 s",
-    }
-    device = Settings(device=DeviceRecord(name="cuda", model="Card", library="PyTorch 2"))
-    assert dict(report_of(changed(settings=device)).settings)["drawn on"] == "cuda (Card, PyTorch 2)"
-    late = changed(created="2026-11-20T23:30:00-02:00")
-    assert dict(report_of(late).settings)["made"] == "2026-11-21 01:30 UTC"
-
-
-def test_what_came_from_the_store_is_printed() -> None:
-    """Of all that the run rests on; nothing where no store was asked."""
-    warm = report_of(changed(stored=StoreUse(derivations=1, draws=3, drawn=9)))
-    added = dict(warm.settings).items() - dict(report_of(record()).settings).items()
-    assert dict(added) == {
-        "drawn before, from the cache": "3 of 12 numbers",
-        "derived before, from the cache": f"1 of {len(CLAIMS)} derivations",
-    }
-    assert digest(warm.record) == digest(record())
 
 
 # The studies that the chapter on the method prints.
@@ -397,10 +301,3 @@ def test_words_that_cannot_be_printed_are_refused(words: dict[str, str]) -> None
     """One line names the option; nothing is measured before."""
     with pytest.raises(SettingsError, match=f"^--{next(iter(words))}"):
         presentation(**words)
-
-
-def test_words_of_a_report_add_up() -> None:
-    """What is given later comes beside what was given before."""
-    named = record().presented(Presentation(title="A title"))
-    assert RunRecord.model_validate_json(named.to_json()) == named
-    assert named.presented(Presentation(author="A. Author")).run.presentation.title == "A title"

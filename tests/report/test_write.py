@@ -3,9 +3,6 @@
 import errno
 import os
 import shutil
-import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 import sys
 from pathlib import Path
 
@@ -14,12 +11,10 @@ import pytest
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.errors import RenderError
 from verify.evidence import RunRecord, load
-from verify.report import cache as cache_module
 from verify.report import formulas, html, pdf
 from verify.report import parts as parts_module
-from verify.report.cache import DrawingCache, usable_caches, user_cache
-from verify.report.parts import Parts, draw_figures, draw_formulas
-from verify.report.run import drawn_small
+from verify.report.cache import DrawingCache, usable_caches
+from verify.report.parts import Parts
 from verify.report.write import write_report
 
 PHASES = ["figures", "formulas", "html", "pdf", "write"]
@@ -181,25 +176,6 @@ def test_a_second_report_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert second.formulas.dump() == first.formulas.dump()
 
 
-@pytest.mark.slow
-def test_two_processes_draw_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing depends on who draws."""
-    run = record()
-    alone = Parts.of(run)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    monkeypatch.setattr(parts_module, "_WORTH_A_PROCESS", 1)
-    assert draw_figures(run, 2) == alone.figures
-    drawn = draw_formulas(alone.report, 2)
-    assert sorted(drawn.dump()) == sorted(alone.formulas.dump())
-
-
-def test_figures_are_had_by_claim_and_figure(parts: Parts, run: RunRecord) -> None:
-    """Each of the record's figures is drawn under its key, for the full edition at half the width as well."""
-    keys = {f"{claim.id}.{figure.id}" for claim in run.claims for figure in claim.series}
-    assert set(parts.figures) == keys | set(drawn_small(run, "full"))
-    assert all(f'id="{key}.' in svg for key, svg in parts.figures.items())
-
-
 def kept(folder: Path) -> list[Path]:
     """Return the files of a cache."""
     return [path for path in folder.rglob("*") if path.is_file()]
@@ -213,13 +189,6 @@ def test_what_was_put_in_is_found_by_its_content() -> None:
     assert DrawingCache("mathjax 5").get("x²") is None
 
 
-def test_no_drawing_outlives_the_code_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change of this package draws everything again."""
-    DrawingCache().put("x", "old")
-    monkeypatch.setattr(cache_module, "_package_digest", lambda: "changed")
-    assert DrawingCache().get("x") is None
-
-
 @pytest.mark.parametrize("content", [b"", b"cut", b"\xff\xfe", b"seal\n<svg/>"])
 def test_a_damaged_file_is_drawn_again(cache: Path, content: bytes) -> None:
     """A file cut short by a full disk is no drawing."""
@@ -227,27 +196,6 @@ def test_a_damaged_file_is_drawn_again(cache: Path, content: bytes) -> None:
     (path,) = kept(cache)
     path.write_bytes(content)
     assert DrawingCache().get("x") is None
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It keeps nothing."""
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    DrawingCache().put("x", "<svg/>")
-    DrawingCache().tidy()
-    assert DrawingCache().get("x") is None
-
-
-def test_what_is_not_asked_for_is_removed(cache: Path) -> None:
-    """Asking keeps a drawing for two more months."""
-    for name in ("asked", "forgotten"):
-        DrawingCache().put(name, name)
-    for path in kept(cache):
-        os.utime(path, (time.time() - 61 * 86_400,) * 2)
-    assert DrawingCache().get("asked") == "asked"
-    DrawingCache().tidy()
-    assert DrawingCache().get("asked") == "asked"
-    assert DrawingCache().get("forgotten") is None
 
 
 VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
@@ -265,19 +213,6 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return temporary
 
 
-@pytest.mark.parametrize("error", [RuntimeError("no home"), OSError("no home")])
-def test_a_user_without_a_home_has_none(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether the library raises, or returns a path that is relative."""
-
-    def homeless(*_: object, **__: object) -> Path:
-        raise error
-
-    monkeypatch.setattr(cache_module, "user_cache_path", homeless)
-    assert user_cache() is None
-    monkeypatch.setattr(cache_module, "user_cache_path", lambda *_, **__: Path("~/.cache"))
-    assert user_cache() is None
-
-
 def test_libraries_get_a_folder_for_as_long_as_they_draw(nowhere: Path) -> None:
     """Both variables name it; afterwards it is gone, and they are as they were."""
     before = {name: os.environ.get(name) for name in VARIABLES}
@@ -287,19 +222,6 @@ def test_libraries_get_a_folder_for_as_long_as_they_draw(nowhere: Path) -> None:
         assert nowhere in Path(folder).parents
     assert not Path(folder).exists()
     assert {name: os.environ.get(name) for name in VARIABLES} == before
-
-
-@pytest.mark.usefixtures("nowhere")
-def test_without_any_place_each_library_does_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No error, and nothing of the environment is changed."""
-
-    def full() -> AbstractContextManager[Iterator[Path]]:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(cache_module, "temporary_folder", full)
-    before = dict(os.environ)
-    with usable_caches():
-        assert dict(os.environ) == before
 
 
 @pytest.mark.slow
