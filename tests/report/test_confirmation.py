@@ -33,6 +33,14 @@ def test_the_algebra_stands_line_by_line(opening: Confirmation) -> None:
     assert len(set(opening.assumptions)) == len(opening.assumptions) == 1
 
 
+def test_only_what_coq_proved_is_called_proved(opening: Confirmation) -> None:
+    """A chain under other assumptions, or of another statement, is derived, whatever its claim is called."""
+    words = {part.id: [chain.proof.word for chain in part.chains] for part in opening.further}
+    assert [chain.proof.word for chain in opening.chains] == ["proved", "proved"]
+    assert words["unique"] == ["derived", "proved"]
+    assert words["again"] == ["derived", "derived"]
+
+
 def test_the_lines_are_those_that_were_fitted(opening: Confirmation) -> None:
     """Each coefficient with its interval, its band and verdict; law and sample stand at its line's head."""
     run = shipped()

@@ -256,6 +256,15 @@ class DerivationRecord(Record):
             return None
         return next((chain for chain in self.chains if not chain.name or len(self.chains) == 1), None)
 
+    def grade(self, chain: ChainRecord) -> Proof:
+        """Return how sure one of the chains is; proved where it shows and assumes what the main one does."""
+        if self.status is not Proof.PROVED or self.main is None:
+            return self.status
+        if (chain.shows, chain.assumptions) == (self.main.shows, self.main.assumptions):
+            return Proof.PROVED
+        cites = any(line.cites for each in self.chains for line in each.lines)
+        return Proof.CITING if cites else Proof.DERIVED
+
     @property
     def latex(self) -> str:
         """What the main chain states, empty where there is none."""

@@ -15,7 +15,7 @@ from verify.evidence import (
     PlotLayer,
     Verdict,
 )
-from verify.evidence.words import Badge, cell_text, tolerance_text
+from verify.evidence.words import Badge, badge, cell_text, tolerance_text
 from verify.report.cards import Card, FigureView, alone, drawing
 from verify.report.tables import TableRow, check_table, sample_size, shared_settings
 from verify.text import numbers
@@ -131,7 +131,7 @@ def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
     return Confirmation(
         assumptions=tuple(map(Prose, assumptions)),
         chains=tuple(
-            Chain(card.claim.id, card.number, card.proof, tuple(_lines(chain, unfolds=place == 0)))
+            _numbered(card, chain, unfolds=place == 0)
             for place, (card, chain) in enumerate(zip(opening, chains, strict=True))
         ),
         further=tuple(_further(cards)),
@@ -162,10 +162,7 @@ def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
         ]
         if found:
             assumed = dict.fromkeys(text for _, chain in found for text in chain.assumptions)
-            chains = (
-                Chain(card.claim.id, card.number, card.proof, tuple(_lines(chain, unfolds=False)))
-                for card, chain in found
-            )
+            chains = (_numbered(card, chain, unfolds=False) for card, chain in found)
             yield Derived(key, title, tuple(map(Prose, assumed)), tuple(chains))
 
 
@@ -175,9 +172,13 @@ def derived_in(card: Card) -> Derived | None:
     if not claim.derivation.chains:
         return None
     chain = _shown(claim.derivation, whole=True)
-    lines = tuple(_lines(chain, unfolds=False))
-    shown = Chain(claim.id, card.number, card.proof, lines)
-    return Derived(claim.id, chain.title, card.assumptions, (shown,))
+    return Derived(claim.id, chain.title, card.assumptions, (_numbered(card, chain, unfolds=False),))
+
+
+def _numbered(card: Card, chain: ChainRecord, *, unfolds: bool) -> Chain:
+    """Return a chain with its claim's number, and with its own grade, which may be less than the claim's."""
+    proof = badge(card.claim.derivation.grade(chain))
+    return Chain(card.claim.id, card.number, proof, tuple(_lines(chain, unfolds=unfolds)))
 
 
 def _shown(derivation: DerivationRecord, *, whole: bool) -> ChainRecord:
