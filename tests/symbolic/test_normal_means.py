@@ -11,7 +11,7 @@ from verify.symbolic.vocabulary import NORMAL_COMPONENTS, STANDARD, E, Family, I
 from verify.symbolic.vocabulary import d, i, j, k, normal, q, score
 from verify.symbolic.analysis import by_density
 from verify.symbolic.calculus import expected
-from verify.symbolic.checks import algebra, moments
+from verify.symbolic.checks import algebra
 from verify.symbolic.notation import latex, plain
 from verify.symbolic.refutation import Counterexample, refute
 
@@ -68,15 +68,6 @@ def test_derivatives_at_a_point_of_the_characteristic_function() -> None:
     for other in (at(1), at(0, 4)):
         with pytest.raises(StepError):
             algebra.decide(E(score**2), other, "=")
-
-
-def test_complex_means_are_tried() -> None:
-    """The mean of exp(itq·k) of one product is that of a score to the power 1/d, of no other."""
-    transform, first = E(exp(I * t * score)), E(exp(I * t * q[a, 1] * k[j, 1]))
-    moments(NORMAL_COMPONENTS).decide(transform, first**d, "=")
-    assert refute(transform, "=", (1 + t**2) ** (-d / 2), NORMAL_COMPONENTS).endswith("by quadrature")
-    with pytest.raises(Counterexample):
-        refute(transform, "=", (1 + t**2) ** (-d), NORMAL_COMPONENTS)
 
 
 def test_a_jump_is_not_judged_by_quadrature() -> None:

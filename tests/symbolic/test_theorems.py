@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import I, Integral, Limit, S, Symbol, exp, gamma, log, oo, sqrt, symbols
+from sympy import Limit, S, Symbol, exp, log, oo, sqrt, symbols
 
 from verify.errors import ClaimError
-from verify.symbolic.vocabulary import StepError
-from verify.symbolic.bounds import earlier
-from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Relation, Theorem
-from verify.symbolic.theorems import THEOREMS, cited, is_normal
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest
-from verify.symbolic.vocabulary import LogSumExp, Softmax, a, d, i, j, k, n, normal, over_keys, q, s, score
+from verify.symbolic.vocabulary import Softmax, StepError, a, d, i, j, k, n, normal, over_keys, q, s, score
 from verify.symbolic.vocabulary import sigma, squares
+from verify.symbolic.bounds import earlier
+from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Theorem
+from verify.symbolic.theorems import THEOREMS, cited, is_normal
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)
@@ -82,25 +81,6 @@ def test_limits_are_no_equations_of_finite_sizes() -> None:
     assert "Limit" in refused(cited("central limit", laws=STANDARD), below, phi)
     cited("delta method", laws=NORMAL_COMPONENTS).decide(below - phi, phi / d, "~")
     assert "is for ~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
-
-
-def test_the_lines_of_the_catalogue_are_taken() -> None:
-    """Cited lines of chapters 1 to 3 in the words of the vocabulary."""
-    lines: tuple[tuple[str, Any, Any, Relation], ...] = (
-        ("conditioning", E(exp(I * c * q[a, i] * k[j, i])), E(exp(-(c**2) * q[a, i] ** 2 / 2)), "="),
-        ("independence", E(exp(I * c * score)), E(exp(I * c * q[a, i] * k[j, i])) ** d, "="),
-        ("change of measure", E(exp(s[a, j])), exp(S.Half), "="),
-        ("interpolation", E(LogSumExp(row, j)), log(n) + sigma**2 * (1 - E(squares(row))) / 2, "≥"),
-        ("normal combination", E((s[a, 1] - s[a, 2]) ** 2), 2 * E(s[a, 1] ** 2), "="),
-        (
-            "chi-square",
-            E(1 / sqrt(LENGTH)),
-            Integral(w ** (d / 2 - 1) * exp(-w / 2) / sqrt(w) / (2 ** (d / 2) * gamma(d / 2)), (w, 0, oo)),
-            "=",
-        ),
-    )
-    for name, before, after, relation in lines:
-        cited(name, laws={**NORMAL_COMPONENTS, **NORMAL_ROWS}).decide(before, after, relation)
 
 
 def test_a_normal_law_is_told_by_all_its_moments() -> None:
