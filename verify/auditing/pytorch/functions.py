@@ -67,7 +67,7 @@ def current() -> Recorder | None:
 
     Compilers and tracers would record our own work, and a backward pass makes calls again that were seen.
     """
-    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+    if torch.compiler.is_compiling() or torch._C._is_tracing():
         return None
     recorder = _Recording.recorder
     if recorder is None or torch._C._current_graph_task_id() != -1:
