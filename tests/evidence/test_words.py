@@ -10,7 +10,6 @@ from verify.evidence.words import (
     control_badge,
     decisive_check,
     largest_deviation,
-    remark,
     sentence,
     tallies,
     tolerance_text,
@@ -88,15 +87,14 @@ def test_what_no_theorem_says_of_the_measured_is_called_a_threshold() -> None:
 
 
 def test_what_had_to_be_said_is_printed() -> None:
-    """A wide tolerance's reason stands beside it, and why there is no control beside the check."""
-    said = {"tolerance_because": "few scores are so large", "uncontrolled": "it is $x$"}
+    """A wide tolerance's reason stands beside it."""
+    said = {"tolerance_because": "few scores are so large"}
     made = check("at", 64.02, 64).model_copy(update=said)
     wide = "±1% of the prediction, because few scores are so large"
     assert spaced(tolerance_text(made)) == wide
     assert spaced(sentence(made, derived=True)).endswith(
         "; the tolerance is wide because few scores are so large."
     )
-    assert remark(made) == "no control goes through its code: it is $x$"
     rows = [row for group in check_table("c", (made, check("other", 64, 64))).groups for row in group.rows]
     assert [spaced(row.title.note) for row in rows if row.title] == [wide, "±1% of the prediction"]
 

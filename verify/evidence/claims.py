@@ -45,11 +45,10 @@ class Check(Record):
 
     ``interval`` is simultaneous at ``level`` over the whole run; ``band`` is the prediction with its
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
-    a fraction of, ``tolerance_because`` why it is wide, if it is, and ``uncontrolled`` why no control goes
-    through the same code, if none does. The prediction is ``derived`` where a chain says it of just what is
-    measured; any other is a threshold, ``computed`` from what is derived or ``set`` in advance. ``basis``
-    names the interval where it is not the usual one, and ``doubt`` says why it cannot be relied on and what
-    would help, if so.
+    a fraction of, and ``tolerance_because`` why it is wide, if it is. The prediction is ``derived`` where a
+    chain says it of just what is measured; any other is a threshold, ``computed`` from what is derived or
+    ``set`` in advance. ``basis`` names the interval where it is not the usual one, and ``doubt`` says why it
+    cannot be relied on and what would help, if so.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
     ``tolerance_of`` says what it is for: rounding, the distance from a limit, …
@@ -70,7 +69,6 @@ class Check(Record):
     tolerance: Positive
     tolerance_of: Text
     tolerance_because: Text = ""
-    uncontrolled: Text = ""
     band: Band
     basis: Text = ""
     doubt: Text = ""

@@ -157,7 +157,7 @@ def predicted(of: Check | ControlRecord, error: float, place: int | None = None)
 
 
 def remark(check: Check) -> str:
-    """Return how close an estimate is to its bound, and what a check says of its interval and its controls.
+    """Return how close an estimate is to its bound, and what a check says of its interval.
 
     That is often nothing.
     """
@@ -167,8 +167,7 @@ def remark(check: Check) -> str:
         shown = numbers.estimate(check.tightness, error, (check.tightness, check.tightness))
         quotient = shown.value + shown.times if error else numbers.exact(check.tightness, 4)
         close = f"estimate ÷ {'threshold' if check.is_threshold else 'bound'}{numbers.NO_BREAK}{quotient}"
-    alone = check.uncontrolled and f"no control goes through its code: {check.uncontrolled}"
-    return "; ".join(filter(None, [close, check.reason, alone]))
+    return "; ".join(filter(None, [close, check.reason]))
 
 
 def counted_checks(measured: int, exact: int) -> str:
