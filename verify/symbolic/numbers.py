@@ -53,7 +53,8 @@ class Point:
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
-    may still be evaluated; ``touched`` are the components of means, as far as points of a line know them.
+    may still be evaluated; ``magnitude`` is the largest size of terms that were added, ``magnitudes`` that of
+    either side of a line; ``touched`` are the components of means, as far as points of a line know them.
     """
 
     values: dict[Any, Any]
@@ -71,6 +72,7 @@ class Point:
     memo: dict[Any, Any] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
     magnitude: float = 0.0
+    magnitudes: tuple[float, float] = (0.0, 0.0)
     touched: dict[Any, tuple[list[Any], set[Any]]] = field(default_factory=dict)
 
     def value(self, expression: Any) -> Any:
@@ -243,8 +245,8 @@ class Point:
         if state not in self.memo:
             with self.having({}, along=DRAWS):
                 values = np.broadcast_to(self.value(x), (DRAWS,))
-            if np.abs(values).max() > np.abs(values).sum() / 50:
-                raise NotEvaluated("draws of which few count")
+            if np.abs(values).max() >= np.abs(values).sum() / 50:
+                raise NotEvaluated("draws of which few count, or none")
             parts = values.reshape(BATCHES, -1).mean(axis=1)
             self.memo[state] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
         return self.memo[state]

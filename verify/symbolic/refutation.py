@@ -333,11 +333,16 @@ class _Trial:
         raise Counterexample(self.told(point, left, right))
 
     def _values(self, point: Point) -> tuple[Any, Any] | None:
-        """Return both sides at a point, None where one has no value."""
+        """Return both sides at a point, None where one has none; the point notes the size of terms."""
         point.work, point.memo = self.budget, {}
+        sides, magnitudes = [], []
         try:
-            sides = evaluated(self.before, point), evaluated(self.after, point)
-            return sides if self._components_allowed(point) else None
+            for side in self.sides:
+                point.magnitude = 0.0
+                sides.append(evaluated(side, point))
+                magnitudes.append(point.magnitude)
+            point.magnitudes = (magnitudes[0], magnitudes[1])
+            return (sides[0], sides[1]) if self._components_allowed(point) else None
         except NotEvaluated:
             return None
         finally:
@@ -382,8 +387,8 @@ class _Trial:
         fine = self._values(point)
         if fine is None or np.all(np.isinf(fine)):
             return False
-        (left, right), scale = fine, max(map(abs, fine))
-        rounding = 0.0 if np.isinf(scale) else 1e-11 * scale + 1e-12 * point.magnitude
+        (left, right), scale, magnitudes = fine, max(map(abs, fine)), point.magnitudes
+        rounding = 0.0 if np.isinf(scale) else 1e-11 * scale + 1e-12 * max(magnitudes)
         if self.is_exact(point) or np.isinf(scale):
             return self._is_so(point, left, right, rounding)
         # A jump between nodes is seen by neither rule.
@@ -392,8 +397,8 @@ class _Trial:
         coarse = None if jumps else self._values(point)
         if coarse is None:
             return False
-        for x, y in zip(fine, coarse, strict=True):
-            if abs(x - y) > 0.02 * max(abs(x), point.magnitude):
+        for x, y, magnitude in zip(fine, coarse, magnitudes, strict=True):
+            if abs(x - y) > 0.02 * max(abs(x), magnitude):
                 return False  # two rules that miss the same are near each other by chance alone
         error = 10 * abs(left - right - coarse[0] + coarse[1]) + rounding
         try:

@@ -157,7 +157,6 @@ def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
     return float(keys * step * np.exp(u - np.exp(u)) @ others @ of_top)
 
 
-@cache
 def over_lengths(
     mean: Callable[[int, float], Approximation],
     keys: int,
