@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
@@ -42,6 +42,29 @@ class LayerInfo(NamedTuple):
     padded: Mapping[str, int] = MappingProxyType({})
     mask: str = ""
     notes: tuple[str, ...] = ()
+
+
+Make = Callable[[Any], tuple[Call, LayerInfo]]
+"""Returns the call that a module, None outside any, has made, and what is known of its layer."""
+
+
+class Keeper(Protocol):
+    """What functions that stand in for PyTorch's tell their calls to: a `Recorder`."""
+
+    def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
+        """Return whether no more calls of a caller are kept."""
+
+    def see(self, at: Any, query: Any, key: Any, make: Make) -> None:
+        """Keep the call that ``make`` returns, if there is room for it."""
+
+    def leave_out(self, what: str) -> None:
+        """Note in words what is not recorded."""
+
+    def unharmed(self, what: str) -> AbstractContextManager[None]:
+        """Note an error inside, which the program does not see."""
+
+    def expecting_graphs(self) -> AbstractContextManager[None]:
+        """Count the graphs that are compiled inside as seen."""
 
 
 @contextmanager

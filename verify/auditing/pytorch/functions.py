@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.nn import functional
@@ -22,6 +22,7 @@ from torch.overrides import TorchFunctionMode
 from verify.auditing.pytorch.calls import (
     DROPPED,
     Arguments,
+    Keeper,
     LayerInfo,
     attention_call,
     flex_call,
@@ -33,9 +34,6 @@ from verify.auditing.pytorch.intentions import layer_info
 from verify.auditing.pytorch.places import caller
 from verify.auditing.recording import Call, Intended
 from verify.auditing.scales import DEFAULT
-
-if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Recorder
 
 _SLOW = (
     "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
@@ -51,7 +49,7 @@ _flex = flex_module.flex_attention
 class _Recording(threading.local):
     """The recorder of this process, and in this thread what a caller that records has inside."""
 
-    recorder: Recorder | None = None
+    recorder: Keeper | None = None
     inside: list[tuple[Arguments, Any]] | None = None
 
 
@@ -62,7 +60,7 @@ _recording = _Recording()
 os.register_at_fork(after_in_child=lambda: setattr(_Recording, "recorder", None))
 
 
-def current() -> Recorder | None:
+def current() -> Keeper | None:
     """Return the recorder that calls go to, None where there is none.
 
     Compilers and tracers would record our own work, and a backward pass makes calls again that were seen.
@@ -223,7 +221,7 @@ for _original, _new in _STAND_INS:
 
 
 @contextmanager
-def standing_in(recorder: Recorder) -> Iterator[None]:
+def standing_in(recorder: Keeper) -> Iterator[None]:
     """Let all modules have the functions that record in the place of the originals while this lasts."""
     _replace_everywhere({id(original): new for original, new in _STAND_INS})
     _Recording.recorder = recorder

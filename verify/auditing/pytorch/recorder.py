@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
@@ -18,10 +18,12 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from verify.auditing.files import FolderWriter, load
 from verify.auditing.pytorch import functions, transformers
-from verify.auditing.pytorch.calls import LayerInfo
 from verify.auditing.pytorch.places import Modules
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import RecordingError, SettingsError, what_is_wrong
+
+if TYPE_CHECKING:
+    from verify.auditing.pytorch.calls import LayerInfo, Make
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _NOT_SEEN = (
@@ -34,9 +36,6 @@ _REFUSALS = 8
 
 _NOTHING = (0, 0)
 _recording = threading.Lock()
-
-Make = Callable[[Any], tuple[Call, LayerInfo]]
-"""Returns the call that a module, None outside any, has made, and what is known of its layer."""
 
 
 @contextmanager
