@@ -1,6 +1,8 @@
 """Attention calls are recorded by layer as they are made, and nothing in the program changes."""
 
 import contextlib
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -243,6 +245,26 @@ def test_modules_whose_kernel_is_not_seen_are_named() -> None:
         with torch.no_grad(), verify.record(model) as recording:
             model(torch.randn(1, 2, 5, 8))
         assert recording.left_out == ["1: ran, and no attention call in it was seen"]
+
+
+AFTER_A_RECORDING = """
+import torch, verify
+from torch.nn import functional
+from torch.nn.attention.flex_attention import flex_attention
+x = torch.randn(1, 5, 2, 8)
+with verify.record() as recording:
+    flex_attention(x, x, x)
+attend = torch.compile(lambda x: functional.scaled_dot_product_attention(x, x, x), backend="aot_eager", fullgraph=True)
+print(torch.allclose(attend(x), functional.scaled_dot_product_attention(x, x, x)))
+"""
+
+
+def test_what_is_compiled_after_a_recording_is_as_without() -> None:
+    """Flex attention loads the compiler while functions are replaced; it has to know the originals."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", AFTER_A_RECORDING], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "True\n", done.stderr[-2000:]
 
 
 @pytest.mark.filterwarnings("ignore")  # the compiler gives several

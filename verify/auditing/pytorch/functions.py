@@ -7,11 +7,12 @@ may import them while it is recorded and keep them.
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -223,6 +224,9 @@ for _original, _new in _STAND_INS:
 @contextmanager
 def standing_in(recorder: Keeper) -> Iterator[None]:
     """Let all modules have the functions that record in the place of the originals while this lasts."""
+    # PyTorch's compiler lists functions when it is first used, and has to find the originals.
+    with suppress(ImportError, AttributeError):
+        importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
     _replace_everywhere({id(original): new for original, new in _STAND_INS})
     _Recording.recorder = recorder
     try:
