@@ -254,8 +254,9 @@ from torch.nn.attention.flex_attention import flex_attention
 x = torch.randn(1, 5, 2, 8)
 with verify.record() as recording:
     flex_attention(x, x, x)
-attend = torch.compile(lambda x: functional.scaled_dot_product_attention(x, x, x), backend="aot_eager", fullgraph=True)
-print(torch.allclose(attend(x), functional.scaled_dot_product_attention(x, x, x)))
+def attend(x):
+    return functional.scaled_dot_product_attention(x, x, x)
+print(torch.allclose(torch.compile(attend, backend="aot_eager", fullgraph=True)(x), attend(x)))
 """
 
 
