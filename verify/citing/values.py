@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Outcome, RunRecord, Statement, Verdict
+from verify.evidence import (
+    Check,
+    ClaimRecord,
+    ControlRecord,
+    Fact,
+    Outcome,
+    Proof,
+    RunRecord,
+    Statement,
+    Verdict,
+)
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.load import creation, digest
 from verify.evidence.words import figures, interval95, most_serious
@@ -118,6 +128,7 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
     counts = {
         "claims": len(record.claims),
         "confirmed": confirmed,
+        "proved": sum(claim.derivation.status is Proof.PROVED for claim in record.claims),
         "checks": record.measured_checks + record.exact_checks,
         "measured-checks": record.measured_checks,
         "exact-checks": record.exact_checks,

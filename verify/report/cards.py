@@ -37,7 +37,7 @@ from verify.text import numbers
 from verify.text.latex import Prose, plain, slashed
 
 _EXACT = 7  # digits of an exact value
-_SHORT = 48  # letters of a quantity that stands beside its number
+_SHORT = 36  # letters of a quantity that stands beside its number
 _LONGEST = 90  # characters of a quantity in running text
 
 
