@@ -52,7 +52,7 @@ def experiment(derived: Derivation) -> Items:
         what = f"weight on itself of one of {10**8} tokens of cosine {float(cosine):.3g}"
         yield fact(f"large-{name}", what, weight.subs({n: 10**8, rho: cosine}))
     yield fact("critical-c30", "the critical factor at a cosine of 0.3", 1 / (1 - COSINES["c30"]))
-    labels = {f"{{own-n16-{name}:rho=}}": name for name in COSINES}
+    labels = {rf"$\rho = {float(cosine):.2g}$": name for name, cosine in COSINES.items()}
     title = "One factor keeps dissimilar tokens apart and lets similar ones merge"
     checks = {label: f"own-n*-{name}" for label, name in labels.items()}
     curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
