@@ -79,7 +79,7 @@ def test_pages_and_the_form_of_ci_systems_are_written(tool: Callable[..., Ended]
     assert ended.status == 1
     names = ["audit.json", "audit.html"]
     assert ended.out.splitlines()[-3:] == [str(junit), *(str(out / name) for name in names)]
-    assert b"divide by" in (out / "audit.html").read_bytes()
+    assert b"Divide by" in (out / "audit.html").read_bytes()
     assert junit.read_text("utf-8").count("<failure") == 1
 
 

@@ -245,5 +245,5 @@ def test_without_a_javascript_engine_formulas_are_plain_text(
     assert str(written.problem).startswith("formulas are plain text, as the process that sets them ended")
     assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "falls short of <i>(7 d)/144</i> by" in page
+    assert "falls short of <i>7 d/144</i> by" in page
     assert "data-f=" not in page.partition("<script>")[0]
