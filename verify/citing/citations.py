@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
@@ -54,7 +54,20 @@ _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class _Cited:
+    """What is cited: with ``label`` saying what it is, by its id, and ``judged`` what became of it."""
+
+    key: str
+    anchor: str
+    label: str
+    title: str
+    statement: str
+    judged: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Citation(_Cited):
     """What a reader needs to check a result.
 
     ``label`` says what is cited, by its id; ``found`` what was measured or computed, or nothing where the
@@ -65,13 +78,6 @@ class Citation:
     source, where there is one. ``authors`` are those of the tool, or of a claim of the user's own.
     """
 
-    key: str
-    anchor: str
-    label: str
-    title: str
-    statement: str
-    judged: str
-    digest: str
     what: str
     found: str
     origin: str
@@ -146,7 +152,7 @@ def cite(
     else:
         own_authors = (AUTHORS,)
     return Citation(
-        *cited,
+        **asdict(cited),
         what=_what(part),
         found=_found(part),
         origin=capitalised(origin(record)),
@@ -169,18 +175,6 @@ def repository() -> str:
     except PackageNotFoundError:
         return ""
     return next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
-
-
-class _Cited(NamedTuple):
-    """What is cited, as the fields of a citation begin."""
-
-    key: str
-    anchor: str
-    label: str
-    title: str
-    statement: str
-    judged: str
-    digest: str
 
 
 def _of_run(record: RunRecord, subject: Subject, part: Part | None) -> _Cited:

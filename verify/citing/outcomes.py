@@ -69,10 +69,6 @@ def changes(documents: Sequence[Document]) -> str:
 _FEW = 3  # the number of documents without a quotation that are named; a folder may hold hundreds
 
 
-def _as_text(checked: Checked) -> str:
-    return "\n".join(_text_lines(checked))
-
-
 def _text_lines(checked: Checked) -> Iterator[str]:
     for problem in checked.problems:
         yield f"{problem}{'; fixed' * checked.is_fixed(problem)}"
@@ -159,6 +155,6 @@ FORMS: dict[str, Callable[[Checked], str]] = {
     "github": _as_github,
     "gitlab": _as_gitlab,
     "json": _as_json,
-    "text": _as_text,
+    "text": lambda checked: "\n".join(_text_lines(checked)),
 }
 """The forms by their names."""

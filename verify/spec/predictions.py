@@ -32,7 +32,7 @@ from verify.symbolic.vocabulary import E, Given, Index, LargestGap, Law, definit
 LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
 
-LAW_POINTS = 2
+LAW_POINTS = 4
 """At how many points a law of numbers is held against a chain's end, which takes an integral each."""
 
 

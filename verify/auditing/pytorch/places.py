@@ -9,7 +9,6 @@ import itertools
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -118,7 +117,11 @@ class Modules:
             if module not in self._attended
             and (type(module) in self._attending or _ATTENTION.search(type(module).__name__.lower()))
         ]
-        inner = [one for one in expected if not any(other in expected for other in _inside(one))]
+        inner = [
+            module
+            for module in expected
+            if not any(other in expected for other in itertools.islice(module.modules(), 1, None))
+        ]
         return sorted(self._names.get(module, type(module).__name__) for module in inner)
 
     def compiled(self) -> list[str]:
@@ -130,7 +133,3 @@ class Modules:
             or getattr(module, "_compiled_call_impl", None) is not None
             or isinstance(module, torch.jit.ScriptModule)
         )
-
-
-def _inside(module: Any) -> Iterable[Any]:
-    return itertools.islice(module.modules(), 1, None)

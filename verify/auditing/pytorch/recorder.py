@@ -226,7 +226,8 @@ class Recorder:
 
     def _keep(self, layer: _RecordedLayer, call: Call, info: LayerInfo, left: int, *, goes_on: bool) -> None:
         check_call(call, layer.name)
-        sequences, arrays = len(call.query), _arrays(call)
+        sequences = len(call.query)
+        arrays = {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
         if sequences > left:
             arrays = {
                 name: array[:left]
@@ -250,7 +251,8 @@ class Recorder:
                 self.writer.add(layer.name, call)
             self._size += size
             layer.sequences[goes_on] += min(sequences, left)
-            layer.info = info if layer.info is None or _is_unknown(info) else layer.info
+            if layer.info is None or (info.intended is not None and info.intended.origin == "unknown"):
+                layer.info = info
             layer.notes.update(dict.fromkeys(info.notes))
         if self._is_full or all(
             other.sequences[False] >= self.max_sequences for other in self._layers.values()
@@ -292,11 +294,3 @@ class Recorder:
         if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
-
-
-def _arrays(call: Call) -> dict[str, Any]:
-    return {name: array for name in ARRAYS.values() if (array := getattr(call, name)) is not None}
-
-
-def _is_unknown(info: LayerInfo) -> bool:
-    return info.intended is not None and info.intended.origin == "unknown"
