@@ -62,7 +62,6 @@ def run(
     tolerance: float | None = None,
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
-    device: str | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     store: Store | Path | bool = True,
@@ -87,11 +86,6 @@ def run(
     claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
     and ``author`` are those that the report prints, which has defaults for each.
 
-    On a ``device`` of PyTorch's ("cuda", "cuda:1", or "cpu", the processor by the same code) the blocks of
-    most statistics of scores, rows and softmax are drawn, in single precision with sums in double, by a
-    generator of its own: the numbers drawn are others, and the cells' settings name it. All other blocks are
-    drawn as without one. It was tested on the CPU and on an NVIDIA H200.
-
     Returns:
         The record of the run: claims in the order of the report, whatever the order of ``claims``.
 
@@ -104,7 +98,6 @@ def run(
         tolerance=tolerance,
         false_alarm=false_alarm,
         power=power,
-        device=device,
     )
     words = runner.presentation(title, question, author)
     with using(1 if workers is None and executor is not None else workers) as some:
@@ -210,12 +203,12 @@ def reproduce(
 ) -> Reproduction:
     """Run the claims of a record again, from nothing, and compare what comes out with what it says.
 
-    Seed, profile, tolerance and device are the record's. ``claims`` are the ids of those to run, all if none
+    Seed, profile and tolerance are the record's. ``claims`` are the ids of those to run, all if none
     is named; those of the user's own need their files, or the claims themselves, as ``own``. Nothing is read
     from a store. The same versions on the same kind of processor give the same digests.
 
     Raises:
-        VerifyError: the record has no claim of that id, a file cannot be loaded, or the device is not here.
+        VerifyError: the record has no claim of that id, or a file cannot be loaded.
     """
     _refuse_single("claims", claims)
     recorded = {claim.id: claim for claim in record.claims}
@@ -226,8 +219,7 @@ def reproduce(
     absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
     present = [name for name in wanted if name in known]
     lacking = [*missing(record, environment(1, runner.PACKAGES)), *absent]
-    device = None if record.run.settings.device is None else record.run.settings.device.name
-    chosen = runner.settings(**{**given, "device": device})
+    chosen = runner.settings(**given)
     if not present:
         return Reproduction((), 0, (), tuple(lacking), "")
     with using(1 if workers is None and executor is not None else workers) as some:

@@ -18,13 +18,12 @@ from verify.cli.console import beside, columns, complain, end, fitted, rendered,
 from verify.cli.main import cli, main
 from verify.cli.progress import (
     closing_lines,
-    counts_line,
     following,
     surprise_line,
     verdict_line,
 )
 from verify.errors import OutputError, RenderError
-from verify.evidence import DeviceRecord, Outcome, Part, RunRecord, Statement, Verdict
+from verify.evidence import Outcome, Part, RunRecord, Statement, Verdict
 from verify.report import write
 from verify.report.write import Written
 
@@ -272,25 +271,6 @@ def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> 
     hanging = verdict_line(record, columns=40).splitlines()
     assert hanging[0].startswith(f"{mark} sqrt-scaling-unique  {verdict}:")
     assert hanging[1].startswith(" " * 23)
-
-
-def test_what_a_device_has_drawn_is_counted(small: RunRecord) -> None:
-    """By the generator that cells name; without a device nothing is said of one."""
-    claim = small.claims[0]
-    drawn = [check for check in claim.checks if check.method == "monte-carlo"]
-    there = drawn[0].model_copy(update={"cell": {**drawn[0].cell, "generator": "Philox"}})
-    chosen = small.run.settings.model_copy(
-        update={"device": DeviceRecord(name="cuda", model="Card", library="PyTorch 2")}
-    )
-    run = small.model_copy(
-        update={
-            "claims": (claim.model_copy(update={"checks": (there, *drawn[1:])}),),
-            "run": small.run.model_copy(update={"settings": chosen, "stored": None}),
-        }
-    )
-    line = f"drawn on cuda (Card, PyTorch 2): 1 of {len(drawn)} checks, the others as without it"
-    assert [*closing_lines(run)] == [counts_line(run), line]
-    assert not [one for one in closing_lines(small) if "drawn on" in one]
 
 
 def test_a_stale_record_of_a_proof_is_said_at_the_end(small: RunRecord) -> None:

@@ -202,7 +202,7 @@ def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) ->
     )
     content = json.loads((tmp_path / "new" / "folder" / "results.json").read_text())
     chosen = {"seed": 5, "profile": "quick", "tolerance": 0.05}
-    assert content["run"]["settings"] == {**chosen, "false_alarm": 1e-3, "power": 0.95, "device": None}
+    assert content["run"]["settings"] == {**chosen, "false_alarm": 1e-3, "power": 0.95}
     assert list(content["run"]["phases_s"]) == ["imports", "verification"]
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-import array_api_compat.numpy
 import numpy as np
 import pytest
 import sympy as sp
@@ -277,10 +276,3 @@ def test_another_process_draws_the_same_to_the_last_bit() -> None:
         check=True,
     )
     assert there.stdout == here
-
-
-def test_arrays_of_another_library_give_the_same() -> None:
-    """A library that follows the array API computes what NumPy does, without NumPy's own fast forms."""
-    everything = [expression for expression, _ in PLAIN] + [expression for expression, _ in APART]
-    other = simulation(*everything).compiled_with((), array_api_compat.numpy, "cpu")
-    np.testing.assert_allclose(other.run(drawn(), generator()), means(*everything), rtol=1e-9, atol=1e-9)

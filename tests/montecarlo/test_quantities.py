@@ -17,7 +17,6 @@ from tests.montecarlo.samples import draw
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Sample
 from verify.montecarlo.compiling import Column
-from verify.montecarlo.devices import find_device, moved
 from verify.montecarlo.distributions import (
     CAUCHY,
     LAPLACE,
@@ -28,7 +27,6 @@ from verify.montecarlo.distributions import (
     Array,
 )
 from verify.montecarlo.estimands import Bounded, Goal, Measured
-from verify.montecarlo.experiment import Experiment, Prediction, Quantity
 from verify.montecarlo.quantities import block_variance, is_nonnegative, measurement
 from verify.symbolic.calculus import expected
 from verify.symbolic.vocabulary import (
@@ -295,21 +293,6 @@ def test_intervals_of_quantiles_miss_no_more_than_they_say() -> None:
         )
         missed += not low <= exact <= high
     assert missed <= stats.binom.isf(LEVEL, 400, 0.05)
-
-
-def test_a_device_measures_expressions_by_the_same_code() -> None:
-    """PyTorch draws and reduces the cells of expressions; programs stay with NumPy."""
-    pytest.importorskip("torch")
-    device = find_device("cpu")
-    quantities = {"variance": Var(score), "entropy": E(Entropy(SCALED, j)), "top": E(sp.Max(score, 0))}
-    cell, estimands = measurement("cell", quantities, NORMAL_SCORES, {d: 8, n: 16}, tolerance=0.01)
-    check = Quantity("variance", "", cell, estimands["variance"], Prediction(8.0, "8"))
-    there: Any = moved(Experiment((check,), ()), device).checks[0]
-    assert there.cell.settings[-1] == ("generator", device.generator)
-    here, far = sampled(cell, 500), sampled(there.cell, 500)
-    for estimand in estimands.values():
-        one, other = (estimand.measure(sample, LEVEL).interval for sample in (here, far))
-        assert max(one[0], other[0]) < min(one[1], other[1])
 
 
 VISIBLE: list[tuple[Any, bool]] = [

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sympy import Le
 
-from verify.montecarlo.devices import can_compute
 from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.quantities import Simulation
 from verify.spec import NORMAL_ROWS, Chain, Column, E, Line, LineCheck, algebra, at_most, moments
@@ -36,14 +35,13 @@ def test_partial_sums_are_rounded_each() -> None:
 
 
 def test_an_expression_is_rounded_as_arrays_are() -> None:
-    """Where a device computes, what only NumPy does is left to NumPy."""
+    """The compiler applies the same function."""
     outputs = (("rounded", Rounded(s[a, j], 8)),)
     sizes = ((m, 4), (n, 5))
     simulation = Simulation(outputs, laws=((s, NORMAL),), sizes=sizes, values=(), settings=())
     draws = np.random.default_rng(1).standard_normal((3, 4, 5))
     got = simulation.compiled_with(()).run({"s": draws}, np.random.default_rng(1))
     assert np.allclose(got[:, 0], rounded(draws, 8).mean(axis=(1, 2)), rtol=1e-12)
-    assert not can_compute(simulation)
 
 
 def made(draws: Mapping[str, Any], _: np.random.Generator) -> dict[str, Array]:

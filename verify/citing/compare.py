@@ -27,7 +27,7 @@ from verify.text.latex import Prose, plain
 _DIGITS = 1e-9
 """What may differ in numbers that are equal to ten digits, as a share of the largest that belongs to them."""
 
-_HOW = ("block", "drawn in", "generator")
+_HOW = ("block", "drawn in")
 """The settings of a cell that say how it is drawn: its truth does not depend on them."""
 
 
@@ -225,9 +225,7 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
                     check.estimate,
                     check.interval,
                     (check.quantity, check.method, check.relation, cell),
-                    None
-                    if is_exact
-                    else (chosen.seed, chosen.device, how, check.looks, check.blocks, check.draws),
+                    None if is_exact else (chosen.seed, how, check.looks, check.blocks, check.draws),
                     check.prediction,
                     check.tolerance if is_exact and check.prediction == 0 else 0.0,
                 ),

@@ -98,15 +98,6 @@ def stored_line(stored: StoreUse) -> str:
     return f"from the cache: {derivations} and {share:.0%} of the draws"
 
 
-def device_line(record: RunRecord) -> str:
-    """Return one line on how many checks a device has drawn; they name its generator."""
-    from verify.montecarlo.devices import GENERATOR
-
-    drawn = [check for claim in record.claims for check in claim.checks if check.method == "monte-carlo"]
-    there = sum(GENERATOR in check.cell for check in drawn)
-    return f"drawn on {record.run.settings.device}: {there} of {len(drawn)} checks, the others as without it"
-
-
 def closing_lines(record: RunRecord) -> Iterator[str]:
     """Yield the summary of a whole run: how much it rests on, and where that came from."""
     if record.run.own_sources or record.run.pack:
@@ -118,8 +109,6 @@ def closing_lines(record: RunRecord) -> Iterator[str]:
     if stale := [claim.id for claim in record.claims if claim.derivation.stale]:
         which = f"{', '.join(stale)}: what Coq proved, as recorded, is another statement"
         yield f"{which}; prove it again with python -m verify.proofs --write"
-    if record.run.settings.device is not None:
-        yield device_line(record)
     stored = record.run.stored
     if stored is not None and (stored.derivations or stored.draws):
         yield stored_line(stored)

@@ -97,12 +97,6 @@ run_options = together(
         help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
     ),
     click.option(
-        "--device",
-        metavar="cuda|cuda:N|cpu",
-        help="Draw scores and softmax rows with PyTorch on this device, in single precision and from "
-        "other random streams, so that digits differ. Tested on cpu and on an NVIDIA H200.",
-    ),
-    click.option(
         "--store",
         type=PATH,
         metavar="FILE",

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from verify.engine.measure import measure
-from verify.engine.preparing import Prepared, Work, device_errors, prepare
+from verify.engine.preparing import Prepared, Work, prepare
 from verify.engine.recording import claim_record
 from verify.errors import claim_errors
 from verify.evidence.judging import ErrorBudget
@@ -118,7 +118,7 @@ def evaluate(
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
     begun = time.perf_counter()
-    with claim_errors(work.claim.id, work.origin), device_errors(), one_blas_thread():
+    with claim_errors(work.claim.id, work.origin), one_blas_thread():
         prepared = _PREPARED.pop(work, None) or prepare(work, proof)
         derived_at = time.perf_counter()
         result = _measured(work, prepared, rounds, task_s, mapped)
@@ -208,7 +208,7 @@ def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums,
     begun = time.perf_counter()
     # The pickle of a cell may refer to what a claim file defines.
     _ = work.claim.claim
-    with claim_errors(work.claim.id, work.origin), device_errors():
+    with claim_errors(work.claim.id, work.origin):
         # They were pickled by this run.
         sums = tuple(_draw_chunk(pickle.loads(cell), chunk) for cell, chunk in chunks)  # noqa: S301
     return sums, time.perf_counter() - begun

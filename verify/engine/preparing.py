@@ -1,7 +1,5 @@
 """Derives and plans a claim: all that its evidence takes before anything is drawn."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from verify.engine.catalogue import ClaimFile, ClaimReference
@@ -9,11 +7,10 @@ from verify.engine.derivations import derivation_record
 from verify.engine.sources import Wanted
 from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
-from verify.errors import ClaimError, SettingsError
+from verify.errors import ClaimError
 from verify.evidence import DerivationRecord, Fact, Settings
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import no_garbage_collection
-from verify.montecarlo.devices import Device, DeviceError, moved
 from verify.montecarlo.experiment import Exact, Experiment, every_comparison
 from verify.spec.words import Words
 from verify.symbolic.chains import Derivation
@@ -65,8 +62,6 @@ def prepare(work: Work, proof: str) -> Prepared:
             return Prepared(derivation, derivation_record(derivation, claim.id), words)
         experiment = claim.measured_by(derivation, tolerance)
         validate(experiment, claim.id)
-        if work.settings.device is not None:
-            experiment = moved(experiment, Device(**dict(work.settings.device)))
         facts = claim.exact_values(derivation, tolerance)
         names = [finding.id for finding in (*every_comparison(experiment), *facts)]
         for name in names:
@@ -85,12 +80,3 @@ def prepare(work: Work, proof: str) -> Prepared:
             DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation, claim.id)
         )
     return Prepared(derivation, record, words, experiment, facts)
-
-
-@contextmanager
-def device_errors() -> Iterator[None]:
-    """Report what is wrong with a device as a setting that cannot be."""
-    try:
-        yield
-    except DeviceError as error:
-        raise SettingsError(f"--device {error}") from error

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from verify import defaults
 from verify.engine.catalogue import ClaimFile, reference
 from verify.engine.evaluate import CellSums
-from verify.engine.preparing import Work, device_errors
+from verify.engine.preparing import Work
 from verify.engine.schedule import RunProgress, Schedule, SettledClaim
 from verify.engine.sources import SourceBook
 from verify.engine.statements import decide
@@ -22,7 +22,6 @@ from verify.evidence import (
     PROFILES,
     Calibration,
     ClaimRecord,
-    DeviceRecord,
     FalseClaims,
     Presentation,
     Run,
@@ -35,7 +34,6 @@ from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
 from verify.executors.machine import Threads, environment
 from verify.executors.workers import Workers, using
-from verify.montecarlo.devices import find_device
 from verify.montecarlo.experiment import FINEST
 from verify.spec.claim import Claim
 from verify.version import __version__
@@ -69,12 +67,11 @@ def settings(
     tolerance: float | None = None,
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
-    device: str | None = None,
 ) -> Settings:
     """Return the run's settings after checking them; ``tolerance`` None means the profile's.
 
     Raises:
-        SettingsError: one of them is outside what it may be, or there is no such device.
+        SettingsError: one of them is outside what it may be.
     """
     if profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
@@ -93,8 +90,6 @@ def settings(
         raise SettingsError(f"--seed {seed}: must not be negative")
     if seed.bit_length() > _LONGEST_SEED:
         raise SettingsError(f"--seed: has more than {_LONGEST_SEED} bits; give a shorter number")
-    with device_errors():
-        recorded = None if device is None else DeviceRecord.model_validate(vars(find_device(device)))
     return Settings.model_validate(
         {
             "seed": seed,
@@ -102,7 +97,6 @@ def settings(
             "tolerance": tolerance,
             "false_alarm": false_alarm,
             "power": power,
-            "device": recorded,
         }
     )
 

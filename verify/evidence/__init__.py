@@ -24,7 +24,6 @@ from verify.evidence.runs import (
     Budget,
     Calibration,
     Counted,
-    DeviceRecord,
     FalseClaims,
     FalseKind,
     Part,

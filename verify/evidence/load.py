@@ -69,8 +69,6 @@ def command(record: RunRecord) -> str:
         words.append(f"--false-alarm {chosen.false_alarm:g}")
     if chosen.power != usual.power:
         words.append(f"--power {chosen.power:g}")
-    if chosen.device:
-        words.append(f"--device {chosen.device.name}")
     return " ".join(words)
 
 

@@ -184,34 +184,14 @@ class Tool(Record):
     version: Version
 
 
-class DeviceRecord(Record):
-    """What has drawn blocks beside the processor: PyTorch's ``name`` of it, and what it is.
-
-    ``model`` is that of the card, ``library`` PyTorch with its version. A check whose blocks it has drawn
-    names its generator among the settings of its cell.
-    """
-
-    name: Line
-    model: Line
-    library: Line
-
-    def __str__(self) -> str:
-        """Return all of it in a few words."""
-        return f"{self.name} ({self.model}, {self.library})"
-
-
 class Settings(Record):
-    """The settings that results depend on, besides the claims themselves.
-
-    ``device`` is None where the processor has drawn all blocks.
-    """
+    """The settings that results depend on, besides the claims themselves."""
 
     seed: Seed = defaults.SEED
     profile: Literal["quick", "standard", "deep"] = defaults.PROFILE
     tolerance: Rate = defaults.PROFILES[defaults.PROFILE]
     false_alarm: Rate = defaults.FALSE_ALARM
     power: Rate = defaults.POWER
-    device: DeviceRecord | None = None
 
 
 class Budget(Record):

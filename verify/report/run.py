@@ -300,7 +300,6 @@ class Report(NamedTuple):
             ("tolerance", f"±{numbers.percent(chosen.tolerance)}"),
             ("false alarms, whole run", f"at most {numbers.percent(chosen.false_alarm)}"),
             ("target power", numbers.percent(chosen.power)),
-            *((("drawn on", str(chosen.device)),) if chosen.device else ()),
             ("made", f"{creation(self.record):%Y-%m-%d %H:%M} UTC"),
             ("time, whole run", numbers.seconds(run.elapsed_s)),
             *((f"time, {name}", numbers.seconds(spent)) for name, spent in run.phases_s.items()),
