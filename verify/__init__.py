@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from verify.auditing.probe import Probe, parametrize_probes, probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
-    from verify.engine.answers import Answer
-    from verify.engine.asking import ask
+    from verify.engine.asking import Answer, ask
     from verify.engine.plan import Plan, Planned
     from verify.engine.reproducing import Reproduction
     from verify.errors import VerifyError
@@ -59,7 +58,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "Answer": "verify.engine.answers",
+    "Answer": "verify.engine.asking",
     "AuditRecord": "verify.evidence.audits",
     "Check": "verify.evidence",
     "Claim": "verify.spec.claim",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import verify
+from verify.symbolic.vocabulary import d, n
 
 SAMPLES, BLOCKS = 400, 60
 """Rows of keys that plain NumPy draws at once, and how often: the scatter between them is its error."""
@@ -110,8 +111,9 @@ def test_an_answer_is_what_plain_numpy_finds(asked: Asked) -> None:
     assert str(answer.verdict or "") == asked.verdict
     if asked.formula and asked.formula != "gamma":
         assert asked.formula.replace("*", "") in str(answer.formula).replace("*", "")
-    for row in answer.rows:
-        value, error = by_numpy(asked, row.at["d_k"], row.at.get("n", 16))
+    for at in answer.question.places:
+        row = answer.evidence.check("-".join(f"{symbol.name[0]}{size}" for symbol, size in at.items()))
+        value, error = by_numpy(asked, at[d], at.get(n, 16))
         # The mean of a ratio of 6,400 scores is a little off that of the ratio itself.
         off = 0.02 * value if asked.text.startswith("kurtosis") else 0.0
         assert abs(row.estimate - value) < 6 * math.hypot(error, row.standard_error) + off

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,24 +52,31 @@ def ask(question: str, out: Path | None, *, force: bool, **options: Any) -> None
 
     Exit status: 0 if derived and measured agree, 1 if not, 3 if undecided or nothing is derived.
     """
-    from verify.cli.verifying import processes
+    from rich.console import Console
+
+    from verify.cli.verifying import processes, refuse_loss
+    from verify.files.names import RUN
+    from verify.files.writing import check_writable
     from verify.symbolic.grammar import QuestionError
 
     for name in ("dimensions", "keys"):
         options[name] = _numbers(f"--{name}", options[name])
     try:
         with processes(workers=options.pop("workers")) as workers:
+            from verify.engine.asking import NAME
             from verify.engine.asking import ask as answer_to
 
             if out is not None:
-                _try_folder(out, force=force)
-            with _waiting():
+                if not force:
+                    refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
+                for name in (RUN.evidence, RUN.page, RUN.sheet_of("report")):
+                    check_writable(out, name)
+            # Only a terminal shows that work goes on.
+            with Console(stderr=True).status("deriving and measuring"):
                 answer = answer_to(question, **options, workers=workers)
             say(answer.text(columns(sys.stdout) or 80))
             if out is not None:
-                with _waiting():
-                    record = answer.record
-                rendered(record, out, workers)
+                rendered(answer.record, out, workers)
     except QuestionError as error:
         problem, *marked = str(error).split("\n")
         click.echo("\n".join([f"sdpa-verify: {problem}", *marked]), err=True)
@@ -91,31 +96,6 @@ def _numbers(option: str, text: str | None) -> list[int] | None:
     if not all(part.isdecimal() and len(part) < 19 for part in parts):
         raise SettingsError(f"{option} {text}: give whole numbers with commas between them, such as 4,16,256")
     return [int(part) for part in parts]
-
-
-def _try_folder(out: Path, *, force: bool) -> None:
-    """Refuse a folder that cannot be written, or that has results of other claims."""
-    from verify.cli.verifying import refuse_loss
-    from verify.engine.asking import NAME
-    from verify.files.names import RUN
-    from verify.files.writing import check_writable
-
-    if not force:
-        refuse_loss(out / RUN.evidence, (NAME,), is_whole=False)
-    for name in (RUN.evidence, RUN.page, RUN.sheet_of("report")):
-        check_writable(out, name)
-
-
-@contextmanager
-def _waiting() -> Iterator[None]:
-    """Show on a terminal that work goes on."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("deriving and measuring"):
-        yield
 
 
 COMMANDS = (ask,)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import beside, fitted
-from verify.engine.answers import chain_text
 from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.engine.derivations import standing
+from verify.engine.questions import chain_text
 from verify.errors import claim_errors
 from verify.evidence import PROFILES, USER, Fact, Proof
 from verify.proofs.record import recorded, theorem_of

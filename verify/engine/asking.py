@@ -1,43 +1,49 @@
 """Answers a reader's question: derives what follows from moments, measures always, and fits over the sizes.
 
-What is derived, or what the asker claims, is made a claim in memory and goes the ordinary way: it is planned,
-drawn, judged, put on record. Where there is nothing to compare with, the quantity is measured to the
-tolerance; only if a report is wanted, a second sample from other streams is compared with the first.
+A question is made a claim in memory and goes the ordinary way: it is planned, drawn, judged, put on record.
+It is compared with what is derived, or with what the asker claims. Where there is neither, the quantity is
+measured to the tolerance first, and then once more from other streams.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache, partial
-from typing import Any
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sympy import Dummy, Expr, Poly, S, Symbol, sqrt
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.answers import Answer, Row, figure_of
-from verify.engine.laws import ORDERS, assumed
-from verify.engine.questions import Deduction, Question, deduce, question
+from verify.engine.questions import WIDTH, Question, chain_text, question
 from verify.engine.sources import SourceBook
 from verify.errors import ClaimError, SettingsError, naming_arguments
-from verify.evidence import RunRecord, Settings
+from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
+from verify.evidence.records import Frame
 from verify.executors.machine import one_blas_thread, processors, thread_map
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
-from verify.montecarlo.experiment import Model, Target, WeightedFit
 from verify.montecarlo.quantities import measurement
-from verify.spec.checks import Check, Fit, Items, Threshold, Within, Wrong
+from verify.spec import checks, figures
+from verify.spec.checks import Fit, Items, Threshold, Within, Wrong
 from verify.spec.claim import Claim
 from verify.spec.settings import measurable, normalised
 from verify.symbolic.calculus import NotDerived, expected
-from verify.symbolic.notation import in_line
-from verify.symbolic.vocabulary import E, Var, d, k, n, q
+from verify.symbolic.notation import in_line, plain
+from verify.symbolic.vocabulary import E, Var, d, n
+from verify.text.latex import plain as unformatted
+from verify.text.numbers import estimate, exact
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAME = "question"
 """The id of the claim that a question is made, which seeds its draws."""
@@ -45,17 +51,128 @@ NAME = "question"
 _MOST_DRAWS = 4 * 10**9
 """Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
 
-_COEFFICIENTS: Mapping[str, tuple[Model, Target]] = {
-    "slope": ("line", "slope"),
-    "intercept": ("line", "constant"),
-    "exponent": ("power", "slope"),
-}
 _SIDES = {"=": ("equals", "="), "≤": ("at_most", r"\le"), "≥": ("at_least", r"\ge")}
 """What a check calls its prediction, by the relation, and the relation in LaTeX."""
 
-_ROUNDING = "it varies by no more than single precision rounds, which the interval leaves out"
+_MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
+_SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")
 
-Map = Callable[..., Any]
+
+@dataclass(frozen=True)
+class Answer:
+    """What is known of a question: what is derived, and the record of the run that measured it.
+
+    ``verdict`` is None where nothing is derived and no formula was given: two samples agree, no more.
+    ``print`` shows the whole answer, a notebook what its claim shows.
+    """
+
+    question: Question
+    record: RunRecord
+
+    @property
+    def formula(self) -> Expr | None:
+        """What the quantity is derived to be, for every size."""
+        return self.question.formula
+
+    @property
+    def claim(self) -> str:
+        """The id of the claim of the catalogue that answers the question, empty where none does."""
+        return self.question.claim.id if self.question.claim else ""
+
+    @property
+    def evidence(self) -> ClaimRecord:
+        """The record of the claim that the question was made."""
+        return self.record.claims[0]
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What came of the comparison, None where nothing was compared but two samples."""
+        return None if self.question.compared[0] is None else self.evidence.verdict
+
+    @property
+    def exit_status(self) -> int:
+        """0 if confirmed, 1 if refuted, 3 if undecided or nothing was judged."""
+        if self.verdict in (Verdict.CONFIRMED, Verdict.APPROXIMATE):
+            return 0
+        return 1 if self.verdict is Verdict.REFUTED or self.question.derivation.problem else 3
+
+    def to_frame(self) -> Frame:
+        """Return the checks as columns for ``pandas.DataFrame`` or ``polars.DataFrame``."""
+        return self.record.to_frame("checks")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Return matplotlib's axes, new ones if none are given, with the measured on the derived."""
+        return self.evidence.plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        return self.evidence._repr_html_()
+
+    def __repr__(self) -> str:
+        return f"Answer({self.question.text!r}, formula={self.formula}, {self.verdict or 'measured only'})"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return the answer for a terminal, in lines of a ``width``."""
+        asked, formula, derivation = self.question, self.formula, self.question.derivation
+        folded = partial(textwrap.fill, width=width, break_long_words=False, break_on_hyphens=False)
+        name = plain(asked.quantity)
+        name = name if len(name) <= WIDTH // 2 else asked.text
+        if formula is None:
+            sentences = [f"Nothing is derived: {derivation.nothing}."]
+        else:
+            sizes = " and ".join(str(size) for size in (d, n) if formula.has(size)) or "size"
+            sentences = [f"Derived for every {sizes}: {name} {asked.relation} {plain(formula)}"]
+        if asked.against is not None:
+            sentences.append(f"Your formula: {name} = {plain(asked.against)}")
+        if asked.claim:
+            sentences.append(f"By the claim {asked.claim.id}: {unformatted(asked.claim.title)}.")
+        if derivation.main:
+            sentences += map(unformatted, derivation.main.assumptions)
+        blocks = [folded(f"{name} for {asked.components}"), "\n".join(map(folded, sentences))]
+        for chain in derivation.chains:
+            title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
+            blocks.append(title + chain_text(chain, width))
+        blocks += map(_aligned, self._tables())
+        level = (
+            f"All intervals hold at once with a probability of {1 - self.record.run.settings.false_alarm:g}."
+        )
+        doubts = [f" {check.id}: {check.doubt}." for check in self.evidence.checks if check.doubt]
+        closing = f"{str(self.evidence.verdict).capitalize()}: {self.evidence.reason}"
+        if self.verdict is None:
+            agree = "agree" if self.evidence.verdict is Verdict.CONFIRMED else "do not agree"
+            closing = f"Measured only, twice: the samples {agree}"
+        return "\n\n".join([*blocks, folded(f"{closing}. {level}{''.join(doubts)}")])
+
+    def _tables(self) -> Iterator[list[list[str]]]:
+        """Yield the tables of texts that there are, of values and of fits, each with its head."""
+        asked, (formula, relation) = self.question, self.question.compared
+        fits = [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]
+        values = [(_named(at), self.evidence.check(_id(at))) for at in asked.places]
+        compared = "earlier" if formula is None else "predicted"
+        for heading, rows in ((compared, values), ("expected", fits)):
+            lines = [[*at, heading, "estimate", "error", "interval", ""] for at, _ in rows[:1]]
+            for at, check in rows:
+                number = estimate(check.estimate, check.standard_error, check.interval)
+                interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
+                predicted = unformatted(f"${check.prediction_latex}$")
+                if not _SHORT.fullmatch(predicted):
+                    predicted = exact(check.prediction, 6).strip("$")
+                texts = [relation.strip("=") + predicted, number.alone, number.error + number.times, interval]
+                verdict = "" if formula is None else f"{_MARKS[check.verdict]} {check.verdict}"
+                lines.append([*map(str, at.values()), *texts, verdict])
+            if lines:
+                yield lines
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """Return a table whose columns are as wide as their texts; intervals and verdicts begin at the left."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    form = "  ".join(
+        f"{{:{'>' if place < len(widths) - 2 else '<'}{width}}}" for place, width in enumerate(widths)
+    )
+    return "\n".join(form.format(*line).rstrip() for line in lines)
 
 
 @naming_arguments(question="text")
@@ -98,91 +215,108 @@ def ask(
         text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
     )
     chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
-    deduction = deduce(asked)
-    _refuse_too_large(asked)
-    if deduction.compared[0] is None:
-        return _measured_only(deduction, chosen, workers)
-    if deduction.formula is None:
-        # That a formula of the asker's is of something finite, a small sample says before the run.
-        _measured(asked, asked.places[-1], chosen, coarse=True)
-    record = _run(deduction, chosen, workers, lambda: _comparisons(deduction, chosen))
-    (claim,) = record.claims
-    rows = [Row.of(claim.check(_id(at)), at, deduction.compared[0].subs(at)) for at in asked.places]
-    coefficients = {
-        f"{fit.prefix}{name}": getattr(fit, name) for fit in _fits_of(deduction) for name in _COEFFICIENTS
-    }
-    fits = [
-        Row.of(check, {"fit": check.id}, coefficients[check.id])
-        for check in claim.checks
-        if check.method == "fit"
-    ]
-    level = chosen.false_alarm
-    return Answer(deduction, tuple(rows), tuple(fits), claim.verdict, claim.reason, level, lambda: record)
-
-
-def _refuse_too_large(asked: Question) -> None:
-    """Refuse a block, of one query and all its keys, that memory cannot hold."""
     numbers = max(asked.dimensions) * (1 + max(asked.keys, default=1))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # Scores, weights and what comes of them are as large again.
+    # A block is one query and all its keys; scores, weights and what comes of them are as large again.
     if 4 * 4 * numbers > memory:
         raise SettingsError(
             f"--dimensions {max(asked.dimensions)}: {numbers:.1e} components at once take more than this "
             f"machine's {memory / 2**30:.0f} GiB of memory; give smaller --dimensions or --keys"
         )
+    (formula, relation), known, nothing = asked.compared, asked.claim, asked.derivation.nothing
+    quantity = in_line(asked.quantity)
+    says = f"${quantity}$" if formula is None else f"${quantity} {_SIDES[relation][1]} {in_line(formula)}$"
+    meaning = f"A question that was asked as: {asked.text.replace('$', '')}."
+    if asked.against is not None:
+        meaning += " The formula is the asker's own."
+        if asked.formula is not None:
+            meaning += f" What is derived is ${in_line(asked.formula)}$."
+    elif known is not None:
+        meaning += f" The claim {known.id} answers it."
+    if nothing:
+        meaning += f" Nothing is derived: {nothing}."
+    # What is not finite, or has no quantile, is said of the question before the run.
+    measured = partial(_measured, asked, chosen, workers)
+    first: list[Measured] = []
+    if formula is None:
+        first = measured(asked.places)
+    elif asked.formula is None or relation != "=":
+        first = measured(asked.places[-1:], coarse=True)
+    claim = Claim(
+        id=NAME,
+        title=f"{says} for {asked.components}",
+        statement=f"For independent {asked.components}, {says}{' is measured' if formula is None else ''}.",
+        meaning=meaning,
+        references=known.references if known else (),
+        derive=lambda: asked.derivation,
+        experiment=lambda: _comparisons(asked, first, chosen.tolerance),
+        figures=partial(_figure, asked),
+    )
+    words = runner.presentation(claim.title, f"What is ${quantity}$ for {asked.components}?")
+    with using(workers) as processes:
+        record = runner.run({NAME: claim}, chosen, SourceBook(), requested=(NAME,), workers=processes)
+    return Answer(asked, record.presented(words))
 
 
-# --- where there is something to compare with ---
+def _named(at: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(symbol): value for symbol, value in at.items()}
 
 
-def _comparisons(deduction: Deduction, chosen: Settings) -> Items:
-    """Yield a check of the formula at each place, and the fits whose coefficients it has."""
-    asked, (formula, relation) = deduction.asked, deduction.compared
+def _id(at: Mapping[Any, int]) -> str:
+    return f"d{at[d]}-n{at[n]}" if n in at else f"d{at[d]}"
+
+
+def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -> Items:
+    """Yield a check at each place, the fits whose coefficients the formula has, and a wrong version.
+
+    ``first`` are samples from before: one of each place where there is no formula.
+    """
+    (formula, relation), last = asked.compared, asked.places[-1]
     side, _ = _SIDES[relation]
-    for at in asked.places:
-        vanishes = formula.subs(at).is_zero and relation == "="
-        within = Within(scale=_spread(asked, at), of="the standard deviation") if vanishes else Within()
-        prediction: dict[str, Any] = {side: formula}
-        yield Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **prediction)
-    if relation != "=":
-        # A bound that a first, small sample shows to be false must come out refuted.
-        first = _measured(asked, asked.places[-1], chosen, coarse=True)
-        off = max(abs(first.value) / 2, 10 * first.error)
-        prediction = {side: Threshold(first.value - off if relation == "≤" else first.value + off)}
-        says = "it keeps a bound that lies beyond what a first sample has"
-        yield Wrong(
-            "broken-bound", asked.quantity, asked.places[-1], laws=asked.laws, says=says, **prediction
-        )
-    yield from _fits_of(deduction)
+    for place, at in enumerate(asked.places):
+        value, within = formula, Within()
+        if formula is None:
+            value = Threshold(first[place].value)
+            within = Within(3.0, because="what it is compared with was measured as well")
+        elif formula.subs(at).is_zero and relation == "=":
+            within = Within(scale=_spread(asked, at), of="the standard deviation")
+        predicted: dict[str, Any] = {side: value}
+        yield checks.Check(_id(at), asked.quantity, at, laws=asked.laws, tolerance=within, **predicted)
+    if formula is None or relation != "=":
+        value, error = first[-1].value, first[-1].error
+        off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
+        if relation != "=":
+            # A bound that a first, small sample shows to be false must come out refuted.
+            off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
+            says = "it keeps a bound that lies beyond what a first sample has"
+        predicted = {side: Threshold(value + off)}
+        yield Wrong("off", asked.quantity, last, laws=asked.laws, says=says, **predicted)
+    elif not any(formula.subs(at).is_zero for at in asked.places):
+        yield from _fits(asked, formula)
 
 
-def _fits_of(deduction: Deduction) -> Iterator[Fit]:
-    """Yield the fits through the checks, over d_k or over n, with the coefficients that the formula has."""
-    asked, (formula, relation) = deduction.asked, deduction.compared
-    if formula is None or relation != "=" or any(formula.subs(at).is_zero for at in asked.places):
-        return
+def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
+    """Yield the fits through the checks, over d_k or over n, with the coefficients that a formula has.
+
+    Slope and intercept are those of a formula that is a line, the exponent that of one that is a power.
+    """
+    lines: list[tuple[str, Symbol, str, Expr]] = []
     if len(asked.dimensions) > 1:
-        lines = [
-            (f"d*-n{keys}", d, f"n{keys}-" if len(asked.keys) > 1 else "", formula.subs(n, keys))
-            for keys in asked.keys
-        ] or [("d*", d, "", formula)]
-    else:
-        lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))] if len(asked.keys) > 1 else []
+        prefix = "n{}-" if len(asked.keys) > 1 else ""
+        lines = [(f"d*-n{keys}", d, prefix.format(keys), formula.subs(n, keys)) for keys in asked.keys]
+        lines = lines or [("d*", d, "", formula)]
+    elif len(asked.keys) > 1:
+        lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))]
     for pattern, over, prefix, law in lines:
-        if coefficients := _coefficients_of(law, over):
+        coefficients: dict[str, Any] = {}
+        if law.is_polynomial(over) and Poly(law, over).degree() <= 1:
+            coefficients |= {"slope": law.coeff(over, 1), "intercept": law.coeff(over, 0)}
+        factor, power = law.as_independent(over, as_Add=False)
+        base, exponent = (over, S.Zero) if power == 1 else power.as_base_exp()
+        if factor.is_positive and base == over and exponent.is_number:
+            coefficients["exponent"] = exponent
+        if coefficients:
             yield Fit(pattern, over, prefix=prefix, **coefficients)
-
-
-def _coefficients_of(law: Expr, over: Symbol) -> dict[str, Any]:
-    """Return slope and intercept of a formula that is a line, the exponent of one that is a power."""
-    coefficients: dict[str, Any] = {}
-    if law.is_polynomial(over) and Poly(law, over).degree() <= 1:
-        coefficients |= {"slope": law.coeff(over, 1), "intercept": law.coeff(over, 0)}
-    factor, power = law.as_independent(over, as_Add=False)
-    base, exponent = power.as_base_exp()
-    if factor.is_positive and (power == 1 or (base == over and exponent.is_number)):
-        coefficients["exponent"] = S.Zero if power == 1 else exponent
-    return coefficients
 
 
 def _spread(asked: Question, at: dict[Any, int]) -> float:
@@ -192,81 +326,66 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
     """
     quantity = normalised(asked.quantity)
     names = {mean: Dummy() for mean in sorted(quantity.atoms(E), key=str)}
-    for order in ORDERS[1:]:
-        try:
-            laws = {q: assumed(asked.query, order), k: assumed(asked.key, order)}
-            values = {name: expected(mean, laws).subs(at) for mean, name in names.items()}
-            slopes = [quantity.xreplace(names).diff(name).subs(values).subs(at) for name in values]
-            spreads = [sqrt(expected(Var(mean.args[0]), laws).subs(at)) for mean in names]
-        except (NotDerived, ValueError):
-            continue
+
+    def linear_part(laws: Any) -> float:
+        values = {name: expected(mean, laws).subs(at) for mean, name in names.items()}
+        slopes = [quantity.xreplace(names).diff(name).subs(values).subs(at) for name in values]
+        spreads = [sqrt(expected(Var(mean.args[0]), laws).subs(at)) for mean in names]
         return sum(abs(float(slope * by)) for slope, by in zip(slopes, spreads, strict=True)) or 1.0
-    return 1.0
 
-
-# --- where there is not ---
-
-
-def _measured_only(deduction: Deduction, chosen: Settings, workers: Workers | int | None) -> Answer:
-    """Return the answer of a sample that knows the quantity to the tolerance."""
-    asked = deduction.asked
-    threads = workers.count if isinstance(workers, Workers) else processors(workers)
-    with thread_map(threads) as mapped:
-        first = [_measured(asked, at, chosen, mapped) for at in asked.places]
-    rows = [
-        Row(_named(at), each.value, each.error, each.interval, doubt=each.doubt)
-        for at, each in zip(asked.places, first, strict=True)
-    ]
-    fits = tuple(_fits(asked, first, ErrorBudget(chosen.false_alarm).share(1)))
-    record = cache(lambda: _run(deduction, chosen, workers, lambda: _against_first(asked, first, chosen)))
-    nothing = deduction.derivation.nothing
-    return Answer(deduction, tuple(rows), fits, None, nothing, chosen.false_alarm, record)
+    try:
+        return asked.by_moments(linear_part)
+    except NotDerived:
+        return 1.0
 
 
 def _measured(
-    asked: Question, at: dict[Any, int], chosen: Settings, mapped: Map = map, *, coarse: bool = False
-) -> Measured:
-    """Return what is measured at a place, where the sample grows until the interval has the wanted width.
+    asked: Question,
+    chosen: Settings,
+    workers: Workers | int | None,
+    places: Sequence[dict[Any, int]],
+    *,
+    coarse: bool = False,
+) -> list[Measured]:
+    """Return what is measured at places, where samples grow until the intervals have the wanted width.
 
     A ``coarse`` one is of the smallest sample.
 
     Raises:
         ClaimError: what is averaged is not finite.
     """
-    check = Check(_id(at), asked.quantity, at, equals=S.Zero, laws=asked.laws)
-    quantity, setting = measurable(check)
-    cell, estimands = measurement(
-        f"first-{check.id}",
-        {check.id: quantity},
-        dict(setting.laws),
-        dict(setting.at),
-        tolerance=chosen.tolerance,
-    )
-    estimand, drawn, blocks = estimands[check.id], Drawn(), MIN_BLOCKS
-    alpha = ErrorBudget(chosen.false_alarm).share(1)
-    most = MIN_BLOCKS if coarse else max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
-    while True:
-        chunks = list(drawn.missing(NAME, chosen.seed, -(-blocks // cell.batch_blocks), cell.chunk_batches))
-        try:
-            with one_blas_thread():
-                for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
-                    drawn = drawn.then(chunk, sums, cell.chunk_batches)
-        except ValueError:
-            where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
-            raise ClaimError(
-                f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
-                "less, such as a logarithm or a median, or give smaller --dimensions"
-            ) from None
-        sample = drawn.sample(cell)
-        measured = estimand.measure(sample, alpha)
-        width = chosen.tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
-        goal = Goal(alpha, 0.5, measured.value, width)
-        needed = estimand.blocks_needed(goal, sample) or 2 * measured.blocks if width else MIN_BLOCKS
-        # What a small sample says of how many it takes is rough.
-        blocks = min(needed, most, 16 * measured.blocks)
-        if blocks <= measured.blocks:
-            is_rounding = 0 < measured.error < 1e-7 * abs(measured.value)
-            return replace(measured, doubt=measured.doubt or _ROUNDING) if is_rounding else measured
+    threads = workers.count if isinstance(workers, Workers) else processors(workers)
+    alpha, tolerance, results = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, []
+    for at in places:
+        name = _id(at)
+        check = checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws)
+        quantity, setting = measurable(check)
+        laws, values = dict(setting.laws), dict(setting.at)
+        cell, estimands = measurement(f"first-{name}", {name: quantity}, laws, values, tolerance=tolerance)
+        drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
+        most = MIN_BLOCKS if coarse else max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
+        while measured is None or blocks > measured.blocks:
+            batches = -(-blocks // cell.batch_blocks)
+            chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
+            try:
+                with one_blas_thread(), thread_map(threads) as mapped:
+                    for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
+                        drawn = drawn.then(chunk, sums, cell.chunk_batches)
+            except ValueError:
+                where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
+                raise ClaimError(
+                    f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
+                    "less, such as a logarithm or a median, or give smaller --dimensions"
+                ) from None
+            sample = drawn.sample(cell)
+            measured = estimands[name].measure(sample, alpha)
+            width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
+            goal = Goal(alpha, 0.5, measured.value, width)
+            needed = estimands[name].blocks_needed(goal, sample) if width else MIN_BLOCKS
+            # What a small sample says of how many it takes is rough.
+            blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
+        results.append(measured)
+    return results
 
 
 def _draw(cell: Cell, chunk: Chunk) -> Sums:
@@ -275,82 +394,16 @@ def _draw(cell: Cell, chunk: Chunk) -> Sums:
         return draw_chunk(cell, chunk)
 
 
-def _fits(asked: Question, points: Sequence[Measured], alpha: float) -> Iterator[Row]:
-    """Yield the coefficients of weighted fits over d_k, or over n where there is only one d_k."""
-    over = d if len(asked.dimensions) > 1 else n
-    groups: dict[Any, list[tuple[float, Measured]]] = {}
-    for at, point in zip(asked.places, points, strict=True):
-        groups.setdefault(at.get(n) if over == d else None, []).append((float(at.get(over, 0)), point))
-    for keys, group in groups.items():
-        x, members = zip(*group, strict=True)
-        values = [point.value for point in members]
-        if len(group) < 2 or 0 in values:
-            continue
-        for name, (model, target) in _COEFFICIENTS.items():
-            if model == "power" and min(values) <= 0:
-                continue
-            weights = tuple(1.0 if model == "power" else value**-2.0 for value in values)
-            fitted = WeightedFit(model, x, weights).coefficient(target, members, alpha)
-            label = f"n{keys}-{name}" if len(groups) > 1 else name
-            yield Row({"fit": label}, fitted.value, fitted.error, fitted.interval)
-
-
-def _against_first(asked: Question, first: Sequence[Measured], chosen: Settings) -> Items:
-    """Yield checks of a second sample against the first, and one that must come out refuted."""
-    within = Within(3.0, because="what it is compared with was measured as well")
-    for at, measured in zip(asked.places, first, strict=True):
-        value = Threshold(measured.value)
-        yield Check(_id(at), asked.quantity, at, equals=value, laws=asked.laws, tolerance=within)
-    off, says = (
-        Threshold(first[-1].value * (1 + 12 * chosen.tolerance)),
-        "it is larger by twelve times the tolerance",
-    )
-    yield Wrong("off", asked.quantity, asked.places[-1], equals=off, laws=asked.laws, says=says)
-
-
-# --- both ---
-
-
-def _run(
-    deduction: Deduction, chosen: Settings, workers: Workers | int | None, items: Callable[[], Items]
-) -> RunRecord:
-    """Return the record of a run of the question as a claim in memory, which measures these items."""
-    asked, (formula, relation) = deduction.asked, deduction.compared
-    quantity = in_line(asked.quantity)
-    says = f"${quantity}$" if formula is None else f"${quantity} {_SIDES[relation][1]} {in_line(formula)}$"
-    meaning = f"A question that was asked as: {asked.text.replace('$', '')}."
-    if asked.against is not None:
-        meaning += " The formula is the asker's own."
-        if deduction.formula is not None:
-            meaning += f" What is derived is ${in_line(deduction.formula)}$."
-    elif deduction.claim is not None:
-        meaning += f" The claim {deduction.claim.id} answers it."
-    if deduction.derivation.nothing:
-        meaning += f" Nothing is derived: {deduction.derivation.nothing}."
-
-    def figure(findings: Any) -> Any:
-        rows = [Row.of(findings.checks[_id(at)], at) for at in asked.places]
-        return figure_of(asked, rows, formula)
-
-    claim = Claim(
-        id=NAME,
-        title=f"{says} for {asked.components}",
-        statement=f"For independent {asked.components}, {says}{' is measured' if formula is None else ''}.",
-        meaning=meaning,
-        references=deduction.claim.references if deduction.claim else (),
-        derive=lambda: deduction.derivation,
-        experiment=items,
-        figures=figure,
-    )
-    words = runner.presentation(claim.title, f"What is ${quantity}$ for {asked.components}?")
-    with using(workers) as processes:
-        record = runner.run({NAME: claim}, chosen, SourceBook(), requested=(NAME,), workers=processes)
-    return record.presented(words)
-
-
-def _named(at: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(symbol): value for symbol, value in at.items()}
-
-
-def _id(at: Mapping[Any, int]) -> str:
-    return f"d{at[d]}-n{at[n]}" if n in at else f"d{at[d]}"
+def _figure(asked: Question, findings: Any) -> Figure:
+    """Return the figure of an answer: estimates with their intervals, and a line through the predictions."""
+    over, other = (d, n) if len(asked.dimensions) > 1 or len(asked.keys) < 2 else (n, d)
+    (formula, _), quantity, layers = asked.compared, f"${in_line(asked.quantity)}$", []
+    found = [(at, findings.checks[_id(at)]) for at in asked.places]
+    for value in dict.fromkeys(at.get(other) for at, _ in found):
+        group: list[Check] = [check for at, check in found if at.get(other) == value]
+        layers.append(figures.measured(group, over, "measured" if value is None else f"${other} = {value}$"))
+        if formula is not None:
+            label = f"${in_line(formula if value is None else formula.subs(other, value))}$"
+            layers.append(figures.expected(group, over, label))
+    linear = "" if all(check.estimate > 0 for _, check in found) else "y"
+    return figures.figure("answer", quantity, *layers, x=over, y=quantity, linear=linear)

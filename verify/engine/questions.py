@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from typing import Any, TypeVar
 
 from sympy import Expr, Rational, sympify
 
 from verify.engine.catalogue import catalogue
-from verify.engine.laws import ORDERS, assumed, called, law_named
-from verify.errors import SettingsError
-from verify.montecarlo.distributions import NORMAL, Distribution
+from verify.errors import SettingsError, nearest
+from verify.montecarlo import distributions as laws
+from verify.montecarlo.distributions import Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
 from verify.symbolic.automatic import derive
@@ -21,8 +26,11 @@ from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain
 from verify.symbolic.vocabulary import (
     BINDERS,
+    NORMAL_LAW,
+    UNIT,
     E,
     Family,
+    Law,
     Quantile,
     Var,
     d,
@@ -31,7 +39,11 @@ from verify.symbolic.vocabulary import (
     n,
     q,
 )
+from verify.text.latex import plain as unformatted
 
+Made = TypeVar("Made")
+
+WIDTH = 80
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
 """Where a question is measured if nothing else is said."""
 
@@ -40,6 +52,95 @@ _MOST_PLACES = 64
 _NO_POLYNOMIAL = (
     "what is averaged is no polynomial of the components, so its mean does not follow from moments"
 )
+
+# --- laws by name ---
+
+_NAMED = {
+    "normal": laws.NORMAL,
+    "uniform": laws.UNIFORM,
+    "rademacher": laws.RADEMACHER,
+    "laplace": laws.LAPLACE,
+    "exponential": laws.EXPONENTIAL,
+    "cauchy": laws.CAUCHY,
+}
+LAWS = (*_NAMED, "t(9)", "normal(0, 2)", "uniform(0, 1)")
+"""Examples of every way to write a law."""
+
+_WRITTEN = re.compile(r"([a-z]+)\s*(?:\(([^()]*)\))?")
+_NUMBER = re.compile(r"\s*-?\d{1,12}(\.\d{1,12}|/[1-9]\d{0,11})?\s*")
+_MOST_DEGREES = 10**6
+
+
+def law_named(text: str, option: str = "--law") -> Distribution:
+    """Return a law that is written as ``uniform``, ``t(9)`` or ``normal(0, 2)``.
+
+    Without brackets it has mean 0 and variance 1. In brackets stand mean and standard deviation, of the
+    uniform law its two ends, of Student's law its degrees of freedom.
+
+    Raises:
+        SettingsError: there is none of this name, or its parameters do not fit; it names the ``option``.
+    """
+    written = _WRITTEN.fullmatch(text.strip().lower())
+    name, inside = written.groups() if written else (text, None)
+    if name not in (*_NAMED, "t"):
+        near = nearest(name, (*_NAMED, "t(9)"))
+        raise SettingsError(f"{option} {text}: no such law; {near} there are {', '.join(LAWS)}")
+    if inside is None and name != "t":
+        return _NAMED[name]
+    parts = (inside or "").split(",")
+    match name, [Fraction(part.strip()) for part in parts if _NUMBER.fullmatch(part)]:
+        case _, numbers if len(numbers) < len(parts):
+            pass
+        case "t", [degrees] if degrees.denominator == 1 and 3 <= degrees < _MOST_DEGREES:
+            return laws.student_t(int(degrees))
+        case "uniform", [low, high] if low < high:
+            return laws.UNIT_INTERVAL.moved(low, high - low)
+        case _, [mean, deviation] if deviation > 0 and name not in ("t", "uniform"):
+            return _NAMED[name].moved(mean, deviation)
+    wanted = {"t": "its degrees of freedom, from 3 on: t(9)", "uniform": "its ends in order: uniform(0, 1)"}
+    usual = f"its mean and its deviation, above 0: {name}(0, 2)"
+    raise SettingsError(f"{option} {text}: write in brackets {wanted.get(name, usual)}")
+
+
+def called(law: Distribution) -> str:
+    """Return what a law is called before "components": ``normal``, or ``uniform(0, 1)``."""
+    if law.base == "U(0,1)":
+        return f"uniform({law.loc}, {law.loc + law.scale})"
+    base = "exponential" if law.base == "centred exponential" else law.base
+    return base if law.loc == 0 and law.scale == 1 else f"{base}({law.loc}, {law.scale})"
+
+
+ORDERS = (2, 4, 8, 16)
+"""The orders up to which moments are assumed: the fewest that a derivation needs."""
+
+
+@lru_cache
+def assumed(law: Distribution, highest: int) -> Law:
+    """Return a law as what is assumed of components: its moments up to an order.
+
+    Up to the fourth they are those of whatever law has them, more are those of the law by its name.
+
+    Raises:
+        NotDerived: it has not so many moments.
+    """
+    if highest >= len(law.base_moments):
+        raise NotDerived(f"{called(law)} components have no moment of order {len(law.base_moments)}")
+    raw = tuple(map(Rational, law.moments(highest)))
+    mean, variance = raw[1], raw[2] - raw[1] ** 2
+    if highest == 2 and (mean, variance) == (0, 1):
+        return UNIT
+    if highest == laws.HIGHEST and law == laws.NORMAL:
+        return NORMAL_LAW
+    if highest > 4:
+        kind = called(law).partition("(")[0] if law.base[:2] != "t(" else f"Student's {law.base}"
+        words = f"{kind} components of mean {mean} and variance {variance}"
+        return Law(words, raw, whole=highest == laws.HIGHEST)
+    parts = [f"mean {mean}", f"variance {variance}"]
+    parts += [f"{name} moment {value}" for name, value in zip(("third", "fourth"), raw[3:], strict=False)]
+    return Law(f"{', '.join(parts[:-1])} and {parts[-1]}", raw)
+
+
+# --- the question ---
 
 
 @dataclass(frozen=True)
@@ -71,6 +172,71 @@ class Question:
         """The values of sizes at which it is measured."""
         many: list[dict[Any, int]] = [{n: keys} for keys in self.keys] or [{}]
         return tuple({d: size, **keys} for keys in many for size in self.dimensions)
+
+    @cached_property
+    def answer(self) -> tuple[Derivation, Claim | None]:
+        """What is derived: by an equation of the catalogue, by moments, or by a bound of the catalogue.
+
+        The claim is that of the catalogue whose derivation it is, None where it is made for the question.
+
+        Raises:
+            SettingsError: it would be derived of laws with more moments than the question's have.
+        """
+        known = sorted(_claims_on(self), key=lambda pair: pair[1].relation != "=")
+        by_claim = [(Derivation((chain,)), claim) for claim, chain in known]
+        if by_claim and known[0][1].relation == "=":
+            return by_claim[0]
+        try:
+            return Derivation((self.by_moments(partial(derive, self.quantity)),)), None
+        except NotDerived as error:
+            missing = str(error)
+        with suppress(NotDerived):
+            derive(self.quantity, dict.fromkeys((q, k), NORMAL_LAW))
+            raise SettingsError(
+                f"{self.text} does not exist, or cannot be derived, for {self.components}: {missing}; "
+                "take a law with more moments"
+            )
+        return by_claim[0] if by_claim else (Derivation((), _NO_POLYNOMIAL), None)
+
+    def by_moments(self, made: Callable[[dict[Any, Law]], Made]) -> Made:
+        """Return what is made of laws with as few moments as it takes.
+
+        Raises:
+            NotDerived: it does not follow from moments, or the laws have too few.
+        """
+        problem = NotDerived("")
+        for order in ORDERS:
+            try:
+                return made({q: assumed(self.query, order), k: assumed(self.key, order)})
+            except NotDerived as error:
+                problem = error
+        raise problem
+
+    @property
+    def derivation(self) -> Derivation:
+        """What is derived for it."""
+        return self.answer[0]
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim of the catalogue that answers it."""
+        return self.answer[1]
+
+    @property
+    def formula(self) -> Expr | None:
+        """What the quantity is derived to be, or to be bounded by; None where nothing is derived."""
+        return self.derivation.end if self.derivation.main else None
+
+    @property
+    def relation(self) -> str:
+        """How the quantity stands to its formula: ``=``, ``≤`` or ``≥``."""
+        relation = self.derivation.main.relation if self.derivation.main else "="
+        return {"<": "≤", ">": "≥"}.get(relation, relation)
+
+    @property
+    def compared(self) -> tuple[Any, str]:
+        """The formula that is decided, the asker's or the derived one, and how the quantity stands to it."""
+        return (self.formula, self.relation) if self.against is None else (self.against, "=")
 
 
 def question(
@@ -111,76 +277,9 @@ def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> 
     sizes = usual if given is None else tuple(sorted(set(given)))
     if not sizes:
         raise SettingsError(f"{option}: give at least one number")
-    for size in sizes:
-        if not 1 <= size <= _LARGEST:
-            raise SettingsError(f"{option} {size}: give whole numbers from 1 to {_LARGEST:,}")
+    if wrong := [size for size in sizes if not 1 <= size <= _LARGEST]:
+        raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
     return sizes
-
-
-@dataclass(frozen=True)
-class Deduction:
-    """What is derived for a question: its chain ends in a ``formula``, None where nothing is derived.
-
-    ``claim`` is the claim of the catalogue whose derivation it is, None where it is made for the question.
-    """
-
-    asked: Question
-    derivation: Derivation
-    claim: Claim | None = None
-
-    @property
-    def formula(self) -> Expr | None:
-        """What the quantity is derived to be, or to be bounded by."""
-        return self.derivation.end if self.derivation.main else None
-
-    @property
-    def relation(self) -> str:
-        """How the quantity stands to it: ``=``, ``≤`` or ``≥``."""
-        relation = self.derivation.main.relation if self.derivation.main else "="
-        return {"<": "≤", ">": "≥"}.get(relation, relation)
-
-    @property
-    def compared(self) -> tuple[Any, str]:
-        """The formula that is decided, the asker's or the derived one, and how the quantity stands to it."""
-        return (self.formula, self.relation) if self.asked.against is None else (self.asked.against, "=")
-
-
-def deduce(asked: Question) -> Deduction:
-    """Derive what can be derived: by an equation of the catalogue, by moments, by a bound of the catalogue.
-
-    Raises:
-        SettingsError: it would be derived of laws with more moments than the question's have.
-    """
-    claims = [Deduction(asked, Derivation((chain,)), claim) for claim, chain in _claims_on(asked)]
-    equation = next((deduction for deduction in claims if deduction.relation == "="), None)
-    bound = next((deduction for deduction in claims if deduction.relation != "="), None)
-    return equation or _by_moments(asked) or bound or Deduction(asked, Derivation((), _NO_POLYNOMIAL))
-
-
-def _by_moments(asked: Question) -> Deduction | None:
-    """Derive the value by the moment calculus, from as few moments as it takes; None if none would do.
-
-    Raises:
-        SettingsError: the laws have too few moments.
-    """
-    missing = ""
-    for order in ORDERS:
-        try:
-            laws = {q: assumed(asked.query, order), k: assumed(asked.key, order)}
-            return Deduction(asked, Derivation((derive(asked.quantity, laws),)))
-        except NotDerived as error:
-            missing = str(error)
-        except ValueError as error:
-            missing = str(error)
-            break
-    try:
-        derive(asked.quantity, dict.fromkeys((q, k), assumed(NORMAL, ORDERS[-1])))
-    except NotDerived:
-        return None
-    raise SettingsError(
-        f"{asked.text} does not exist, or cannot be derived, for {asked.components}: {missing}; "
-        "take a law with more moments"
-    )
 
 
 def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
@@ -209,3 +308,25 @@ def _holds(chain: Chain, drawn: Mapping[Family, Distribution]) -> bool:
             if raw != tuple(map(Rational, drawn[family].moments(len(raw) - 1))):
                 return False
     return True
+
+
+def chain_text(chain: Chain, width: int | None = WIDTH) -> str:
+    """Return a chain as text: its start, and each line behind its sign, with its reason below.
+
+    Without a ``width``, lines are not broken.
+    """
+    wrapped = partial(
+        textwrap.fill, subsequent_indent=" " * 6, break_long_words=False, break_on_hyphens=False
+    )
+
+    def beside(head: str, text: str) -> str:
+        return head + text if width is None else wrapped(text, width, initial_indent=head)
+
+    lines = [beside("    ", plain(chain.start))]
+    for checked in chain.checked:
+        line = checked.line
+        tried = f"tried: {checked.tried}" if checked.tried else "tried at no point"
+        ending = f"✓ {unformatted(line.check.words)}, {tried}" if checked.holds else f"✗ {checked.problem}"
+        lines.append(beside(f"  {line.relation} ", plain(line.expression)))
+        lines.append(beside("      ", f"{unformatted(line.because)} ({ending})"))
+    return "\n".join(lines)
