@@ -66,10 +66,10 @@ def test_the_session_on_the_command_line(
     recorded = ran(tool, 0, "record", "--max-sequences", 256, "--out", "right", "model.py")
     assert recorded.out == "256 24 64\n"
     assert "`sdpa-verify audit right`" in recorded.err
-    right = ran(tool, 0, "audit", "right", "--no-pages", "--out", "right-audit")
+    right = ran(tool, 0, "audit", "right", "--out", "right-audit")
     assert "\nconfirmed: 2 layers, 8 heads; 2 calls, 512 sequences" in right.out
     ran(tool, 0, "record", "--out", "part", "model.py")
-    ran(tool, 0, "audit", "part", "--no-pages", "--out", "part-audit")
+    ran(tool, 0, "audit", "part", "--out", "part-audit")
 
     ran(tool, 0, "record", "--out", "without", "model.py", "0.125")
     without = ran(tool, 1, "audit", "without", "--out", "audit", "--junit", "junit.xml")

@@ -21,6 +21,7 @@ import pytest
 
 from tests.report.records import record
 from tests.tool import EXAMPLE, ROOT, example_claim
+from verify.auditing.audit import audit
 from verify.citing.values import values_of
 from verify.cli.main import main
 from verify.engine.catalogue import read
@@ -242,11 +243,7 @@ KINDS = {
     "questions": Kind(
         "question.txt", lambda random: "\n".join(random.choice(QUESTIONS)).encode(), answer_to_question
     ),
-    "recordings": Kind(
-        "q.npz",
-        recording,
-        lambda path: call("audit", path, "--no-pages", "--workers", 1, "--out", path.parent),
-    ),
+    "recordings": Kind("q.npz", recording, lambda path: reading(lambda: audit(path, workers=1))),
     "results": Kind(
         "results.json",
         lambda _: record().to_json().encode(),

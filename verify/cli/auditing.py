@@ -1,18 +1,21 @@
 """The commands on a program's attention: record its calls, audit them, probe a function."""
 
+from __future__ import annotations
+
 import importlib
-import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verify.cli.console import PATH, complain, end, out_option, rendered, say, say_outdated, tell
+from verify.cli.console import PATH, complain, end, out_option, rendered, say, tell
 from verify.errors import SettingsError, what_is_wrong
+from verify.files.names import AUDIT, COMPARISON
 
-NAMES = ("audit.json", "audit.html")
-"""What an audit writes, its evidence first."""
+if TYPE_CHECKING:
+    from verify.evidence.audits import AuditRecord
+    from verify.evidence.comparisons import ComparisonRecord
 
 
 @click.command()
@@ -42,11 +45,7 @@ NAMES = ("audit.json", "audit.html")
     metavar="OTHER",
     help="Compare RECORDING with OTHER, of the same inputs, and report where they first differ.",
 )
-@click.option(
-    "--workers", type=int, help="Number of worker processes; does not affect results.  [default: all]"
-)
 @out_option("audit")
-@click.option("--no-pages", is_flag=True, help="Write audit.json only, without audit.html.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Write the outcome as JUnit XML as well.")
 def audit(
     recording: Path,
@@ -54,11 +53,8 @@ def audit(
     intended_mask: str,
     allow_unseen: tuple[str, ...],
     against: Path | None,
-    workers: int | None,
     out: Path,
     junit: Path | None,
-    *,
-    no_pages: bool,
 ) -> None:
     """Judge the attention in RECORDING.
 
@@ -71,62 +67,36 @@ def audit(
     two differ by more than rounding, and in which quantity. The status is 0 if no difference was found, 1 if
     one was, 3 if not everything could be compared.
     """
-    if against is not None:
-        given = {"--intended": intended, "--mask": intended_mask, "--junit": junit}
-        if wrong := [name for name, value in given.items() if value]:
-            raise click.UsageError(
-                f"{wrong[0]} and --against: a comparison judges no scale; give one of them"
-            )
-        _compare(recording, against, allow_unseen, workers, out, no_pages=no_pages)
     from verify.auditing.audit import audit as audit_recording
+    from verify.auditing.comparing import compare_recordings
     from verify.citing.summaries import to_junit
     from verify.executors.machine import keep_freed
     from verify.files.writing import check_writable, write_whole
 
+    given = {"--intended": intended, "--mask": intended_mask, "--junit": junit}
+    if against is not None and (wrong := [name for name, value in given.items() if value]):
+        raise click.UsageError(f"{wrong[0]} and --against: a comparison judges no scale; give one of them")
     keep_freed()
-    for name in NAMES[:1] if no_pages else NAMES:
+    names = AUDIT if against is None else COMPARISON
+    for name in (names.evidence, *names.pages):
         check_writable(out, name)
     if junit is not None:
         check_writable(junit.parent, junit.name)
-    found = audit_recording(
-        recording,
-        intended=intended,
-        intended_mask=intended_mask,
-        allow_unseen=allow_unseen,
-        workers=workers,
-    )
-    write_whole(out / NAMES[0], found.to_json().encode())
-    for line in str(found).splitlines():
-        tell(line)
+    record: AuditRecord | ComparisonRecord
+    if against is None:
+        record = audited = audit_recording(
+            recording, intended=intended, intended_mask=intended_mask, allow_unseen=allow_unseen
+        )
+        if junit is not None:
+            write_whole(junit, to_junit(audited))
+    else:
+        record = compare_recordings(recording, against, allow_unseen=allow_unseen)
+    write_whole(out / names.evidence, record.to_json().encode())
+    tell(record)
     if junit is not None:
-        write_whole(junit, to_junit(found))
         say(junit)
-    if no_pages:
-        say(out / NAMES[0])
-        say_outdated(found, out)
-    else:
-        rendered(found, out, workers)
-    end(found.exit_status)
-
-
-def _compare(
-    a: Path, b: Path, allow_unseen: tuple[str, ...], workers: int | None, out: Path, *, no_pages: bool
-) -> None:
-    from verify.auditing.comparing import compare_recordings
-    from verify.files.names import COMPARISON
-    from verify.files.writing import check_writable, write_whole
-
-    for name in (COMPARISON.evidence, *(() if no_pages else COMPARISON.pages)):
-        check_writable(out, name)
-    found = compare_recordings(a, b, allow_unseen=allow_unseen, workers=workers)
-    write_whole(out / COMPARISON.evidence, found.to_json().encode())
-    say(found)
-    if no_pages:
-        say(out / COMPARISON.evidence)
-        say_outdated(found, out)
-    else:
-        rendered(found, out, workers)
-    end(found.exit_status)
+    rendered(record, out)
+    end(record.exit_status)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -173,18 +143,14 @@ def record(
     from verify.auditing.record import record as recording_attention
     from verify.errors import VerifyError
 
-    one = Program(program, arguments, is_module=is_module)
-    status = 0
-    context = recording_attention(
-        out=out,
-        max_sequences=max_sequences,
-        max_bytes=max_bytes,
-        inputs=inputs,
-        source=one.title,
+    script = Program(program, arguments, is_module=is_module)
+    recorded = recording_attention(
+        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=script.title
     )
+    status = 0
     try:
-        with context as recording:
-            status = one.run()
+        with recorded as recording:
+            status = script.run()
     except VerifyError as error:
         if not status:
             raise
@@ -197,9 +163,6 @@ def record(
     end(status)
 
 
-_NAMED = "name it as package.module:function or path/to/file.py:function"
-
-
 @click.command()
 @click.argument("function", metavar="MODULE:FUNCTION")
 @click.option("--d-k", type=int, default=64, show_default=True, help="Width of a head.")
@@ -207,40 +170,28 @@ _NAMED = "name it as package.module:function or path/to/file.py:function"
 @click.option("--key-heads", type=int, help="Heads of keys and values.  [default: as many as --heads]")
 @click.option(
     "--layout",
+    type=click.Choice(["bhtd", "bthd"]),
     default="bhtd",
     show_default=True,
-    help="Axes of the arrays: b sequences, h heads, t tokens, d components; b and h may be missing.",
-)
-@click.option(
-    "--library",
-    metavar="numpy|torch|jax",
-    help="Array library to use.  [default: the first that the function accepts]",
+    help="Axes of the arrays: sequences b, heads h, tokens t, components d.",
 )
 @click.option("--device", metavar="NAME", help="PyTorch device, such as cuda.")
-@click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's.")
+@click.option("--gradient", is_flag=True, help="Also compare dQ, dK and dV with the formula's (PyTorch).")
 @click.option(
     "--intended", metavar="EXPRESSION", default="1/sqrt(d)", show_default=True, help="The intended scale."
 )
 @click.option("--causal/--not-causal", default=None, help="Fail unless it is causal, or is not.")
 @click.option(
-    "--alignment", metavar="top-left|bottom-right", help="Fail unless rectangular masks are aligned this way."
-)
-@click.option(
     "--groups",
-    metavar="interleaved|tiled",
+    type=click.Choice(["interleaved", "tiled"]),
     help="Fail unless grouped heads are mapped as repeat_interleave (PyTorch's enable_gqa) or repeat would.",
 )
-@click.option("--window", type=int, metavar="KEYS", help="Fail unless a query sees at most this many keys.")
-@click.option("--softcap", type=float, metavar="SIZE", help="Fail unless this is the soft-cap.")
-@click.option("--sink", is_flag=True, default=None, help="Fail unless the softmax has a sink.")
-@click.option("--bias", is_flag=True, default=None, help="Fail unless positions change scores, as in ALiBi.")
 def probe(
     function: str,
     d_k: int,
     heads: int,
     key_heads: int | None,
     layout: str,
-    library: str | None,
     device: str | None,
     intended: str,
     *,
@@ -255,49 +206,28 @@ def probe(
     """
     from verify.auditing.probe import probe as probe_function
 
-    found = probe_function(
-        _imported(function),
+    module_name, _, name = function.partition(":")
+    named = "name it as package.module:function"
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        attention = getattr(importlib.import_module(module_name), name)
+    except (Exception, SystemExit) as error:
+        raise SettingsError(f"{function}: cannot be imported: {what_is_wrong(error)}; {named}") from error
+    probed = probe_function(
+        attention,
         d_k,
         heads=heads,
         key_heads=key_heads,
         layout=layout,
-        library=library,
         device=device,
         gradient=gradient,
     )
-    asked = {name: value for name, value in expected.items() if value is not None}
-    problems = found.problems(intended, **asked) if asked else tuple(found.wrong_scale(intended))
-    wrong = [problem for problem in problems if problem not in (*found.faults, *found.unexplained)]
-    tell(found)
-    for problem in wrong:
+    tell(probed)
+    wanted = {name: value for name, value in expected.items() if value is not None}
+    problems = list(probed.problems(intended, **wanted))
+    for problem in problems:
         tell(f"✗ {problem}")
-    end(1 if wrong or found.faults else 3 if found.unexplained or not found.corners else 0)
-
-
-def _imported(named: str) -> Any:
-    """Return the function of this name, from a module or a file.
-
-    Raises:
-        SettingsError: there is none, or its module cannot be imported.
-    """
-    module_name, _, name = named.rpartition(":")
-    if not module_name or not name:
-        raise SettingsError(f"{named}: {_NAMED}")
-    if module_name.endswith(".py") and not Path(module_name).is_file():
-        raise SettingsError(f"{module_name}: there is no such file; {_NAMED}")
-    sys.path.insert(0, str(Path(module_name).resolve().parent if module_name.endswith(".py") else Path.cwd()))
-    try:
-        module = importlib.import_module(
-            Path(module_name).stem if module_name.endswith(".py") else module_name
-        )
-        found = module
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (Exception, SystemExit) as error:
-        raise SettingsError(f"{named}: cannot be imported: {what_is_wrong(error)}; {_NAMED}") from error
-    if not callable(found):
-        raise SettingsError(f"{named}: is not a function; {_NAMED}")
-    return found
+    end(1 if problems or probed.faults else 3 if probed.unexplained or not probed.corners else 0)
 
 
 COMMANDS = (audit, record, probe)

@@ -1,4 +1,4 @@
-"""A function to be probed, called with NumPy arrays whatever it takes, and the arrays that it is given."""
+"""An attention function that is probed: called with NumPy's arrays, whatever library and layout it takes."""
 
 import contextlib
 import functools
@@ -16,75 +16,104 @@ from verify.auditing.formula import Floats
 from verify.errors import SettingsError, what_is_wrong
 
 LIBRARIES = ("numpy", "torch", "jax")
-"""The libraries whose arrays can be given."""
+LAYOUTS = ("bhtd", "bthd")
+"""The orders of the axes of sequences b, heads h, tokens t and components d."""
 
 STRIDES = ("transposed", "offset", "every second", "broadcast")
 """How arrays can lie in memory: turned, behind others, between others, one sequence's keys for all."""
 
-_AXES = "bhtd"
-
 
 class Sizes(NamedTuple):
-    """The sizes of the arrays that a function is given: heads of queries and of keys, and their width."""
+    """Heads of queries, heads of keys, and the width of a head."""
 
     heads: int
     key_heads: int
     width: int
 
-    def arrays(self, queries: int, keys: int, sequences: int = 1) -> tuple[Floats, Floats, Floats]:
-        """Return standard normal queries, keys and values, [sequence, head, token, d]."""
+    def arrays(
+        self, queries: int, keys: int, sequences: int = 1, *, stretch: float = 1.0, dtype: str = "float64"
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return normal queries, keys and values, [sequence, head, token, d], as a dtype holds them.
+
+        Values are standard normal, queries and keys ``stretch`` times that.
+        """
         shapes = (self.heads, queries), (self.key_heads, keys), (self.key_heads, keys)
         query, key, value = (
             np.random.default_rng(seed).standard_normal((sequences, *shape, self.width))
             for seed, shape in enumerate(shapes, 1)
         )
-        return query, key, value
+        return rounded(stretch * query, dtype), rounded(stretch * key, dtype), rounded(value, dtype)
+
+
+def rounded(array: Floats, dtype: str) -> Floats:
+    """Return numbers as an array of this dtype holds them, in float64."""
+    return array.astype(dtype).astype(np.float64)
 
 
 class RefusedError(Exception):
-    """The function does not take some input, or does not give back what attention gives; in one line."""
+    """The function does not take its arrays, or returns no attention output; in one line."""
 
 
 @dataclass(frozen=True)
-class Callee:
+class Kernel:
     """An attention function of (q, k, v), and the form in which it takes arrays.
 
-    ``layout`` names the axes of its arrays by letters: b for sequences, h for heads, t for tokens, d for the
-    components; b and h may be missing. ``device`` is where PyTorch puts them. ``strides`` is one of
-    `STRIDES`, empty for arrays without gaps. It is called without gradients.
+    ``device`` is where PyTorch puts them; ``strides`` is one of `STRIDES`, empty for arrays without gaps.
     """
 
     function: Callable[..., Any]
-    layout: str
     library: str
+    layout: str = "bhtd"
     device: str | None = None
     dtype: str = "float32"
     strides: str = ""
 
     def __call__(self, query: Floats, key: Floats, value: Floats) -> Floats:
-        """Return the output for arrays of shape [sequence, head, token, d], in float64.
+        """Return the output for arrays of shape [sequence, head, token, d], in float64, without gradients.
 
         Raises:
             RefusedError: the function raises, or returns something of another shape.
         """
-        if "b" not in self.layout and len(query) > 1:
-            parts = (self(*one) for one in zip(query[:, None], key[:, None], value[:, None], strict=True))
-            return np.concatenate(list(parts))
-        if "h" not in self.layout and query.shape[1] > 1:
-            raise RefusedError("its layout has no heads")
-        without_gradients: Any = contextlib.nullcontext()
-        if self.library == "torch":
-            without_gradients = importlib.import_module("torch").no_grad()
-        # Overflow is provoked; it shows in what comes back.
-        with without_gradients, np.errstate(all="ignore"), refusing():
-            returned = self.function(*(self._given(array) for array in (query, key, value)))
+        with contextlib.ExitStack() as stack:
+            if self.library == "torch":
+                stack.enter_context(importlib.import_module("torch").no_grad())
+            # Overflow is provoked; it shows in what comes back.
+            stack.enter_context(np.errstate(all="ignore"))
+            stack.enter_context(_refusing())
+            returned = self.function(*map(self._given, (query, key, value)))
         return self._taken(returned, (*query.shape[:3], value.shape[3]))
+
+    def changed(self, query: Floats, key: Floats, value: Floats) -> list[str]:
+        """Return which of its arrays the function writes to."""
+        given, intact = ([self._given(array) for array in (query, key, value)] for _ in range(2))
+        with _refusing():
+            self.function(*given)
+        return [
+            name
+            for name, array, before in zip(("queries", "keys", "values"), given, intact, strict=True)
+            if not np.array_equal(to_numpy(array), to_numpy(before), equal_nan=True)
+        ]
+
+    def gradients(self, query: Floats, key: Floats, value: Floats, upstream: Floats) -> list[Floats | None]:
+        """Return dQ, dK and dV of the sum of the output times ``upstream``, None where there is none."""
+        if self.library != "torch":
+            raise RefusedError("only gradients of PyTorch are compared")
+        leaves = [self._given(array).detach().requires_grad_() for array in (query, key, value)]
+        with _refusing(), importlib.import_module("torch").enable_grad():
+            returned = self.function(*leaves)
+            output = returned[0] if isinstance(returned, tuple | list) else returned
+            total = (output * self._given(upstream)).sum()
+            if total.requires_grad:
+                total.backward()
+        shapes = (query.shape, key.shape, value.shape)
+        return [
+            None if leaf.grad is None else self._taken(leaf.grad, shape)
+            for leaf, shape in zip(leaves, shapes, strict=True)
+        ]
 
     def _given(self, array: Floats) -> Any:
         """Return an array as the function takes it: library, layout, dtype and strides."""
-        missing = tuple(place for place, axis in enumerate(_AXES) if axis not in self.layout)
-        order = (*missing, *map(_AXES.index, self.layout))
-        moved = np.ascontiguousarray(np.transpose(array, order)[(0,) * len(missing)])
+        moved = np.ascontiguousarray(array if self.layout == "bhtd" else array.swapaxes(1, 2))
         if self.library == "jax":
             if self.strides:
                 raise RefusedError("JAX has no strides")
@@ -97,83 +126,39 @@ class Callee:
         return self._laid(moved.astype(self.dtype))
 
     def _laid(self, array: Any) -> Any:
-        """Return the same numbers with the strides that are asked for, of NumPy or PyTorch."""
-        if not self.strides:
-            return array
-        if self.strides == "broadcast":
-            if "b" not in self.layout:
-                raise RefusedError("its layout has no sequences")
-            first = array[(slice(None),) * self.layout.index("b") + (slice(0, 1),)]
-            library = np if self.library == "numpy" else importlib.import_module("torch")
-            return library.broadcast_to(first, array.shape) if bool((array == first).all()) else array
+        """Return the same numbers of NumPy or PyTorch with the strides that are asked for."""
+        is_numpy = self.library == "numpy"
+        if self.strides == "broadcast" and bool((array == array[:1]).all()):
+            return np.broadcast_to(array[:1], array.shape) if is_numpy else array[:1].expand(array.shape)
         if self.strides == "transposed":
-            if self.library == "numpy":
-                return np.asfortranarray(array)
-            order = list(range(len(array.shape)))[::-1]
-            return array.permute(order).contiguous().permute(order)
-        step, start = (2, 1) if self.strides == "every second" else (1, 3)
-        places = tuple(slice(start, start + step * size, step) for size in array.shape)
-        large = np.full([2 * size + 5 for size in array.shape], 7.0)
-        whole = large.astype(array.dtype) if self.library == "numpy" else array.new_tensor(large)
-        whole[places] = array
-        return whole[places]
-
-    def changed(self, query: Floats, key: Floats, value: Floats) -> list[str]:
-        """Return which of its arrays the function writes to."""
-        given, again = ([self._given(array) for array in (query, key, value)] for _ in range(2))
-        with np.errstate(all="ignore"), refusing():
-            self.function(*given)
-        return [
-            name
-            for name, one, other in zip(("queries", "keys", "values"), given, again, strict=True)
-            if not np.array_equal(to_numpy(one), to_numpy(other), equal_nan=True)
-        ]
-
-    def gradients(self, query: Floats, key: Floats, value: Floats, upstream: Floats) -> list[Floats | None]:
-        """Return dQ, dK and dV of the sum of the output times ``upstream``, None where there is none."""
-        arrays, given = (query, key, value), [self._given(array) for array in (query, key, value)]
-        weights = self._given(upstream)
-
-        def loss(*inputs: Any) -> Any:
-            returned = self.function(*inputs)
-            return ((returned[0] if isinstance(returned, tuple | list) else returned) * weights).sum()
-
-        if self.library == "jax":
-            with refusing():
-                found = list(importlib.import_module("jax").grad(loss, (0, 1, 2))(*given))
-        elif self.library == "torch":
-            leaves = [array.detach().requires_grad_() for array in given]
-            with refusing(), importlib.import_module("torch").enable_grad():
-                total = loss(*leaves)
-                if total.requires_grad:
-                    total.backward()
-            found = [leaf.grad for leaf in leaves]
-        else:
-            raise RefusedError("NumPy has no gradients")
-        return [
-            None if one is None else self._taken(one, array.shape)
-            for one, array in zip(found, arrays, strict=True)
-        ]
+            order = (3, 2, 1, 0)
+            return np.asfortranarray(array) if is_numpy else array.permute(order).contiguous().permute(order)
+        if self.strides in ("offset", "every second"):
+            start, step = (3, 1) if self.strides == "offset" else (1, 2)
+            places = tuple(slice(start, start + step * size, step) for size in array.shape)
+            around = np.full([2 * size + 5 for size in array.shape], 7.0)
+            whole = around.astype(array.dtype) if is_numpy else array.new_tensor(around)
+            whole[places] = array
+            return whole[places]
+        return array
 
     def _taken(self, returned: Any, shape: tuple[int, ...]) -> Floats:
         """Return an output as NumPy's of this shape, [sequence, head, token, d]."""
-        first = returned[0] if isinstance(returned, tuple | list) and returned else returned
-        if first is None:
+        output = returned[0] if isinstance(returned, tuple | list) and returned else returned
+        if output is None:
             raise RefusedError("returned None")
         try:
-            output = to_numpy(first)
+            array: Floats = to_numpy(output)
         except (TypeError, ValueError) as error:
-            raise RefusedError(f"returned a {type(first).__name__}, which is no array") from error
-        wanted = tuple(shape[_AXES.index(axis)] for axis in self.layout)
-        if output.shape != wanted:
-            raise RefusedError(f"returned shape {list(output.shape)} where {list(wanted)} is due")
-        order = [self.layout.index(axis) for axis in _AXES if axis in self.layout]
-        ordered: Floats = np.transpose(output, order).reshape(shape)
-        return ordered
+            raise RefusedError(f"returned a {type(output).__name__}, which is no array") from error
+        expected = tuple(shape["bhtd".index(axis)] for axis in self.layout)
+        if array.shape != expected:
+            raise RefusedError(f"returned shape {list(array.shape)} where {list(expected)} is due")
+        return array if self.layout == "bhtd" else array.swapaxes(1, 2)
 
 
 @contextlib.contextmanager
-def refusing() -> Iterator[None]:
+def _refusing() -> Iterator[None]:
     """Raise a RefusedError in one line for whatever a function raises."""
     try:
         yield
@@ -183,40 +168,33 @@ def refusing() -> Iterator[None]:
         raise RefusedError(f"raised {what_is_wrong(error)}") from error
 
 
-def callee_of(
+def kernel_of(
     function: Callable[..., Any], layout: str, library: str | None, device: str | None, sizes: Sizes
-) -> Callee:
+) -> Kernel:
     """Return the function with the library whose arrays it takes: NumPy, then those that are imported.
 
-    ``sizes`` are those of the arrays to try it with.
-
     Raises:
-        SettingsError: layout or library are none, or the function takes the arrays of no library.
+        SettingsError: it is no function, there is no such library, or it takes the arrays of none.
     """
     if not callable(function):
         raise SettingsError(f"{function!r}: is no function; give one that takes q, k and v")
-    if library is not None and library not in LIBRARIES:
+    if library not in (None, *LIBRARIES):
         raise SettingsError(f"library {library!r}: give one of {', '.join(LIBRARIES)}")
-    if device is not None and library not in (None, "torch"):
-        raise SettingsError(
-            f"device {device}: is for PyTorch's arrays; leave it out, or the library {library}"
-        )
-    library = library if device is None else "torch"
+    library = "torch" if device is not None else library
     if library and library not in sys.modules and importlib.util.find_spec(library) is None:
         raise SettingsError(f"library {library}: is not installed; run `pip install {library}`")
-    tried = [library] if library else [one for one in LIBRARIES if one == "numpy" or one in sys.modules]
     refusal = ""
-    for name in tried:
-        callee = Callee(function, layout, name, device)
+    for name in [library] if library else [name for name in LIBRARIES if name in sys.modules]:
+        kernel = Kernel(function, name, layout, device)
         try:
-            callee(*sizes.arrays(6, 6))
+            kernel(*sizes.arrays(6, 6))
         except (RefusedError, ImportError) as error:
             # What a function says of the arrays of its own library, the last one, is the clearest.
             refusal = f"{error} (with arrays of {name})"
         else:
-            return callee
-    shape = f"[1, {sizes.heads}, 6, {sizes.width}] as {layout!r}"
-    raise SettingsError(f"{name_of(function)}: {refusal}; give a function of q, k and v of shape {shape}")
+            return kernel
+    wanted = f"give a function of q, k and v with the axes {layout}"
+    raise SettingsError(f"{name_of(function)}: {refusal}; {wanted}")
 
 
 def name_of(function: Callable[..., Any]) -> str:
