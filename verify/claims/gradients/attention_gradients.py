@@ -58,11 +58,6 @@ def derive() -> Chains:
     ):
         chain = Chain(Derivative(of, by), name=name, title=name.capitalize())
         yield chain.then(end, why, derivative())
-    yield from bounds()
-
-
-def bounds() -> Chains:
-    """Derive that what values receive is bounded, and that what queries receive is not."""
     of_key, most = Softmax(c * score, j), "weights are at most 1 and sum to 1"
     spread = over_keys(of_key * (1 - of_key))
     title, defines = "The values of one query together", "what one query sends to the values, squared"
@@ -114,19 +109,12 @@ def distance(name: str, gradient: Array) -> float:
     return largest_difference(gradient, of_loops()[1][name])
 
 
-def growth(name: str, queries: float, keys: float) -> float:
-    """Return the norm of a gradient with queries and keys multiplied by factors, over what it was."""
+def growth(queries: float, keys: float) -> float:
+    """Return the norm of the queries' gradient with queries and keys times factors, over what it was."""
     given, stepped = of_loops()
     moved = queries * given["q"], keys * given["k"]
     back = gradients(*moved, given["v"], probabilities(*moved, SCALE), given["u"], SCALE)
-    return float(np.linalg.norm(getattr(back, name)) / np.linalg.norm(stepped[name]))
-
-
-def share_of_one(weights: Array) -> float:
-    """Return what the array code's first query sends to all values, ‖dV‖², over |u|²."""
-    queries, keys, values, upstream = loops.drawn()
-    back = gradients(queries[:1], keys, values, weights[:1], upstream[:1], SCALE)
-    return float(np.sum(back.values**2) / np.sum(upstream[0] ** 2))
+    return float(np.linalg.norm(back.queries) / np.linalg.norm(stepped["queries"]))
 
 
 def experiment(derived: Derivation) -> Items:
@@ -142,16 +130,14 @@ def experiment(derived: Derivation) -> Items:
         by_formula, by_code = (name, formulas[name]), (name, coded(name, weights))
         yield exactly(f"derived-{name}", what.format("the derived formula"), distance, by_formula, 0)
         yield exactly(f"code-{name}", what.format("the array code"), distance, by_code, 0)
-    times_t, where = derived["unbounded"].end, {"scale": SCALE}
-    rounding = Allowance(FACTOR * ROUNDING.size)
-    factors = rf"queries times $1/{FACTOR}$ and keys times ${FACTOR}$"
-    for name, times in (("queries", times_t.subs(t, FACTOR) / times_t.subs(t, 1)), ("values", S.One)):
-        what, by = rf"$\|d{NAMES[name]}\|$ with {factors}, over what it was", (name, 1 / FACTOR, FACTOR)
-        yield Computed(f"{name}-times-t", what, growth, by, times, settings=where, allowance=rounding)
-    first = entries(derived["bound"].lines[0].expression / LENGTH, (a,), given, at)[0]
-    what = r"$\|dV\|^2$ of one query of the array code over $|u|^2$"
-    of_row = partial(Computed, settings={"keys": loops.SHAPE[1], **where}, allowance=ROUNDING)
-    yield of_row("values-of-one-query", what, share_of_one, (weights,), float(first))
+    times_t = derived["unbounded"].end
+    what = rf"$\|dQ\|$ with queries times $1/{FACTOR}$ and keys times ${FACTOR}$, over what it was"
+    times, near = times_t.subs(t, FACTOR) / times_t.subs(t, 1), Allowance(FACTOR * ROUNDING.size)
+    by, where = (1 / FACTOR, FACTOR), {"scale": SCALE}
+    yield Computed("queries-times-t", what, growth, by, times, settings=where, allowance=near)
+    says = "the gradient of the queries grows with the keys, whatever becomes of the scores"
+    alone = growth(1.0, FACTOR)
+    yield Wrong("queries-by-keys-alone", of="queries-times-t", computed=alone, says=says)
     bounded = partial(Check, quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
     many = {d: 64, d_v: 8, n: 16, c: 1}
     for size in (8, 16, 64):
@@ -161,16 +147,6 @@ def experiment(derived: Derivation) -> Items:
     yield bounded("values-tightest", at={**many, c: 8}, at_most=derived["share"].end, off=off)
     yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
     yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
-    yield from wrong_versions(given, formulas)
-    title = "From one query, values receive at most the gradient of its output"
-    words = "squared gradient of the values over that of the output"
-    curves = {"bound: {values-tightest:prediction}": derived["share"].end}
-    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
-
-
-def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items:
-    """Yield gradients that are wrong, and bounds that do not hold."""
-    weights, single = given["P"], in_single_precision(softmax)(given["s"])
     says = "each score changes its own probability only, as a logistic function would"
     own = distance("scores", weights * (1 - weights) * formulas["probabilities"])
     yield Wrong("own-probability-only", of="derived-scores", computed=own, says=says)
@@ -181,19 +157,15 @@ def wrong_versions(given: dict[str, Array], formulas: dict[str, Array]) -> Items
     off = distance("keys", coded("keys", loops.over_queries(given["s"])))
     yield Wrong("over-queries", of="code-keys", computed=off, says=says)
     says = "weights of single precision give the same gradients"
-    off = distance("queries", coded("queries", single))
+    off = distance("queries", coded("queries", in_single_precision(softmax)(given["s"])))
     yield Wrong("single-precision", of="code-queries", computed=off, says=says)
-    says = "one query's values get the sum of squares of any weights"
-    yield Wrong("any-weights", of="values-of-one-query", computed=share_of_one(single), says=says)
-    for name, says in (
-        ("queries", "the gradient of the queries grows with the keys, whatever becomes of the scores"),
-        ("values", "the gradient of the values is the same whatever becomes of the scores"),
-    ):
-        alone = growth(name, 1.0, FACTOR)
-        yield Wrong(f"{name}-by-keys-alone", of=f"{name}-times-t", computed=alone, says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
+    title = "From one query, values receive at most the gradient of its output"
+    words = "squared gradient of the values over that of the output"
+    curves = {"bound: {values-tightest:prediction}": derived["share"].end}
+    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
 
 
 CLAIM = Claim(

@@ -1,6 +1,5 @@
 """What reaches a key through the scores is at most of the order of its weight."""
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -8,8 +7,8 @@ import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Figure, Findings, Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra
-from verify.spec import assume, at_most, d, figures as draw, j, l, moments, n, over_keys, s, score, score_of
+from verify.spec import Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra
+from verify.spec import assume, at_most, d, j, l, moments, n, over_keys, s, score, score_of
 from verify.spec import unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
@@ -91,31 +90,11 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("no-update-at-all", mean.start, at, equals=0, laws=laws, tolerance=wide, says=says)
     says, bound = "the bound is what a key gets on average", sqrt(BOUND / (UNIT * p * (1 - p)) ** 2)
     yield Wrong("bound-on-average", of="unscaled-below-001", equals=bound, says=says)
-    for name, part, says in (
-        ("without-the-two", S.Half, "half of the bound suffices"),
-        ("two-per-cent-less", Rational(98, 100), "the bound holds with two per cent less room"),
-    ):
-        share = largest_share(probabilities, 5, derived.end * part**2)
-        yield Wrong(name, of="attained-n5", computed=share, at_most=1, says=says)
+    share = largest_share(probabilities, 5, derived.end * Rational(98, 100) ** 2)
+    says = "the bound holds with two per cent less room"
+    yield Wrong("two-per-cent-less", of="attained-n5", computed=share, at_most=1, says=says)
     single = largest_share(in_single_precision(probabilities), 5, derived.end)
     yield Wrong("in-single-precision", of="attained-n5", computed=single, says="single precision is exact")
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    weight, layers = Symbol("p_j", positive=True), []
-    bound = sqrt(derived.end.xreplace({p: weight}) / UNIT**2).simplify()
-    for label, law in (("bound", bound), ("mean, derived: half of it", bound / 2)):
-        layers.append(draw.curve(label, law, (0.0001, 0.5)))
-    for name, edges in EDGES.items():
-        checks = findings.matching(f"{name}-below-*")
-        middles = [math.sqrt(float(least) * float(most)) for least, most in pairwise(edges)]
-        estimates = [(check.estimate, check.interval) for check in checks]
-        layers.append(
-            draw.points(name, middles, estimates, as_drawn=lambda p_j, value: value * p_j * (1 - p_j))
-        )
-    title = "What reaches a key through the scores is in proportion to its weight"
-    x, y = "weight {p_j} (classes, at their middle)", "length of the key’s gradient, in units of {unit}"
-    return draw.figure("by-probability", title, *layers, x=x, y=y)
 
 
 CLAIM = Claim(

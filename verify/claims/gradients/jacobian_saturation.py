@@ -1,10 +1,9 @@
 """Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
 
 from functools import partial
-from itertools import product
 from typing import Literal
 
-from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Min, Rational, S, Sum, Symbol, erf, exp, gamma
+from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma
 from sympy import log, oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
@@ -12,9 +11,8 @@ from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Cl
 from verify.spec import Index, Items, Largest, LogSumExp, Plot, Softmax, Threshold, Within, Wrong, a, algebra
 from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fact, integral, j, l, latex, n
 from verify.spec import over_keys, s, score, sigma, squares
-from verify.spec.integrals import DEVIATIONS, KEYS, integrated
-from verify.spec.lemmas import SQUARED_LENGTH, for_raw_scores, inverse_square, of_queries, smaller_of_two
-from verify.spec.lemmas import squares_lack
+from verify.spec.integrals import integrated
+from verify.spec.lemmas import SQUARED_LENGTH, of_queries
 from verify.spec.score_law import CHI_SQUARE, w
 
 exact = partial(integrated, within=1e-10)
@@ -76,8 +74,8 @@ def near_the_limit(rest: Chain) -> Chains:
         .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
     )
     lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
-    yield from (identity, behind, lower, upper)
     main = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity")
+    yield from (identity, behind, lower, upper)
     yield main.then(LARGEST / 3, "both bounds tend to it", between(lower, upper))
 
 
@@ -141,20 +139,6 @@ def lengths(bound: Chain) -> Chains:
         .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
         .then(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse))
     )
-    first, lacks = squares_lack("lacks")
-    mean, smaller = smaller_of_two("smaller")
-    square = inverse_square()
-    yield from (square, first, lacks, mean, smaller)
-    yield for_raw_scores(lacks, square, "raw", "The squared weights of raw scores")
-    yield for_raw_scores(smaller, square, "raw-smaller", "The smaller weight of two, for raw scores")
-
-
-def bounded(name: str, chain: Chain, at: dict[Expr, Expr], sharper: float = 0) -> Check:
-    """Return the check of a bound; ``sharper`` is a factor of its constant that is false."""
-    # The smaller of two weights is what the largest leaves.
-    of = 1 - E(Largest(Softmax(score, j), j)) if chain.start.has(Min) else chain.start
-    within, truth = Within(0.5, fixed=True), exact(of, at) if sharper else None
-    return Check(name, chain, at, tolerance=within, sharper=sharper, sharper_truth=truth)
 
 
 def experiment(derived: Derivation) -> Items:
@@ -164,70 +148,47 @@ def experiment(derived: Derivation) -> Items:
             at, times = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
             value, control = exact(attention.end, at), name == "scaled" and size == 64
             yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=times, control=control)
-    for name, chain, keys, false in (
-        ("bounded-n16", "unscaled", 16, 0.53),
-        ("lacks-n16", "raw", 16, 0.7),
-        ("smaller", "raw-smaller", 2, 0.95),
-    ):
-        for size, sharper in ((16, 0), (64, false)):
-            yield bounded(f"{name}-d{size}", derived[chain], {n: S(keys), d: S(size)}, sharper)
     # Where two keys are as good as at the bound by the trace, and at their limit.
     narrow, wide = ({n: S(2), sigma: deviation} for deviation in (Rational(1, 4), S(32)))
-    yield bounded("by-the-trace-n2", derived["share"], narrow, 0.95)
-    yield bounded("bounded-n2", derived["times-sigma"], wide, 0.65)
+    for name, chain, at, false in (
+        ("bounded-n16-d16", derived["unscaled"], {n: S(16), d: S(16)}, 0),
+        ("bounded-n16-d64", derived["unscaled"], {n: S(16), d: S(64)}, 0.53),
+        ("by-the-trace-n2", derived["share"], narrow, 0.95),
+        ("bounded-n2", derived["times-sigma"], wide, 0.65),
+    ):
+        within, truth = Within(0.5, fixed=True), exact(chain.start, at) if false else None
+        yield Check(name, chain, at, tolerance=within, sharper=false, sharper_truth=truth)
     for keys, size in ((64, 16), (16, 64)):
         at = {n: S(keys), d: S(size), c: 1 / sqrt(S(size))}
         yield Check(f"ratio-n{keys}-d{size}", ratio, at, tolerance=2.0)
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
     yield Check("limit-n2", derived["times-sigma"], wide, equals=limit, tolerance=rare)
-    yield from wrong(attention)
+    half = integrated(LARGEST / 2, {n: 2})
+    says = "the limit is that of the bound, half of {largest}"
+    yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
+    high, one, where = (
+        {n: S(2), d: S(64), c: S.One},
+        Threshold(S.One),
+        "{cell:n} keys in {cell:d_k} dimensions",
+    )
+    as_much = exact(attention.end, {**high, c: S.One / 8})
+    says = "unscaled rows transmit as much as scaled ones"
+    yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
+    says = f"in every dimension rows pass on less without scaling, such as {where}"
+    yield Wrong("less-in-every-dimension", of="ratio-n64-d16", at_most=one, says=says)
+    says = f"in every dimension they pass on more, such as {where}"
+    yield Wrong("more-in-every-dimension", of="ratio-n16-d64", at_least=one, says=says)
+    says = "the mean is that of the typical gap of scores, and so falls exponentially"
+    factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(attention.end, high), "the derived mean")
+    typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
+    yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
     yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
-    bound, places = derived["bound"], product(KEYS, DEVIATIONS)
-    reached = (integrated(bound.start / bound.end, {n: keys, sigma: spread}) for keys, spread in places)
-    what = r"largest share of the bound that is reached, up to a million keys, $\sigma \le 32$"
-    yield fact("bound-reached", what, Float(max(reached), 17))
-    for keys, words in ((2, "two"), (16, "sixteen"), (128, "128")):
-        what = f"mean of the largest of {words} standard normal scores"
-        yield fact(f"largest-n{keys}", what, Float(integrated(LARGEST, {n: keys}), 17))
     title, words = "Scaled rows keep passing gradients on; unscaled ones less and less", "mean of {norm}"
-    curves = {
-        name: attention.end.subs(c, factor) for name, factor in (("scaled", 1 / sqrt(d)), ("unscaled", 1))
-    }
+    scales = (("scaled", 1 / sqrt(d)), ("unscaled", 1))
+    curves = {name: attention.end.subs(c, factor) for name, factor in scales}
     below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
     plot = partial(Plot, "two-keys", checks, d, title, at={n: 2}, span=(2, 256))
     yield plot(curves=curves, bounds=below, y=words)
-
-
-def wrong(attention: Chain) -> Items:
-    """Return other limits, and scaled and unscaled rows taken for each other."""
-    mean, high = attention.end, {n: S(2), d: S(64), c: S.One}
-    as_much, half = exact(mean, {**high, c: S.One / 8}), integrated(LARGEST / 2, {n: 2})
-    above, below, one = "ratio-n64-d16", "ratio-n16-d64", Threshold(S.One)
-    where = "{cell:n} keys in {cell:d_k} dimensions"
-    less = f"in every dimension rows pass on less without scaling, such as {where}"
-    more = f"in every dimension they pass on more, such as {where}"
-    for name, of, says, wrongly in (
-        (
-            "half-in-the-limit",
-            "limit-n2",
-            "the limit is that of the bound, half of {largest}",
-            {"equals": half},
-        ),
-        (
-            "as-much-unscaled",
-            "unscaled-d64",
-            "unscaled rows transmit as much as scaled ones",
-            {"equals": as_much},
-        ),
-        ("less-in-every-dimension", above, less, {"at_most": one}),
-        ("more-in-every-dimension", below, more, {"at_least": one}),
-        ("no-change", above, f"scaling changes nothing for {where}", {"equals": one}),
-    ):
-        yield Wrong(name, of=of, says=says, **wrongly)
-    says = "the mean is that of the typical gap of scores, and so falls exponentially"
-    factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(mean, high), "the derived mean")
-    typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
-    yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
 
 
 CLAIM = Claim(
@@ -237,14 +198,13 @@ CLAIM = Claim(
     "softmax, the mean of its squared Frobenius norm {norm} is at most {bound:end} always, by way of "
     "{middle}, and times {sigma} it tends to {main:end} as the scores spread. For standard normal queries "
     "and keys, {sigma} is the length of the query, about {root_d}, if scores are not scaled, and the mean "
-    "falls to zero: in 3 dimensions or more, {raw}, and the smaller of two weights is {raw-smaller:end} at "
-    "most on average. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
+    "falls to zero. If scores are divided by {root_d}, {sigma} tends to one and the mean to a constant.",
     meaning="As the dimension grows, the gradient that a row can transmit to its scores soon settles if they "
     "are scaled, and decays if they are not. It decays slowly, not exponentially: rare rows whose two "
-    "largest scores nearly tie keep the mean up. (The bound is loose: no mean was found above two thirds of "
-    "it, which is its limit.) And it falls below the scaled value late when there are many keys, since an "
-    "almost uniform row transmits little as well: {ratio-n64-d16:n} keys in {ratio-n64-d16:d_k} dimensions "
-    "still transmit more unscaled. All this is for random queries and keys, as at the start of training.",
+    "largest scores nearly tie keep the mean up. And it falls below the scaled value late when there are "
+    "many keys, since an almost uniform row transmits little as well: {ratio-n64-d16:n} keys in "
+    "{ratio-n64-d16:d_k} dimensions still transmit more unscaled. All this is for random queries and keys, "
+    "as at the start of training.",
     symbols={"largest": LARGEST, "middle": E(REST) / 2, "norm": NORM},
     references=cite("stein1981"),
 )

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from sympy import Derivative, Expr, Rational, S, Sum, Symbol, sqrt, symbols
 
-from verify.claims.gradients.shared.arrays import same_as_loops
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
 from verify.spec import E, Family, Figure, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra
 from verify.spec import assume, d, derivative, e, figures as draw, j, l, m, moments, n, q
@@ -29,13 +28,11 @@ POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, fixed before the draws."""
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
-MEASURES = {MORE: "success-rate", FEWER: "steps-to-loss", TUNED: "steps-at-best-rate"}
-"""In what scales are compared, with the names of checks."""
+"""In what scales are compared."""
 RATES, STEPS, GOAL, LAST, WINDOW = tuple(4.0**power for power in range(-2, 5)), 120, 0.2, 20, 5
 """Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
 KEYS, COPIES, WIDTH, NOISE, DIMENSION = 4, 2, 8, 0.3, 64
-QUERIES, SIZES = KEYS * COPIES, {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
-HALF, MOST, NEARLY_ALL = S.Half, Rational(3, 4), Rational(7, 8)
+SIZES = {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
 
 
 def derive() -> Chains:
@@ -84,32 +81,25 @@ def losses(weights: Sequence[Array], tokens: Array, asked: Array, scales: Array,
     wanted = np.repeat(values, asked.shape[2] // len(values), axis=0)
     lost = np.empty((seeds, runs, steps))
     for step in range(steps):
-        seen, shown = tokens[:, step], asked[:, step]
-        queries = (shown @ of_query).reshape(seeds, -1, runs, size).swapaxes(1, 2)
-        keys = (seen @ of_key).reshape(seeds, -1, runs, size).swapaxes(1, 2)
+        queries, keys = (
+            (data[:, step] @ part).reshape(seeds, -1, runs, size).swapaxes(1, 2)
+            for data, part in ((asked, of_query), (tokens, of_key))
+        )
         weight = probabilities(queries, keys, scale)
         error = (weight - wanted) / len(wanted)
         lost[:, :, step] = len(wanted) / 2 * np.einsum("srmn,srmn->sr", error, error)
         sent = gradients(queries, keys, values, weight, error, scale)
-        for of_part, data, moved in ((of_query, shown, sent.queries), (of_key, seen, sent.keys)):
+        for part, data, moved in ((of_query, asked, sent.queries), (of_key, tokens, sent.keys)):
             rated = (rate * moved.swapaxes(1, 2)).reshape(seeds, -1, runs * size)
-            np.subtract(of_part, data.swapaxes(1, 2) @ rated, out=of_part)
+            np.subtract(part, data[:, step].swapaxes(1, 2) @ rated, out=part)
     return lost
-
-
-def steps_to(lost: Array, goal: float) -> Array:
-    """Return the steps after which the mean loss of the last few is below ``goal``, or all of them."""
-    reached = sliding_window_view(lost, WINDOW, axis=-1).mean(axis=-1) < goal
-    first = reached.argmax(axis=-1) + WINDOW
-    return np.where(reached.any(axis=-1), first, lost.shape[-1]).astype(float)
 
 
 def in_own_axes(weights: Array) -> Array:
     """Return vectors, shape (…, vectors, d), in axes that they span; descent knows their products alone."""
     if weights.shape[-1] <= weights.shape[-2]:
         return weights
-    upper = np.linalg.qr(weights.swapaxes(-1, -2))[1]
-    return upper.swapaxes(-1, -2)
+    return np.linalg.qr(weights.swapaxes(-1, -2))[1].swapaxes(-1, -2)
 
 
 def trained(draws: Mapping[str, Array]) -> Array:
@@ -126,16 +116,19 @@ def trained(draws: Mapping[str, Array]) -> Array:
 
 def compared(lost: Array, rng: np.random.Generator) -> dict[str, Array]:
     """Return whether runs succeed, and how scales compare in each seed; a coin decides between equals."""
-    succeeds, steps = lost[..., -LAST:].mean(axis=-1) < GOAL, steps_to(lost, GOAL) / STEPS
+    succeeds = lost[..., -LAST:].mean(axis=-1) < GOAL
+    reached = sliding_window_view(lost, WINDOW, axis=-1).mean(axis=-1) < GOAL
+    steps = np.where(reached.any(axis=-1), reached.argmax(axis=-1) + WINDOW, STEPS) / STEPS
+    columns = {}
+    for scale, of_scale in zip(POWERS, np.moveaxis(succeeds, 1, 0), strict=True):
+        columns[f"{scale}, any rate: success"] = of_scale.any(axis=1)
+        for rate, column in zip(RATES, of_scale.T, strict=True):
+            columns[f"{scale}, rate {rate:g}: success"] = column
     measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
-    names, columns = list(POWERS), {}
-    for place, scale in enumerate(POWERS):
-        columns[f"{scale}, any rate: success"] = succeeds[:, place].any(axis=1)
-        for at, rate in enumerate(RATES):
-            columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, at]
     for (measure, values), other in product(measures.items(), (UNSCALED, WHOLE)):
+        unscaled, root, whole = values.T
         # Means of equal numbers in another order may differ in the last digit.
-        ahead = np.round(values[:, names.index(ROOT)] - values[:, names.index(other)], 9)
+        ahead = np.round(root - (unscaled if other == UNSCALED else whole), 9)
         coin = rng.choice([-1.0, 1.0], len(ahead))
         columns[f"lead over {other} in {measure}"] = np.where(ahead == 0, coin, ahead)
     return {name: column.astype(float) for name, column in columns.items()}
@@ -156,11 +149,10 @@ def rescaled_gap(of_rates: float) -> float:
     drawn = (NORMAL.draw(rng, (5, 1, WIDTH, size)) / WIDTH**0.5 for _ in range(2))
     start, scale = [np.repeat(part, len(rates), axis=1) for part in drawn], size**-0.5
     tokens = NORMAL.draw(rng, (5, 30, KEYS, WIDTH))
-    asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * NORMAL.draw(rng, (5, 30, QUERIES, WIDTH))
+    asked = np.repeat(tokens, COPIES, axis=-2) + NOISE * NORMAL.draw(rng, (5, 30, KEYS * COPIES, WIDTH))
     at_scale = losses(start, tokens, asked, np.full(len(rates), scale), rates)
     smaller = [scale**0.5 * part for part in start]
-    unscaled = losses(smaller, tokens, asked, np.ones(len(rates)), of_rates * rates)
-    return largest_difference(at_scale, unscaled)
+    return largest_difference(at_scale, losses(smaller, tokens, asked, np.ones(3), of_rates * rates))
 
 
 def share(column: str) -> Expr:
@@ -173,70 +165,57 @@ def at_own_rate(scale: str, of: str) -> Expr:
     return share(f"{scale}, rate {OWN_RATE[of]:g}: success")
 
 
-def ahead(name: str, measure: str, least: Expr = MOST, size: int = DIMENSION, other: str = UNSCALED) -> Check:
-    """Return the check that the root leads over another scale in at least a share of the seeds."""
-    lead = share(f"lead over {other} in {measure}")
-    return Check(name, lead, {d: size}, at_least=Threshold(least), laws=DRAWN, shape=SIZES)
-
-
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    trains, seeds = partial(Check, laws=DRAWN, shape=SIZES), {d: DIMENSION}
-    at_most, at_least = Threshold(1 - NEARLY_ALL), Threshold(NEARLY_ALL)
-    for measure, name in MEASURES.items():
-        yield ahead(name, measure)
-    for scale, name, other in ((UNSCALED, "unscaled", WHOLE), (WHOLE, "over-scaled", UNSCALED)):
-        yield trains(f"{name}-succeeds-when-tuned", at_own_rate(scale, scale), seeds, at_least=at_least)
-        yield trains(f"{name}-fails-at-others-rate", at_own_rate(scale, other), seeds, at_most=at_most)
-    yield trains("root-succeeds", at_own_rate(ROOT, ROOT), seeds, at_least=at_least)
-    if tolerance < 0.02:
-        yield ahead("success-rate-over-scaled", MORE, other=WHOLE)
-        yield ahead("steps-to-loss-over-scaled", FEWER, other=WHOLE)
-        for measure, name in MEASURES.items():
-            yield ahead(f"{name}-d512", measure, size=512)
-            yield ahead(f"{name}-d16", measure, HALF, 16)
-        fewest = share(f"lead over {UNSCALED} in {MORE}")
-        yield trains("success-rate-reversed-d4", fewest, {d: 4}, at_most=Threshold(HALF))
-        yield ahead("steps-to-loss-d4", FEWER, HALF, 4)
-    spread, at = derived["start"], {**seeds, **SIZES, T: 2, c: DIMENSION**-0.5, nu: NOISE}
-    yield Check("first-scores", spread.start, at, equals=spread.end, laws=DRAWN, tolerance=2)
+    trains, version = (partial(kind, laws=DRAWN, shape=SIZES) for kind in (Check, Wrong))
+    seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
+    half, most = Threshold(S.Half), Threshold(Rational(3, 4))
+    nearly_none, nearly_all = Threshold(Rational(1, 8)), Threshold(Rational(7, 8))
+    for measure, name in ((MORE, "success-rate"), (FEWER, "steps-to-loss"), (TUNED, "steps-at-best-rate")):
+        ahead = share(f"lead over {UNSCALED} in {measure}")
+        yield trains(name, ahead, seeds, at_least=most)
+        if fine:
+            yield trains(f"{name}-d512", ahead, {d: 512}, at_least=most)
+            yield trains(f"{name}-d16", ahead, {d: 16}, at_least=half)
+        if fine and measure != TUNED:
+            over_whole = share(f"lead over {WHOLE} in {measure}")
+            yield trains(f"{name}-over-scaled", over_whole, seeds, at_least=most)
+    more = share(f"lead over {UNSCALED} in {MORE}")
+    if fine:
+        yield trains("success-rate-reversed-d4", more, few, at_most=half)
+        yield trains("steps-to-loss-d4", share(f"lead over {UNSCALED} in {FEWER}"), few, at_least=half)
+    says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
+    yield version("helps-in-every-dimension", more, few, at_least=half, says=says)
+    for scale, name, other, words, never in (
+        (UNSCALED, "unscaled", WHOLE, "unscaled training", "without scaling, training fails at every rate"),
+        (WHOLE, "over-scaled", UNSCALED, "division by {d_k}", "division by {d_k} makes training impossible"),
+    ):
+        own, others = at_own_rate(scale, scale), at_own_rate(scale, other)
+        yield trains(f"{name}-succeeds-when-tuned", own, seeds, at_least=nearly_all)
+        yield trains(f"{name}-fails-at-others-rate", others, seeds, at_most=nearly_none)
+        ever = share(f"{scale}, any rate: success")
+        yield version(f"{name}-never-succeeds", ever, seeds, at_most=half, says=never)
+        says = f"one rate serves all scales: {words} succeeds at that of the other"
+        yield version(f"{name}-at-others-rate", others, seeds, at_least=nearly_all, says=says)
+    yield trains("root-succeeds", at_own_rate(ROOT, ROOT), seeds, at_least=nearly_all)
+    at = {**seeds, **SIZES, T: 2, c: DIMENSION**-0.5, nu: NOISE}
+    yield Check("first-scores", derived["start"], at, laws=DRAWN, tolerance=2)
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
     run: dict[str, int | float | str] = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)
     yield Computed(name, what, rescaled_gap, given, equals=0, settings=run, allowance=near)
     says = "a scale is a choice of initial weights alone, at the same rate"
     yield Wrong("same-rate", of=name, computed=rescaled_gap(1.0), says=says)
-    yield from same_as_loops(0.25)
-    yield from wrong()
-
-
-def wrong() -> Items:
-    """Yield what is said of scaling too strongly."""
-    version, seeds = partial(Wrong, laws=DRAWN, shape=SIZES), {d: DIMENSION}
-    half, nearly_all = Threshold(HALF), Threshold(NEARLY_ALL)
-    fails, other = (share(f"{scale}, any rate: success") for scale in (UNSCALED, WHOLE))
-    says = "without scaling, training fails at every rate"
-    yield version("unscaled-never-succeeds", fails, seeds, at_most=half, says=says)
-    says = "division by {d_k} makes training impossible"
-    yield version("over-scaled-never-succeeds", other, seeds, at_most=half, says=says)
-    says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
-    more = share(f"lead over {UNSCALED} in {MORE}")
-    yield version("helps-in-every-dimension", more, {d: 4}, at_least=half, says=says)
-    says = "one rate serves all scales: unscaled training succeeds at that of division by {d_k}"
-    at_rate = at_own_rate(UNSCALED, WHOLE)
-    yield version("unscaled-at-others-rate", at_rate, seeds, at_least=nearly_all, says=says)
-    says = "one rate serves all scales: division by {d_k} succeeds at that of unscaled training"
-    at_rate = at_own_rate(WHOLE, UNSCALED)
-    yield version("over-scaled-at-others-rate", at_rate, seeds, at_least=nearly_all, says=says)
 
 
 def figures() -> Figure:
-    rng, seeds = stream(0, "training-stability", "figures", 0), 64
-    sizes, families = {d: DIMENSION, **SIZES}, [(str(family), family.ranges) for family in DRAWN]
-    shapes = {name: (seeds, *(sizes[extent] for extent in ranges)) for name, ranges in families}
+    rng, sizes = stream(0, "training-stability", "figures", 0), {d: DIMENSION, **SIZES}
+    shapes = {str(family): (64, *(sizes[extent] for extent in family.ranges)) for family in DRAWN}
     lost = trained({name: NORMAL.draw(rng, shape, single=True) for name, shape in shapes.items()})
     succeeds, ends = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), (RATES[0], RATES[-1])
-    layers = [draw.joined("every seed", ends, (1, 1))]
-    layers.append(draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"))
+    layers = [
+        draw.joined("every seed", ends, (1, 1)),
+        draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
+    ]
     for scale, share_of_seeds in zip(POWERS, succeeds, strict=True):
         layers.append(draw.dots(scale, RATES, share_of_seeds, "measured" if scale == ROOT else "other"))
     title = "Each scale has its own range of learning rates, and the root’s is the widest"
