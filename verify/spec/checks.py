@@ -207,7 +207,7 @@ class Computed:
     equals: Any = None
     at_most: Any = None
     at_least: Any = None
-    settings: Mapping[str, int | float | str] = field(default_factory=dict, hash=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
     allowance: Allowance = EXACTLY
     off: Mapping[str, Any] = field(default_factory=dict, hash=False)
 

@@ -151,21 +151,20 @@ def experiment(derived: Derivation) -> Items:
     own = distance("scores", weights * (1 - weights) * formulas["probabilities"])
     yield Wrong("own-probability-only", of="derived-scores", computed=own, says=says)
     says = "the scale acts forwards only, and the gradient of the queries is without it"
-    off = distance("queries", coded("queries", weights, 1.0))
-    yield Wrong("scale-forwards-only", of="code-queries", computed=off, says=says)
+    apart = distance("queries", coded("queries", weights, 1.0))
+    yield Wrong("scale-forwards-only", of="code-queries", computed=apart, says=says)
     says = "the softmax may run over the queries instead of the keys"
-    off = distance("keys", coded("keys", loops.over_queries(given["s"])))
-    yield Wrong("over-queries", of="code-keys", computed=off, says=says)
+    apart = distance("keys", coded("keys", loops.over_queries(given["s"])))
+    yield Wrong("over-queries", of="code-keys", computed=apart, says=says)
     says = "weights of single precision give the same gradients"
-    off = distance("queries", coded("queries", in_single_precision(softmax)(given["s"])))
-    yield Wrong("single-precision", of="code-queries", computed=off, says=says)
+    apart = distance("queries", coded("queries", in_single_precision(softmax)(given["s"])))
+    yield Wrong("single-precision", of="code-queries", computed=apart, says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
-    title = "From one query, values receive at most the gradient of its output"
     words = "squared gradient of the values over that of the output"
     curves = {"bound: {values-tightest:prediction}": derived["share"].end}
-    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
+    yield Plot("values", "values-d*", d, curves=curves, wrong={"variance of the scores": d}, y=words)
 
 
 CLAIM = Claim(

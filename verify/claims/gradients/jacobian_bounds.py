@@ -131,10 +131,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("falls-with-the-scores", of="one-ahead-n3-most", at_most=equal, says=says)
     says, single = "single precision is exact", norm_ahead(in_single_precision(softmax), 3, math.log(2))
     yield Wrong("in-single-precision", of="one-ahead-n3-most", computed=single, says=says)
-    norms, even = loops.spectral_norms, row(1, 1, 1, 8)
+    norms, evenly = loops.spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
-    evenly, at = ratio_at(even, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
-    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, computed=evenly, says=says)
+    reached, at = ratio_at(evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
+    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, computed=reached, says=says)
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
     largest, quarter = loops.largest_ratio(norms, of_rows(S.Half, 3), 3) / 2, Threshold(Rational(1, 4))
     yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=quarter, says=says)

@@ -183,11 +183,11 @@ def experiment(derived: Derivation) -> Items:
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
     yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
     yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
-    title, words = "Scaled rows keep passing gradients on; unscaled ones less and less", "mean of {norm}"
+    words = "mean of {norm}"
     scales = (("scaled", 1 / sqrt(d)), ("unscaled", 1))
     curves = {name: attention.end.subs(c, factor) for name, factor in scales}
     below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
-    plot = partial(Plot, "two-keys", checks, d, title, at={n: 2}, span=(2, 256))
+    plot = partial(Plot, "two-keys", checks, d, at={n: 2}, span=(2, 256))
     yield plot(curves=curves, bounds=below, y=words)
 
 

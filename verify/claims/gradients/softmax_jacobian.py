@@ -87,7 +87,7 @@ def experiment(derived: Derivation) -> Items:
     single = in_single_precision(softmax)
     for what, (name, code, says) in wrong.items():
         for keys in (2, 5, 64):
-            settings: dict[str, int | str] = {"keys": keys, **by}
+            settings = {"keys": keys, **by}
             label, value = "largest difference of an entry of $J$ from the derived one", 0.0
             if what != "entries":
                 label = derived[what].start

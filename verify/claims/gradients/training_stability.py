@@ -166,7 +166,7 @@ def at_own_rate(scale: str, of: str) -> Expr:
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    trains, version = (partial(kind, laws=DRAWN, shape=SIZES) for kind in (Check, Wrong))
+    trains, version = partial(Check, laws=DRAWN, shape=SIZES), partial(Wrong, laws=DRAWN, shape=SIZES)
     seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
     half, most = Threshold(S.Half), Threshold(Rational(3, 4))
     nearly_none, nearly_all = Threshold(Rational(1, 8)), Threshold(Rational(7, 8))
@@ -200,7 +200,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     at = {**seeds, **SIZES, T: 2, c: DIMENSION**-0.5, nu: NOISE}
     yield Check("first-scores", derived["start"], at, laws=DRAWN, tolerance=2)
     what = r"largest difference of loss from the unscaled run of smaller weights, rates over $\sqrt{d_k}$"
-    run: dict[str, int | float | str] = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
+    run = {"d_k": 24, "seeds": 5, "steps": 30, "rates": "1/4, 1, 4"}
     name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)
     yield Computed(name, what, rescaled_gap, given, equals=0, settings=run, allowance=near)
     says = "a scale is a choice of initial weights alone, at the same rate"

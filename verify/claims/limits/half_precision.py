@@ -87,7 +87,17 @@ def experiment(derived: Derivation) -> Items:
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
     root, share = {Symbol("power of d_k"): -0.25}, by_law(total, 16, -0.25)
     yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, computed=share, says=says)
-    yield from arithmetic()
+    what = "largest score with a finite exponential"
+    half, binary16 = (np.float16, np.exp), {"arithmetic": "IEEE 754 binary16"}
+    near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
+    yield Computed("overflow-point", what, last_finite, half, OVERFLOW, settings=binary16, allowance=near)
+    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)
+    at = {Symbol("arithmetic"): "IEEE 754 binary32"}
+    yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
+    what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
+    yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
+    says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
+    yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
 
     def tail(size: float, power: float = 0.0) -> float:
@@ -96,26 +106,6 @@ def experiment(derived: Derivation) -> Items:
     wrong, bounds = {"wrong: as rarely as at {raw-d16:d_k}": tail(16)}, {"scaled": partial(tail, power=-0.5)}
     plot = partial(Plot, "overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
     yield plot(curves={"raw": tail}, bounds=bounds, wrong=wrong, linear="y")
-
-
-def arithmetic() -> Items:
-    """Yield where exponentials and numbers overflow in half precision, and what subtracting helps."""
-    computed = partial(Computed, settings={"arithmetic": "IEEE 754 binary16"})
-    what = "largest score with a finite exponential"
-    half, near = (np.float16, np.exp), Allowance(2.0**-7, "the spacing of half-precision numbers there")
-    yield computed("overflow-point", what, last_finite, half, OVERFLOW, allowance=near)
-    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)
-    at = {Symbol("arithmetic"): "IEEE 754 binary32"}
-    yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
-    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16)
-    near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
-    yield computed("rounding-point", what, last_finite, rounded, INFINITE, allowance=near)
-    says = "all that is above the largest finite number is rounded to an infinite one"
-    yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
-    what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
-    yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
-    says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
-    yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
 
 
 CLAIM = Claim(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, special
-from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, limit, log, oo
+from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, log, oo
 from sympy import pi, sqrt
 
 from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap
-from verify.spec import Law, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier, fact
+from verify.spec import Law, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier
 from verify.spec import figures as draw, integral, j, k, of_probability, q, score
 from verify.spec.score_law import below as below_of_normals
 
@@ -132,8 +132,6 @@ def experiment(tolerance: float) -> Items:
     says = "dividing by the root brings scores back to ordinary size: under one per cent lie that far"
     few = Threshold(Rational(1, 100))
     yield Wrong("ordinary-after-scaling", of="far-out-after-scaling", at_most=few, says=says)
-    value = limit(DENSITY, x, 1)
-    yield fact("density-at-one", "density of the product of two Cauchy components at 1", value)
 
 
 def figures(findings: Findings) -> Figure:

@@ -38,11 +38,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("mean-zero", of="mean-d64", equals=0, says=says)
     says = "its variance is {d_k}, as for an independent key"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
-    title = "A token’s score with itself grows past the spread of the others, from nine dimensions on"
-    words, curves = "score", {"with itself": mean.end}
-    yield Plot(
-        "above-the-others", "mean-d*", d, title, curves=curves, bounds={"with others": 3 * sqrt(d)}, y=words
-    )
+    curves, bounds = {"with itself": mean.end}, {"with others": 3 * sqrt(d)}
+    yield Plot("above-the-others", "mean-d*", d, curves=curves, bounds=bounds, y="score")
 
 
 CLAIM = Claim(

@@ -7,9 +7,9 @@ from functools import cache, partial
 import numpy as np
 from sympy import Expr, S, Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Distribution, E, Family, Figure
-from verify.spec import Findings, Given, Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v
-from verify.spec import e, figures as draw, j, m, moments, n, over_keys, q, score, v
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Distribution, E, Family
+from verify.spec import Given, Items, Largest, Law, Named, Softmax, Within, Wrong, a, cite, d, d_v
+from verify.spec import e, j, m, moments, n, over_keys, q, score, v
 from verify.spec.arrays import Array
 
 r, first = Symbol("r", positive=True), Symbol("p_1", positive=True)
@@ -79,16 +79,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("fades", of="noise-r10", equals=r / n, says="many keys average the noise away")
     wrong = partial(Wrong, laws={z: mask(RATES["r50"])}, tolerance=Within(1, 1, "the lead"))
     yield wrong("order-does-not-matter", lead.start, two, equals=0, says="dropping keys keeps mean weights")
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    layers = []
-    for name, checks, label in (("share", "noise-*", "noise"), ("lead", "lead-*", "lead lost, keys dropped")):
-        layers.append(draw.curve(label, derived[name].end, (0.02, 0.6), scale="linear"))
-        estimates = [(check.estimate, check.interval) for check in findings.matching(checks)]
-        layers.append(draw.points("measured", map(float, RATES.values()), estimates))
-    title = "Dropout adds noise to the output in one proportion, however attention is spread"
-    return draw.figure("noise", title, *layers, x="rate $r$", y="share", linear="xy")
 
 
 CLAIM = Claim(

@@ -42,9 +42,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("independent", of="squares-d1", equals=0, says=says)
     says = "heads with keys of their own go together as much"
     yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
-    title = "What sharing keys does to heads fades as the dimension grows"
     words = "correlation of squared scores"
-    yield Plot("together", "squares-d*", d, title, y=words, curves={"derived": correlation.end})
+    yield Plot("together", "squares-d*", d, y=words, curves={"derived": correlation.end})
 
 
 CLAIM = Claim(

@@ -56,10 +56,10 @@ def experiment(derived: Derivation) -> Items:
     says = "the slope enters once, not squared"
     yield Wrong("slope-once", of="row-m0125-n64", equals=scaled.end.subs(m, sqrt(m)), says=says)
     yield Wrong("one-over-the-slope", of="reach", equals=S.Half, says="attention reaches {inverse} keys")
-    title, words = "The bias, not the scale, sets the variance of long rows", "variance within a row"
+    words = "variance within a row"
     curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
     wrong = {"wrong: scaling alone": S.One}
-    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, title, y=words, curves=curves, wrong=wrong)
+    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, y=words, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -1,12 +1,11 @@
 """Rotary positions keep lengths and the variance of scores; they turn means, and mix what is correlated."""
 
 from functools import partial
-from itertools import chain
 
 from sympy import Expr, Matrix, S, Symbol, cos, sin, sqrt, symbols
 
 from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, E, Family, Given, Index, Items
-from verify.spec import Line, Named, Plot, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers
+from verify.spec import Line, Named, Sum, Var, Wrong, a, algebra, cite, j, k, m, moments, n, numbers
 from verify.spec import of_deviation, q, sigma_k, sigma_q
 
 PAIRS, MEANS, MIXED = 8, ((0.5, -1.0), (1.0, -0.5)), 0.8
@@ -96,22 +95,6 @@ def experiment(derived: Derivation) -> Items:
     yield wrong("turned-the-other-way", of="mean-at1", equals=mean.end.subs(t, -t), says=says)
     says, still = "correlated pairs, too, keep their variance", tied.end.subs(t, 0)
     yield Wrong("variance-stays", of="correlated-at10", equals=still, laws=ANGLES, says=says)
-    values = {sigma_q: 1, sigma_k: 1, rho: MIXED}
-    values |= dict(zip((*OF_QUERY, *OF_KEY), chain(*MEANS), strict=True))
-
-    def over_angles(total: Expr) -> Expr:
-        of_pair = total.function.xreplace(values)
-        return sum(of_pair.xreplace({theta[g]: angle}) for angle in ORIGINAL)
-
-    kinds = {
-        "mean": ("mean-at*", mean.end),
-        "variance, components with means": ("variance-at*", derived.end),
-        "variance, correlated pairs": ("correlated-at*", tied.end),
-    }
-    checks = {label: pattern for label, (pattern, _) in kinds.items()}
-    curves = {label: over_angles(total) for label, (_, total) in kinds.items()}
-    plot = partial(Plot, x="distance of query and key", y="mean and variance of a score")
-    yield plot("turning", checks, t, curves=curves, span=(0, 10), linear="xy")
 
 
 CLAIM = Claim(

@@ -92,7 +92,7 @@ def experiment(derived: Derivation) -> Items:
         yield of_fits(f"bias-d{size}", bias, {d: size}, equals=0, tolerance=near)
         fitted = of_fits(f"error-d{size}", square, {d: size}, equals=relative, tolerance=2, control=size == 4)
         yield fitted
-    row: dict[str, int | float | str] = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
+    row = {"keys": KEYS, "d_v": VALUES, "row": "one row of normal numbers"}
     of_row = partial(Computed, arguments=(PLANTED,), settings=row, allowance=ROUNDING)
     yield of_row("found-again", "the scale fitted to an output without errors", fitted_to_row, equals=PLANTED)
     what = "largest distance of the derived slope from that of the array code, by a complex step"

@@ -67,10 +67,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("first-terms-suffice", of="lost-c1", equals=both, says=says)
     yield Wrong("bound-as-value", of="lost-c2", equals=derived.end, says="the bound is what a cap takes")
     yield Wrong("slope-kept", of="slope-c1", equals=1, says="the cap leaves gradients as they are")
-    words, curves = "variance lost", {"integrated": partial(integrated, LOST)}
-    yield Plot(
-        "lost", "lost-c*", c, curves=curves, bounds={"bound": derived.end.subs(d, D)}, x="cap {c}", y=words
-    )
+    curves, bounds = {"integrated": partial(integrated, LOST)}, {"bound": derived.end.subs(d, D)}
+    yield Plot("lost", "lost-c*", c, curves=curves, bounds=bounds, x="cap {c}", y="variance lost")
 
 
 CLAIM = Claim(

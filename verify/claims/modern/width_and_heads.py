@@ -2,9 +2,9 @@
 
 from sympy import Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Figure, Findings, Items, Var, Wrong
-from verify.spec import algebra, d, figures as draw, moments, n, score
-from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items, Var, Wrong
+from verify.spec import algebra, d, moments, n, score
+from verify.spec.integrals import integrated
 from verify.spec.lemmas import lost
 
 WIDTH, KEYS, PRECISELY = 16, 64, 3e-9
@@ -42,19 +42,6 @@ def experiment(derived: Derivation) -> Items:
             yield Wrong(f"one-{name}", of=f"variance-{name}", equals=1, says=says)
             says = f"the root {words} costs rows as little entropy as the head’s"
             yield Wrong(f"same-{name}", of=f"entropy-{name}", equals=least, says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    def lost_at(variance: float) -> float:
-        return integrated(lost(score * sqrt(variance / WIDTH)), {n: KEYS, d: WIDTH}, ON_PAPER)
-
-    left = [float(chain.end.subs(HERE)) for chain in derived.chains]
-    estimates = [(check.estimate, check.interval) for check in findings.matching("entropy-*")]
-    places, points = zip(*sorted(zip(left, estimates, strict=True)), strict=True)
-    layers = draw.curve("integrated", lost_at, places), draw.points("measured", places, points)
-    title = "The wrong width costs rows their balance, or never lets them choose"
-    x, y = "variance of the scores that the scale leaves", "mean entropy lost, in nats"
-    return draw.figure("entropy-of-mix-ups", title, *layers, x=x, y=y)
 
 
 CLAIM = Claim(

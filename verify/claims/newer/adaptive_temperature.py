@@ -8,8 +8,8 @@ from scipy import optimize
 from sympy import Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Figure, Findings, Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact
-from verify.spec import figures as draw, integral, j, m, n, over_keys, s
+from verify.spec import Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact
+from verify.spec import integral, j, m, n, over_keys, s
 from verify.spec.arrays import Array
 from verify.spec.integrals import integrated
 
@@ -112,15 +112,6 @@ def experiment(derived: Derivation) -> Items:
     yield fact("even-keys", "number of keys whose equal weights are left unchanged", exp(HIGH[1]))
     what = "number of keys of normal scores whose mean entropy is that"
     yield fact("normal-keys", what, Float(normal_keys(), 6))
-
-
-def figures(findings: Findings) -> Figure:
-    factors, span = [check.estimate for check in findings.matching("factor-n*")], (0.5, 6.6)
-    polynomial = draw.curve("polynomial", FACTOR, span, scale="linear")
-    none = draw.curve("no factor", S.One, span, "other", scale="linear")
-    layers = polynomial, draw.dots("normal scores", map(entropy_of, KEYS), factors), none
-    title = "The published factor rises with the entropy, falls again, and is cut off below one"
-    return draw.figure("factor", title, *layers, x="entropy, in nats", y="factor on scores", linear="xy")
 
 
 CLAIM = Claim(

@@ -8,8 +8,8 @@ from sympy import Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
 
 from verify.claims.newer.shared.levels import mean_over_signs, weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Figure, Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
-from verify.spec import figures as draw, integral, j, l, m, n, over_keys, s, squares
+from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
+from verify.spec import integral, j, l, m, n, over_keys, s, squares
 from verify.spec.arrays import Array
 
 R, t = symbols("R t", positive=True)
@@ -65,7 +65,7 @@ def experiment(derived: Derivation) -> Items:
             yield check(f"{name}-{row}", chain, at, equals=exact, control=control, off=off)
             yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=less)
     most = derived["squares"].end
-    where: dict[str, float | str] = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
+    where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     one, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
     ahead = partial(Computed, settings=where, allowance=ROUNDING)
     yield ahead("attained", squares(ROW), np.dot, (one, one), end)
@@ -77,16 +77,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("smaller-range", of="attained", equals=smaller, says=says)
     says, constant = "one eighth can be lowered to one over eight and a tenth", Rational(81, 10)
     yield Wrong("smaller-constant", of="nearly", at_most=S.Half**2 / constant, says=says)
-
-
-def figures(derived: Derivation) -> Figure:
-    ranges = np.linspace(0.25, 4, 16)
-    half, few = ([lost_by(weights(high, 16, apart)) for apart in ranges] for high in (8, 3))
-    layers = [draw.curve("bound: {main:end}", derived.end, (0.25, 4), scale="linear")]
-    layers.append(draw.dots("half of the keys high", ranges, half))
-    layers.append(draw.dots("three in 16 high", ranges, few, "other"))
-    title, x = "Rows lose at most an eighth of the squared range of scores", "range {R} of scores"
-    return draw.figure("entropy", title, *layers, x=x, y="entropy lost, in nats", linear="xy")
 
 
 CLAIM = Claim(

@@ -7,8 +7,8 @@ import numpy as np
 from sympy import Le, Rational, S, exp, symbols
 
 from verify.spec import NORMAL, UNIT_INTERVAL, Chain, Chains, Check, Claim, Column, Computed, Derivation, E
-from verify.spec import Family, Figure, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most
-from verify.spec import cite, figures as draw, j, l, m, moments, n, over_keys, s, substitute
+from verify.spec import Family, Items, Largest, Law, Threshold, Within, Wrong, a, assume, at_most
+from verify.spec import cite, j, l, m, moments, n, over_keys, s, substitute
 from verify.spec.arrays import Array
 from verify.spec.rounding import rounded, running
 
@@ -79,7 +79,7 @@ def experiment(derived: Derivation) -> Items:
         yield normal(f"softmax-n{keys}", softmax, {n: keys}, at_most=Threshold(most), sharper=few)
     for (name, bits), terms in zip(BITS.items(), (1024, 4096), strict=True):
         for words, value, power in (("ones", 1.0, 0), ("smaller", 3 / 8, -1)):
-            where: dict[str, int | float | str] = {"precision": name, "terms": terms, "of": value}
+            where = {"precision": name, "terms": terms, "of": value}
             what, given, end = "sum of equal terms", (np.full(terms, value), bits), 2 ** (bits + power)
             yield Computed(f"{name}-{words}", what, in_turn, given, equals=end, settings=where)
     says = "pairwise sums keep no more than sequential ones"
@@ -90,15 +90,6 @@ def experiment(derived: Derivation) -> Items:
         ("any-term", "bfloat16-smaller", MOST, "smaller terms stop at the same sum"),
     ):
         yield Wrong(name, of=of, equals=end, says=says)
-
-
-def figures() -> Figure:
-    many = 2 ** np.arange(5, 13)
-    ones = [running(np.ones(4096), bits)[many - 1] for bits in BITS.values()]
-    layers = [draw.curve("exact", lambda keys: keys, (32, 4096)), draw.dots("bfloat16", many, ones[0])]
-    layers.append(draw.dots("half", many, ones[1], "other"))
-    title = "A sum of ones in few bits stops growing, however many follow"
-    return draw.figure("ones", title, *layers, x="number of ones", y="sum")
 
 
 CLAIM = Claim(

@@ -69,7 +69,7 @@ def experiment() -> Items:
     for mask, (allowed, _) in MASKS.items():
         weights = probabilities(queries, keys, SCALE, blocking(allowed))
         output = attention(queries, keys, values, SCALE, blocking(allowed))
-        settings: dict[str, int | str] = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
+        settings = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
         for part in labels if mask != "none" else ("loops", "rows"):
             name, what, given = f"{part}-{mask}", labels[part], (part, weights, output, mask)
             allowance = Allowance(0) if part == "masked" else ROUNDING

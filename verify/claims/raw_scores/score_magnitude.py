@@ -1,10 +1,8 @@
 """E|q·k| grows like the root of the dimension."""
 
-from functools import partial
-
 from sympy import Abs, Integral, gamma, oo, pi, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Computed, Derivation, E, Items, Plot, Wrong
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Plot, Wrong
 from verify.spec import algebra, cite, d, earlier, integral, moments, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, of_normals, w
 
@@ -45,7 +43,7 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    at, settings = {d: 64}, {"d_k": 64}
+    at = {d: 64}
     for size in (1, 2, 8, 64, 512):
         yield Check(f"magnitude-d{size}", derived, {d: size}, control=size == 64)
     says = "a typical score has the size of its standard deviation, {root_d}"
@@ -54,10 +52,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("proportional", derived, at, equals=d * sqrt(2 / pi), says=says)
     yield Check("measured-above", derived["above"], at, sharper=0.97)
     yield Check("measured-below", derived["below"], at, sharper=1.03)
-    most, least = (derived[name].end.subs(at) for name in ("above", "below"))
-    of_size = partial(Computed, what=SIZE, code=float, arguments=(EXACT.subs(at),), settings=settings)
-    yield of_size("upper-bound", at_most=most, off={"upper-bound-lower": 0.99})
-    yield of_size("lower-bound", at_least=least, off={"lower-bound-higher": 1.01})
     yield Plot("sizes", "magnitude-d*", d, curves={"exact": derived.end, "{above:end}": ASYMPTOTE})
 
 

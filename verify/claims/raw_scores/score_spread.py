@@ -22,8 +22,6 @@ BIN = 0.25
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
 CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
-REACH = np.linspace(0, 2.5, 26)
-"""Where the law of uniform components is compared, in standard deviations above the mean."""
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
@@ -107,16 +105,6 @@ def in_deviations(name: str, dimension: int) -> float:
     return POINT_OF[name](dimension) / (DEVIATION[name] * math.sqrt(dimension))
 
 
-def law_of(name: str, dimension: int) -> LargestGap:
-    """Return the largest gap of the shares of scores from their law, at the edges of bins or far up."""
-    above = (EDGES if name == "normal" else REACH) * DEVIATION[name] * math.sqrt(dimension)
-    if name == "normal":
-        points, values = above, [below(dimension, place) for place in above]
-    else:
-        points, values = dimension / 4 + above, np.interp(above, *uniform_law(dimension))
-    return LargestGap(SHARE, x, tuple(map(float, points)), tuple(map(float, values)))
-
-
 def experiment(derived: Derivation) -> Items:
     far_out = Within(3.0, because="few scores lie near a point so far out", fixed=True)
     cheap = Within(3.0, because="a narrower one would need more draws than the 95% points", fixed=True)
@@ -125,24 +113,23 @@ def experiment(derived: Derivation) -> Items:
         own, point, control = f"{name}-point-d{size}", POINT_OF[name](size), (name, size) == ("normal", 100)
         yield Check(own, POINT, at, equals=point, laws=laws, tolerance=far_out, control=control)
         yield Check(f"{name}-variance-d{size}", derived, at, laws=laws, tolerance=cheap)
-        whole, near = law_of(name, size), of_probability()
-        yield Check(f"{name}-law-d{size}", whole, at, equals=0, laws=laws, tolerance=near)
+        if name == "normal":
+            places = size**0.5 * EDGES
+            law = LargestGap(SHARE, x, tuple(places), tuple(below(size, place) for place in places))
+            yield Check(f"normal-law-d{size}", law, at, equals=0, tolerance=of_probability())
 
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
     what = "the 95% point of scores, in standard deviations"
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
     for name, size, few in (("normal", 100, 2), ("uniform", 1000, 3)):
         own, short = f"{name}-deviations-d{size}", in_deviations(name, few)
-        where: dict[str, Any] = {"d_k": size, "components": LAWS[name].name}
+        where = {"d_k": size, "components": LAWS[name].name}
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
         yield Wrong(f"{name}-limit-at-{few}", of=own, at={d: few}, equals=limit, computed=short, says=says)
     says = "the histogram is as wide at {cell:d_k} dimensions as at 2"
     yield Wrong("same-width", POINT, {d: 100}, equals=normal_point(2), says=says)
     says = "its width grows in proportion to the dimension"
     yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * normal_point(2), says=says)
-    says = "uniform components: it is 10 times as wide at {cell:d_k} dimensions as at 100"
-    laws, value = dict.fromkeys((q, k), UNIT_INTERVAL), 10 * uniform_point(100)
-    yield Wrong("tenfold-width", POINT, {d: 1000}, equals=value, laws=laws, says=says)
 
 
 def figures(findings: Findings) -> Iterator[Figure]:

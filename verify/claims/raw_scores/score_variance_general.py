@@ -49,9 +49,8 @@ def experiment(derived: Derivation) -> Items:
     says = "the mean is {value} also for uniform components that are all positive"
     yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
     yield fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", law / d)
-    title, curves = "Components that are all positive: their means add 6/7 of the variance", {"derived": law}
-    wrong = {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
-    yield Plot("uniform-line", "uniform-variance-d*", d, title, curves=curves, wrong=wrong)
+    curves, wrong = {"derived": law}, {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
+    yield Plot("uniform-line", "uniform-variance-d*", d, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -82,7 +82,6 @@ def experiment(derived: Derivation) -> Items:
         what, exact = f"population variance of the {name}-dimensional products", exact_variance(pairs)
         near = Allowance(1e-9)
         yield Computed(f"spread-of-{name}", what, variance, (pairs,), equals=exact, allowance=near)
-        yield fact(f"{name}-dim-variance", what, exact)
     ratio, chance = exact_variance(THREE) / exact_variance(TWO), derived["f-test"]
     what, p = "one-sided p-value of the F test that the second variance is larger", chance.end.subs(f, ratio)
     yield Computed("f-test", what, p_value, (2,), equals=p, allowance=ROUNDING)

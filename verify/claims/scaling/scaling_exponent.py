@@ -28,9 +28,9 @@ def experiment(derived: Derivation) -> Items:
         yield Fit(f"{name}-variance-d*", over=d, law=laws[name], only=("exponent",), prefix=f"{name}-")
     says = "the factor enters once, not squared: the exponent is {value}, as 1 minus {alpha}"
     yield Wrong("power-counted-once", of="quarter-exponent", equals=1 - QUARTER, says=says)
-    title, words = "Only the exponent ½ keeps the variance level", "variance of {divided}"
+    words = "variance of {divided}"
     curves = {rf"$\alpha = {power}$": laws[name] for name, power in POWERS.items()}
-    yield Plot("fan", tuple(f"{name}-variance-d*" for name in POWERS), d, title, curves=curves, y=words)
+    yield Plot("fan", tuple(f"{name}-variance-d*" for name in POWERS), d, curves=curves, y=words)
 
 
 CLAIM = Claim(

@@ -55,7 +55,7 @@ def change(altered: Callable[[Array], Array]) -> float:
 def experiment(derived: Derivation) -> Items:
     what, factors = "rows whose keys change their order", f"each of {len(FACTORS)}"
     for keys in (2, 5, 64, MOST):
-        at: dict[str, int | str] = {"keys": keys, "rows": 64, "factor": factors}
+        at = {"keys": keys, "rows": 64, "factor": factors}
         yield Computed(f"order-n{keys}", what, reordered, (scores(keys), *FACTORS), equals=0, settings=at)
     at, what, divided = {"keys": MOST, "rows": 64}, "entries of the scaled score matrix", scores() / D**0.5
     yield Computed("shape", what, np.size, (divided,), equals=64 * MOST, settings=at)

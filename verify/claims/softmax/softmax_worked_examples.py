@@ -40,7 +40,7 @@ def experiment(derived: Derivation) -> Items:
     what = "weight of the lower of two scores that differ by 4"
     yield Computed("gap-of-four", what, first_weight, given, at_most=little, settings=at)
     what = f"distance of the scores times ${latex(1 / sqrt(d))}$ from 7, 5"
-    where: dict[str, int | str] = {"scores": "14, 10", "d_k": 4}
+    where = {"scores": "14, 10", "d_k": 4}
     printed, scaled = np.array([14.0, 10.0]), np.array([7.0, 5.0])
     yield Computed("scaled-14-10", what, largest_difference, (printed / 2, scaled), equals=0, settings=where)
     says = "the first scaled weight is {value:3} to three digits"
