@@ -269,25 +269,6 @@ def test_a_prediction_off_by_three_tolerances_is_refuted(reference: RunRecord, n
     assert record.derivation.status is not Proof.FAILED
 
 
-@pytest.mark.parametrize(
-    ("claim", "wrong"),
-    [
-        pytest.param("score-variance", lambda n: n**1.02, id="d to the power 1.02"),
-        pytest.param("sqrt-scaling", lambda n: n, id="scaled variance d"),
-        pytest.param("over-scaling", lambda _: 1.0, id="over-scaled variance 1"),
-    ],
-)
-def test_a_popular_mistake_is_refuted(claim: str, wrong: Callable[[float], float]) -> None:
-    """Wrong laws of the dimension, right at some dimensions and wrong at others."""
-
-    def at_dimension(one: Comparison) -> float:
-        if not isinstance(one, Quantity):
-            return one.prediction.value
-        return wrong(float(dict(one.cell.settings)["d_k"]))
-
-    assert settled(predicting(CATALOGUE[claim], at_dimension)).verdict is Verdict.REFUTED
-
-
 # --- planted faults: derivations ----------------------------------------------------------------------
 
 

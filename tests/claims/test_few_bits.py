@@ -1,17 +1,13 @@
 """Programs of few bits and of one pass, by plain loops and by formats that NumPy has."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.catalogue import experiment
 from verify.claims.modern import low_precision_scores
 from verify.claims.newer import eight_bit_rotation, low_precision_sums, online_softmax
-from verify.montecarlo.experiment import Exact
 from verify.spec.arrays import softmax
-from verify.spec.rounding import rounded
 
 RNG = np.random.default_rng(8)
 
@@ -40,29 +36,12 @@ def test_sums_in_few_bits() -> None:
     assert low_precision_sums.in_pairs(wide, 11) == pairs[0]
 
 
-def test_what_two_close_scores_lose() -> None:
-    """Half a score apart they weigh 0.62 and 0.38, and rounded one half each."""
-    found = next(one for one in experiment("low-precision-scores").checks if one.id == "change")
-    assert isinstance(found, Exact)
-    assert found.computed == pytest.approx(1 / (1 + math.exp(-0.5)) - 0.5, abs=1e-5)
-    assert found.prediction.value == pytest.approx(math.tanh(0.125))
-
-
 @pytest.mark.parametrize(
     ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
 )
 def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
     """Half precision counts in 1024ths from 1 on."""
     assert low_precision_scores.spacing_above(at, bits) == spacing
-
-
-@pytest.mark.parametrize("bits", [4, 8])
-def test_the_mean_error_of_scores(bits: int) -> None:
-    """In two dimensions the density is exp(-|x|)/2: against a sum over a fine grid of rounded numbers."""
-    step = 40 / 2_000_000
-    at: Any = step * (np.arange(2_000_000) + 0.5)
-    error = float(np.sum((rounded(at, bits) - at) ** 2 * np.exp(-at)) * step)
-    assert low_precision_scores.mean_error(2, bits) == pytest.approx(error, rel=1e-6)
 
 
 def test_eight_bits_and_rotation() -> None:

@@ -12,8 +12,8 @@ from tests.catalogue import experiment
 from verify.claims.limits import half_precision as claim
 from verify.claims.limits.heavy_tails import DENSITY, above_zero, below as cauchy_below, transform, x
 from verify.claims.raw_scores.score_normal_limit import gap
-from verify.claims.raw_scores.score_spread import LEVEL, normal_point, uniform_point
-from verify.montecarlo.experiment import Exact, Quantity, band, excess
+from verify.claims.raw_scores.score_spread import LEVEL, uniform_point
+from verify.montecarlo.experiment import Quantity, band, excess
 from verify.spec.score_law import below
 from verify.symbolic.chains import Derivation
 
@@ -89,11 +89,6 @@ def test_the_convolved_point_is_that_of_the_inverted_function(dimension: int) ->
     assert abs(normal / inverted(dimension) - 1) > 1e-3
 
 
-def test_the_point_of_two_normal_components_is_laplace() -> None:
-    """In two dimensions five in a hundred scores lie beyond log 10."""
-    assert normal_point(2) == pytest.approx(np.log(10), rel=1e-9)
-
-
 def test_rounded_words_are_right() -> None:
     """What the texts say in words: thirds, three quarters, two thousandths."""
     assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
@@ -140,15 +135,3 @@ def test_a_bound_that_is_a_little_sharper_is_false(name: str) -> None:
         loose = wrong.prediction.value * (1.1 if wrong.relation == "≤" else 1 / 1.1)
         assert excess(control.truth, band(loose, 0.0, wrong.relation)) < 0
     assert pytest.approx(BOUNDS[name]) in factors
-
-
-@pytest.mark.slow
-def test_the_largest_of_a_million_scores_is_held_against_both_roots() -> None:
-    """√(2 ln n) bounds it, √(1.5 ln n) does not."""
-    both = experiment("attention-concentration")
-    found = [
-        one for one in (*both.checks, *(one.comparison for one in both.controls)) if isinstance(one, Exact)
-    ]
-    gaps = {one.id: one.computed / one.prediction.value for one in found}
-    assert gaps["largest-n1000000"] == pytest.approx(0.925, abs=1e-3)
-    assert gaps["largest-too-small"] > 1

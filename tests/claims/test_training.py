@@ -1,7 +1,6 @@
 """Training as training-stability simulates it: descent along numerical gradients, and what is said of it."""
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -76,51 +75,3 @@ def test_training_in_own_axes_is_the_same() -> None:
         for both in (full, own)
     ]
     np.testing.assert_allclose(lost[1], lost[0], rtol=1e-9)
-
-
-def test_runs_of_a_seed_share_its_start_and_data() -> None:
-    """In one dimension all scales are 1, and so equal rates give equal runs."""
-    rng = np.random.default_rng(5)
-    sizes = {"w": (8, 1), "x": (8, 1), "y": (claim.STEPS, 4, 8), "g": (claim.STEPS, 8, 8)}
-    lost = claim.trained({name: rng.standard_normal((3, *shape)) for name, shape in sizes.items()})
-    assert lost.shape == (3, 3, len(claim.RATES), claim.STEPS)
-    assert np.array_equal(lost[:, 0], lost[:, 1])
-    assert not np.array_equal(lost[:, 0, 0], lost[:, 0, 1])
-    columns = claim.compared(lost, rng)
-    leads = [lead for name, lead in columns.items() if name.startswith("lead")]
-    assert set(np.unique(leads)) == {-1, 1}, "a coin decides between equals"
-
-
-def steps_of(losses: Array) -> float:
-    """Return the steps to the goal, one window after another."""
-    ends = range(claim.WINDOW, len(losses) + 1)
-    below = (end for end in ends if np.mean(losses[end - claim.WINDOW : end]) < claim.GOAL)
-    return float(next(below, len(losses)))
-
-
-def test_comparisons_by_loops() -> None:
-    """Every column from losses made up at random, run by run."""
-    rng = np.random.default_rng(4)
-    shape = (6, 3, len(claim.RATES), claim.STEPS)
-    lost = rng.random(shape) * np.linspace(1.0, 0.2, claim.STEPS) * rng.uniform(0.5, 2, (*shape[:3], 1))
-    columns, scales = claim.compared(lost, rng), list(claim.POWERS)
-    for seed, runs in enumerate(lost):
-        steps = np.array([[steps_of(run) / claim.STEPS for run in of_scale] for of_scale in runs])
-        good = np.array([[np.mean(run[-claim.LAST :]) < claim.GOAL for run in of_scale] for of_scale in runs])
-        measures = {
-            claim.MORE: good.mean(axis=1),
-            claim.FEWER: -steps.mean(axis=1),
-            claim.TUNED: -steps.min(axis=1),
-        }
-        for place, scale in enumerate(scales):
-            assert columns[f"{scale}, any rate: success"][seed] == max(good[place])
-            for rate, value in zip(claim.RATES, good[place], strict=True):
-                assert columns[f"{scale}, rate {rate:g}: success"][seed] == value
-        for measure, values in measures.items():
-            for other in (claim.UNSCALED, claim.WHOLE):
-                gain = values[scales.index(claim.ROOT)] - values[scales.index(other)]
-                ahead, near = (
-                    columns[f"lead over {other} in {measure}"][seed],
-                    partial(math.isclose, abs_tol=1e-8),
-                )
-                assert abs(ahead) == 1 if near(gain, 0) else near(ahead, gain)

@@ -7,18 +7,16 @@ Both are compared with what they claim to be, on blocks drawn for this test.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from tests.catalogue import EACH_QUICKLY_MADE, experiment
-from tests.montecarlo.samples import component, ratio
 from verify.montecarlo.blocks import Cell, Outputs
 from verify.montecarlo.distributions import Array, stream
-from verify.montecarlo.estimands import OfMeans, Smooth
+from verify.montecarlo.estimands import Smooth
 from verify.montecarlo.experiment import every_comparison, quantities_of
 
 FALSE_ALARM = 1e-6
@@ -125,40 +123,3 @@ def test_slopes_are_derivatives_and_block_variances_those_of_the_blocks(name: st
     ones = list(drawn(name))
     assert wrong_slopes(iter(ones)) == []
     assert wrong_variances(iter(ones)) == []
-
-
-NAMES = ("mean", "square")
-
-
-def _normal_blocks(k: int) -> Array:
-    return 3 + np.random.default_rng(1).normal(size=(2000, k))
-
-
-class Off(OfMeans):
-    """A function whose gradient is not its own."""
-
-    def gradient(self, mean: Outputs) -> Array:
-        """Return one and a half times the derivatives."""
-        return 1.5 * super().gradient(mean)
-
-
-def test_a_wrong_slope_is_seen() -> None:
-    """Its error would be that of another function."""
-    blocks = _normal_blocks(2)
-    right = ratio("mean", "square", 0.5)
-    assert wrong_slopes(iter([Drawn("right", right, blocks, NAMES)])) == []
-    wrong = Off(right.function.expression, right.function.outputs)
-    assert wrong_slopes(iter([Drawn("wrong", replace(right, function=wrong), blocks, NAMES)]))
-
-
-@pytest.mark.parametrize("factor", [0.01, 0.5, 2.0, 10.0])
-def test_a_wrong_block_variance_is_seen(factor: float) -> None:
-    """Too small or too large by a factor of 2."""
-    blocks = _normal_blocks(1)
-    assert (
-        wrong_variances(iter([Drawn("right", component("mean", block_variance=1.0), blocks, NAMES[:1])]))
-        == []
-    )
-    assert wrong_variances(
-        iter([Drawn("wrong", component("mean", block_variance=factor), blocks, NAMES[:1])])
-    )

@@ -35,61 +35,14 @@ MANY = int(os.environ.get("FUZZ", "90"))
 LIMIT_S = 10.0
 """Processor time an answer may take: several times what a whole page takes on a slow machine."""
 
-STRANGE = [
-    "",
-    " ",
-    "\n",
-    "\0",
-    "\ufeff",
-    "\u202e",
-    "$",
-    "%",
-    "#",
-    "{",
-    "}",
-    "<b>",
-    "<!--",
-    "-->",
-    "`",
-    "&amp;",
-]
-STRANGE += ["|", "1e999", "nan", "-0", "-5", "1.001", "٣", "½", "√d·k²", "x" * 300, "9" * 50, "\udcff"]
-WORDS = ["values", "cite", "check-docs", "export", "badge", "ask", "list", "show", "plan", "render", "run"]
-WORDS += [
-    "report",
-    "audit",
-    "compare",
-    "probe",
-    "site",
-    "reproduce",
-    "--help",
-    "--format",
-    "--results",
-    "--out",
-]
-WORDS += [
-    "--seed",
-    "--profile",
-    "--tolerance",
-    "--workers",
-    "--claims",
-    "--write",
-    "--url",
-    "//host",
-    "-1",
-    "-",
-]
-WORDS += [
-    "--",
-    ".",
-    "*",
-    "quick",
-    "no-such-file",
-    "score-variance",
-    "score-variance.slope",
-    "run:seed",
-    *STRANGE,
-]
+_SIGNS = "$ % # { } <b> <!-- --> ` &amp; | 1e999 nan -0 -5 1.001 ٣ ½ √d·k²"
+STRANGE = ["", " ", "\n", "\0", "\ufeff", "\u202e", "9" * 50, "\udcff", "x" * 300, *_SIGNS.split()]
+_WORDS = """
+values cite check-docs export badge ask list show plan render run report audit compare probe site reproduce
+--help --format --results --out --seed --profile --tolerance --workers --claims --write --url //host
+-1 - -- . * quick no-such-file score-variance score-variance.slope run:seed
+"""
+WORDS = [*_WORDS.split(), *STRANGE]
 QUESTIONS = [
     ("Var(q·k/√d_k)", "1"),
     ("E[H(q·k/√d_k)]", "log(n)"),

@@ -11,7 +11,7 @@ from sympy import Eq, Function, Gt, Integral, Le, Limit, Rational, S, Sum, Symbo
 from sympy import symbols
 
 from verify.proofs.statement import NotPrintable, Statement
-from verify.spec import CENTRED, GENERAL, NORMAL_COMPONENTS, STANDARD, Chain, E, Entropy, Family, Law
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, E, Entropy, Family
 from verify.spec import Softmax, Var, a, algebra, at_most, d, i, j, k, l, moments, n, q, s, score
 
 x, y = symbols("x y", real=True)
@@ -100,16 +100,6 @@ def test_hypotheses_are_those_of_the_claim() -> None:
     above = at_most(Softmax(s[a, j], j), given=(Le(s[a, l] - s[a, j], c),))
     says = printed(Softmax(s[a, j], j), c, check=above, relation="≤")
     assert "  (forall l : nat, (l < n)%nat -> j <> l -> -s a j + s a l <= c) ->\n" in says
-
-
-def test_other_laws_give_other_hypotheses() -> None:
-    """Independence alone is not enough: each law's moments are printed, all of them."""
-    texts = [printed(E(score), x, check=moments(laws)) for laws in (STANDARD, CENTRED, GENERAL)]
-    assert len(set(texts)) == 3
-    skewed = {q: Law("skewed", (S.One, S.Zero, S.One, x, Rational(7)))}
-    says = printed(E(q[a, i] ** 4), 7, check=moments(skewed))
-    assert "independent 4 (all2 m d q)" in says
-    assert "E (fun w => q i1 i2 w^3) = x /\\ E (fun w => q i1 i2 w^4) = 7" in says
 
 
 w = Symbol("w", real=True)

@@ -66,12 +66,6 @@ class TestWords:
                 claim(id=known, **{name: text})
             assert str(caught.value) == f"{start}: its {name} is empty; write one"
 
-    @pytest.mark.parametrize("authors", ["A. Author", ["A. Author"], ("A. Author", " ")])
-    def test_authors_are_names(self, authors: Any) -> None:
-        """A text in their place would be read letter by letter."""
-        with pytest.raises(ClaimError, match=r"^claim two-keys: its authors are .*; give a tuple of names$"):
-            claim(authors=authors)
-
 
 class TestFunctions:
     """Functions get what they name, in any order."""
@@ -119,14 +113,6 @@ class TestFunctions:
         )
         assert (found.title, found.derived().end) == ("t", d)
         assert len(found.items(found.derived(), 0.05)) == len(SIZES) + 1
-
-    def test_without_an_experiment_there_is_no_claim(self) -> None:
-        """A derivation may be left out."""
-        bare = Claim(title="t", statement="s", meaning="m")
-        with pytest.raises(ClaimError) as caught:
-            bare.placed("two-keys", "scaling", {"derive": derive})
-        assert str(caught.value) == "claim two-keys: it has no experiment; give it that function"
-        assert bare.placed("two-keys", "scaling", {"experiment": experiment}).derived().main is None
 
 
 class TestDerived:
@@ -182,16 +168,6 @@ class TestExperiment:
         """Its id stands before it, once."""
         with pytest.raises(ClaimError, match=rf"^claim two-keys: {message}"):
             claim(experiment=yielding(item)).measured_by(claim().derived(), 0.05)
-
-    def test_checks_are_measured_and_facts_are_values(self) -> None:
-        """At the tolerance of the run."""
-        own = claim()
-        made = own.measured_by(own.derived(), 0.05)
-        assert [(one.id, one.prediction.value) for one in made.checks] == [
-            ("variance-d2", 2.0),
-            ("variance-d64", 64.0),
-        ]
-        assert [(one.id, one.value) for one in own.exact_values(own.derived())] == [("at-64", 64.0)]
 
     def test_a_fact_is_a_number(self) -> None:
         """Symbols that are left are named."""
@@ -278,14 +254,6 @@ class TestFigures:
         checks = [check("variance-d64", 64.5, 64.0, cell={"d_k": 64, "law": "normal"})]
         with pytest.raises(ClaimError, match=message):
             figures.measured(checks, over)
-
-    def test_a_label_stands_once(self) -> None:
-        """At the first of the layers that share it."""
-        points = figures.measured(CHECKS.values(), d)
-        layers = figures.curve("law", d, SIZES), points, figures.curve("law", 2 * d, SIZES), points
-        drawn = figures.figure("f", "F", *layers, x=d, y="y").layers
-        assert [layer.label for layer in drawn] == ["law", "measured", "", ""]
-        assert drawn[3].y == drawn[1].y
 
     def test_words_stand_in_for_a_figure(self) -> None:
         """They say how each layer runs: in the order of the places, and where it turns."""

@@ -1,14 +1,13 @@
 """From items to what is drawn and judged: labels, predictions, cells, fits and controls that are added."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from sympy import Integer, Integral, Rational, S, Symbol, exp, gamma, oo, sqrt
 
 from verify.errors import ClaimError
 from verify.montecarlo.experiment import Exact, Experiment, Fit as FittedCoefficient, Quantity
-from verify.spec import CENTRED, GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
+from verify.spec import GENERAL, NORMAL_COMPONENTS, RADEMACHER, STANDARD, UNIT_INTERVAL, Chain, Check
 from verify.spec import Computed, Derivation, Dot, E, Fit, Line, Softmax, Threshold, Var, Within, Wrong, a
 from verify.spec import algebra, d, j, k, moments, mu_k, mu_q, n, over_keys, q, s, score, sigma, sigma_k
 from verify.spec import sigma_q, squares
@@ -76,14 +75,6 @@ class TestChecks:
         with pytest.raises(ClaimError, match="give one of equals="):
             made(Check("first", Chain(Var(score)).then(d, "so", algebra, "~"), {d: 3}))
 
-    def test_a_number_is_a_band_in_units_of_the_runs(self) -> None:
-        """As ``Within`` of it."""
-        made_of = [Check("x", VARIANCE, {d: 3}, tolerance=band) for band in (2.0, Within(2.0))]
-        first, second = (made(check).checks[0] for check in made_of)
-        assert isinstance(first, Quantity)
-        assert isinstance(second, Quantity)
-        assert first.tolerance == second.tolerance
-
     def test_a_mean_of_rows_at_a_chains_end_is_integrated(self) -> None:
         """It is the number that the check is compared with; one without an integral is none."""
         total = over_keys(Softmax(score, j) ** 3)
@@ -98,14 +89,6 @@ class TestChecks:
         assert (bound_to(experiment), experiment.checks[0].prediction.value) == (("cubes",), value)
         with pytest.raises(ClaimError, match="no one-dimensional integral is known"):
             made(Check("unknown", none, at), derived=Derivation((none,)))
-
-    def test_a_bound_is_derived_where_the_chain_has_one(self) -> None:
-        """In the direction of the chain alone."""
-        chain = Chain(Var(score), Line(2 * d, "", algebra, "≤"))
-        above = Check("above", Var(score), {d: 3}, at_most=2 * d)
-        below = Check("below", Var(score), {d: 3}, at_least=2 * d)
-        first, second = made(above, below, derived=Derivation.of(chain)).checks
-        assert (first.prediction.origin, second.prediction.origin) == ("derived", "computed")
 
     def test_a_fit_through_derived_points_is_bound_too(self) -> None:
         """With all its coefficients."""
@@ -217,13 +200,6 @@ class TestFits:
         assert {fit.id: fit.prediction.value for fit in fits} == expected | {"of-lack-of-fit": 0}
         assert [fit.fit.model for fit in fits if fit.target == "misfit"] == ["line", "power"]
 
-    def test_its_label_has_the_values_that_its_points_share(self) -> None:
-        """Fits of several powers differ in their labels."""
-        divided = Var(d**-alpha * score)
-        checks = [Check(f"v{size}", divided, {d: size, alpha: 1}, equals=1 / d) for size in (4, 16)]
-        (fit,) = made(*checks, Fit("v*", over=d, exponent=-1), derived=NOTHING).checks[2:]
-        assert fit.label == r"log–log exponent of $\operatorname{Var}\left(\frac{q\cdot k}{d_k}\right)$"
-
     def test_one_that_matches_no_points_is_refused(self) -> None:
         """By its pattern."""
         with pytest.raises(ClaimError, match="fit over 'var-d\\*': 0 checks match"):
@@ -291,16 +267,6 @@ class TestControls:
         assert controls[1].what.endswith("respects 0.8 times its bound")
         assert controls[2].what == "a sum is 2 times its value"
 
-    def test_a_wrong_version_without_words_says_what_it_compares(self) -> None:
-        """With the settings of its own."""
-        squared = Wrong("squared", Var(score), {d: 8}, equals=d**2)
-        few = Wrong("few", of="variance-d8", at_most=Threshold(7))
-        first, second, *_ = (
-            one.what.replace("\N{NO-BREAK SPACE}", " ") for one in made(*variances(8), squared, few).controls
-        )
-        label = r"$\operatorname{Var}\left(q\cdot k\right)$"
-        assert (first, second) == (f"{label} is $d_k^2$ at $d_{{k}}$ = 8", f"{label} is at most $7$")
-
     def test_a_bound_gets_a_sharper_one(self) -> None:
         """Of the factor that is false."""
         bound = Check("below", Var(score), {d: 8}, at_most=8.5, sharper=0.9, sharper_truth=8.0)
@@ -357,11 +323,3 @@ def test_an_integral_is_a_prediction() -> None:
     (check,) = made(Check("v", Var(score), {d: 64}, equals=total), derived=NOTHING).checks
     assert check.prediction.value == pytest.approx(64)
     assert check.prediction.latex == "64"
-
-
-def test_components_of_other_variances_have_their_own_symbols() -> None:
-    """A chain under given variances predicts for the law that is drawn."""
-    chain = Derivation.of(Chain(Var(score), Line(d * sigma_q**2 * sigma_k**2, "", moments(CENTRED))))
-    wide = RADEMACHER.moved(0, Fraction(3))
-    (check,) = made(Check("v", Var(score), {d: 2}, equals=chain.end, laws={q: wide}), derived=chain).checks
-    assert (check.prediction.value, check.prediction.origin) == (18, "derived")

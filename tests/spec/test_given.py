@@ -6,7 +6,7 @@ from sympy import Expr, S, Sum, Symbol
 
 from verify.errors import ClaimError
 from verify.spec import NORMAL, STANDARD, Chain, Check, Cov, Derivation, E, Family, Given, Index, Line, Var
-from verify.spec import Wrong, a, algebra, d, earlier, i, l, m, moments, normal, numbers, q
+from verify.spec import Wrong, a, algebra, d, i, l, m, moments, normal, numbers, q
 from verify.spec.experiment import bound_to, experiment_of
 
 r = Symbol("r", positive=True, integer=True)
@@ -37,18 +37,6 @@ def test_moments_leave_sums_of_given_numbers() -> None:
     for wrong in (SPREAD / 2, SPREAD.xreplace({A[l, e]: A[i, e]}), SPREAD + covariance(i, l) ** 2):
         chain = Chain(Var(SQUARES), Line(wrong, "", moments({z: normal()})))
         assert "differ" in Derivation.of(chain).problem
-
-
-def test_a_sum_of_given_numbers_may_be_divided_by() -> None:
-    """A weighted mean of independent numbers has the squared weights over their squared sum as variance."""
-    g, y = Given("g", r), Family("y", r)
-    total = Sum(g[c], (c, 1, r))
-    laws = {y: STANDARD[q]}
-    for factor, problem in ((1, ""), (2, "differ")):
-        line = Line(factor * Sum(g[c] ** 2, (c, 1, r)) / total**2, "", moments(laws))
-        chain = Chain(Var(Sum(g[c] * y[c], (c, 1, r)) / total), line)
-        assert problem in Derivation.of(chain).problem
-        assert bool(problem) == bool(Derivation.of(chain).problem)
 
 
 def test_a_given_number_is_the_same_in_every_mean() -> None:
@@ -89,24 +77,6 @@ def test_an_index_has_a_place_where_one_is_given() -> None:
     # The rows of the same numbers are (1, 2), (3, 0) and (-1, 1/2).
     assert [check.prediction.value for check in experiment.checks] == [3, 3, -3]
     assert len({check.cell.id for check in experiment.checks}) == 1  # type: ignore[union-attr]
-
-
-def test_what_holds_for_given_numbers_is_averaged_over_drawn_ones() -> None:
-    """The value of one entry is that of all, at their own indices; it is apart from what the chain draws."""
-    given, drawn = Sum(A[i, c] * z[a, c], (c, 1, r)), Family("x", d, r)
-    chain = Chain(E(given**2), Line(Sum(A[i, e] ** 2, (e, 1, r)), "", moments({z: STANDARD[q]})))
-    start, put_in = E(chain.start.args[0].xreplace({A: drawn})), earlier(chain, at={A[l, i]: drawn[l, i]})
-    squares = E(Sum(drawn[i, e] ** 2, (e, 1, r)))
-    assert Derivation.of(Chain(start, Line(squares, "averaged", put_in))).problem == ""
-    for wrong in (squares.xreplace({drawn: A}), squares**2, E(squares.args[0] * d)):
-        assert "put in for" in Derivation.of(Chain(start, Line(wrong, "", put_in))).problem
-    linked = earlier(chain, at={A[l, i]: z[l, i]})
-    assert (
-        "drawn of what the chain is about" in Derivation.of(Chain(start, Line(squares, "", linked))).problem
-    )
-    centred = Chain(E(given), Line(0, "", moments({z: STANDARD[q]})))
-    start, put_in = E(centred.start.args[0].xreplace({A: drawn})), earlier(centred, at={A[l, i]: drawn[l, i]})
-    assert Derivation.of(Chain(start + d, Line(d, "averaged", put_in))).problem == ""
 
 
 def test_what_is_given_has_to_be_said() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from sympy import Expr, log, sqrt
 
 from verify.errors import ClaimError
-from verify.spec import Dot, E, Entropy, Largest, LogSumExp, Softmax, a, b, d, j, l, n, over_keys, q, s, score
+from verify.spec import E, Entropy, Largest, LogSumExp, Softmax, a, b, d, j, l, n, over_keys, s, score
 from verify.spec import score_of, sigma, squares
 from verify.spec.integrals import ON_PAPER, integrated
 
@@ -84,13 +84,6 @@ def test_scores_of_a_query_are_averaged_over_its_length() -> None:
     assert far == pytest.approx(integrated(E(squares(s[a, j])), {n: 16}), rel=1e-5)
     coarse = integrated(quantity, {n: 16, d: 4}, ON_PAPER)
     assert coarse == pytest.approx(integrated(quantity, {n: 16, d: 4}), rel=1e-3)
-
-
-def test_the_length_of_a_query_may_be_a_factor() -> None:
-    """The mean of its square is the dimension, of its inverse square 1/(d - 2), beside weights of sum 1."""
-    length, one = Dot(q, a, q, a), over_keys(Softmax(score, j))
-    assert integrated(E(one * length), {n: 5, d: 8}) == pytest.approx(8)
-    assert integrated(E(one / length), {n: 5, d: 8}) == pytest.approx(1 / 6)
 
 
 @pytest.mark.parametrize(
