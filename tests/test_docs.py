@@ -102,7 +102,7 @@ def test_the_page_on_python_says_what_is_there() -> None:
     named = set(re.findall(r"`(record|claim)\.(\w+)", page("docs/python.md")))
     kinds = {"record": RunRecord, "claim": ClaimRecord}
     assert {name for kind, name in named if not hasattr(kinds[kind], name)} == set()
-    assert len(named) == 3
+    assert len(named) == 2
 
 
 @pytest.mark.slow

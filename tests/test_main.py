@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,16 +18,14 @@ class EndedError(Exception):
 
 
 @pytest.fixture(autouse=True)
-def _no_signal_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_signal_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the process end by an exception, and forget the signals of a test."""
 
     def end(status: int) -> None:
         raise EndedError(status)
 
     monkeypatch.setattr(os, "_exit", end)
-    interrupts._interrupt.reset()
-    yield
-    interrupts._interrupt.reset()
+    monkeypatch.setattr(interrupts, "_received", 0)
 
 
 @pytest.fixture
@@ -83,7 +81,7 @@ def test_a_signal_ends_it_at_once(
     """By the status that shells give it, whether the interrupt arrives or the command ends by it itself."""
 
     def is_interrupted() -> None:
-        interrupts._interrupt.number = number
+        interrupts._received = int(number)
         if swallowed:
             sys.exit(128 + number)
         raise KeyboardInterrupt

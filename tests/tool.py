@@ -62,12 +62,12 @@ def finish(process: subprocess.Popen[str], timeout: float = 300) -> Ended:
 def alive(session: int) -> set[int]:
     """Return the processes of a session that are neither gone nor waiting for their parent to notice."""
     living = set()
-    for status in Path("/proc").glob("[0-9]*/stat"):
+    for pid in (path.name for path in Path("/proc").iterdir() if path.name.isdecimal()):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             # The name in brackets may hold spaces.
-            state, _, _, its_session, *_ = status.read_text().rpartition(")")[2].split()
+            state, _, _, its_session, *_ = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             if int(its_session) == session and state != "Z":
-                living.add(int(status.parent.name))
+                living.add(int(pid))
     return living
 
 

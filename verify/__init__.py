@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import block_sums, list_claims, plan, render, reproduce, run
+    from verify.api import list_claims, plan, render, reproduce, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
     from verify.auditing.probe import Probe, parametrize_probes, probe
@@ -41,7 +41,6 @@ __all__ = [
     "__version__",
     "ask",
     "audit",
-    "block_sums",
     "compare_recordings",
     "json_schema",
     "list_claims",
@@ -72,7 +71,6 @@ _HOME = {
     "VerifyError": "verify.errors",
     "ask": "verify.engine.asking",
     "audit": "verify.auditing.audit",
-    "block_sums": "verify.api",
     "compare_recordings": "verify.auditing.comparing",
     "json_schema": "verify.evidence.load",
     "list_claims": "verify.api",

@@ -15,14 +15,14 @@ def main() -> None:
     os.environ.setdefault("SYMPY_CACHE_SIZE", _REMEMBERED)
     try:
         # Whatever is imported takes time in which a signal may come.
-        from verify.cli.interrupts import INTERRUPTED, insisting, status_after  # noqa: PLC0415
+        from verify.cli.interrupts import INTERRUPTED, interruptible, status_after  # noqa: PLC0415
 
         for name in ("stdout", "stderr"):
             # A job may start with one of them closed; then Python has none.
             if getattr(sys, name) is None:
                 setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
         try:
-            with insisting():
+            with interruptible():
                 from verify.cli.main import main as run  # noqa: PLC0415
 
                 run()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verify import defaults
 from verify.engine import runner
@@ -26,7 +26,7 @@ from verify.engine.plan import plan as plan_claims
 from verify.engine.reproducing import Reproduction, differences, is_same, missing
 from verify.engine.sources import read_sources
 from verify.engine.store import Store, default_path
-from verify.errors import ClaimError, SettingsError, StoreError, naming_arguments
+from verify.errors import ClaimError, SettingsError, StoreError
 from verify.evidence.load import digest
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
@@ -34,13 +34,11 @@ from verify.files.names import EDITIONS
 from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
-    from verify.engine.evaluate import CellSums
     from verify.evidence import RunRecord
     from verify.evidence.load import Reported
     from verify.report.write import Written
 
 
-@naming_arguments(claims="own")
 def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim | ClaimFile]:
     """Return all claims by id, in the order of the report, your ``own`` files and claims included.
 
@@ -53,7 +51,6 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
     return catalogue_with(own)
 
 
-@naming_arguments()
 def run(
     claims: Sequence[ClaimSpecifier] = (),
     *,
@@ -64,7 +61,7 @@ def run(
     power: float = defaults.POWER,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
-    store: Store | Path | bool = True,
+    store: Path | bool = True,
     sources: Path | str | None = None,
     title: str | None = None,
     question: str | None = None,
@@ -73,34 +70,40 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge the named claims, all of the catalogue if none is named.
 
-    Each of ``claims`` is an id, the ``Path`` of a claim file of your own, or a ``Claim`` with an id, whose
-    functions stay in this process. ``tolerance`` is relative;
-    None means the profile's: 5% quick, 1% standard, 0.2% deep. ``false_alarm`` is for the whole run;
-    ``workers`` None means one for each processor; an ``executor``, any of ``concurrent.futures`` or one such
-    as ``dask.distributed.Client().get_executor()``, works in their place for all but a ``Claim`` of your own.
-    ``store`` is the path of the cache, from which a later run goes on, also if this one is killed: True is
-    that of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says, False is none;
-    where that cannot be used there is a warning. None of these changes a
-    result. ``sources`` is a file of statements or the name of a pack that ships, such as
-    "introductions"; None means the five documents. Where they are given and no claim is named, only the
-    claims that decide a statement are verified, none if all statements are computed. ``title``, ``question``
-    and ``author`` are those that the report prints, which has defaults for each.
+    Args:
+        claims: Ids, the ``Path`` of a claim file of your own, or a ``Claim`` with an id, whose functions stay
+            in this process.
+        seed: The root seed of all draws.
+        profile: "quick", "standard" or "deep", with a tolerance of 5%, 1% or 0.2%.
+        tolerance: The relative tolerance, in place of the profile's.
+        false_alarm: The false-alarm rate of the whole run.
+        power: The probability that a check is decided by its second interim analysis.
+        workers: How many processes; None means one for each processor.
+        executor: Works in their place for all but a ``Claim`` of your own: any of ``concurrent.futures``, or
+            one such as ``dask.distributed.Client().get_executor()``.
+        store: The path of the cache, from which a later run goes on, also if this one is killed. True is that
+            of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says; where it
+            cannot be used there is a warning. False is none.
+        sources: A file of statements, or the name of a pack that ships, such as "introductions"; None means
+            the five documents. Where they are given and no claim is named, only the claims that decide a
+            statement are verified, none if all statements are computed.
+        title: The title of the report.
+        question: The question that its first page answers.
+        author: Who signs it.
+        callbacks: Functions that are called as the run goes on.
 
     Returns:
-        The record of the run: claims in the order of the report, whatever the order of ``claims``.
+        The record of the run: claims in the order of the report, whatever the order of ``claims``. Neither
+        workers nor store change a result.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
     """
     chosen = runner.settings(
-        seed=seed,
-        profile=profile,
-        tolerance=tolerance,
-        false_alarm=false_alarm,
-        power=power,
+        seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
     words = runner.presentation(title, question, author)
-    with using(1 if workers is None and executor is not None else workers) as some:
+    with using(1 if workers is None and executor is not None else workers) as processes:
         known, names = _looked_up(claims)
         book = read_sources(None if sources is None else Path(sources))
         book.refuse_unknown_claims(known)
@@ -117,44 +120,24 @@ def run(
                 numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
                 own_sources=sources is not None and book.pack is None,
                 pack=book.pack,
-                workers=some,
+                workers=processes,
                 executor=executor,
                 store=opened,
                 callbacks=callbacks,
             ).presented(words)
 
 
-def _opened(store: Store | Path | bool) -> AbstractContextManager[Store | None]:
-    if isinstance(store, str | Path):
+def _opened(store: Path | bool) -> AbstractContextManager[Store | None]:
+    if not isinstance(store, bool):
         return Store(Path(store))
-    if isinstance(store, Store):
-        return contextlib.nullcontext(store)
     if store:
         try:
             return Store(default_path())
         except StoreError as error:
-            warnings.warn(f"{error}; continuing without it", stacklevel=4)
+            warnings.warn(f"{error}; continuing without it", stacklevel=3)
     return contextlib.nullcontext()
 
 
-def block_sums(claims: Sequence[ClaimSpecifier], **settings: Any) -> dict[str, dict[str, CellSums]]:
-    """Return what a run draws of each claim: the moments of its blocks, by the ids of claim and cell.
-
-    ``settings`` are arguments of ``run`` but ``callbacks``; after such a run with the store, its chunks come
-    from there. A claim whose derivation failed or that measures nothing has no cells. Each cell has its
-    ``settings`` and a ``sample``: the number of ``blocks``, the ``names`` of the k outputs, their ``mean`` of
-    shape (k,), and, where the claim estimates more than means, their ``covariance`` of shape (k, k), central
-    ``third`` moments, and the means of 128 ``groups`` of blocks, shape (128, k).
-
-    Raises:
-        VerifyError: as of ``run``.
-    """
-    found: dict[str, dict[str, CellSums]] = {}
-    record = run(claims, callbacks=runner.Callbacks(on_sums=found.__setitem__), **settings)
-    return {claim.id: found[claim.id] for claim in record.claims}
-
-
-@naming_arguments()
 def plan(
     claims: Sequence[ClaimSpecifier] = (),
     *,
@@ -181,17 +164,6 @@ def plan(
         return plan_claims(choose(known, names), chosen, pool)
 
 
-def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
-    _refuse_single("claims", claims)
-    return look_up(claims)
-
-
-def _refuse_single(name: str, given: object) -> None:
-    if isinstance(given, str | Path | Claim | ClaimFile):
-        raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
-
-
-@naming_arguments(own="claims")
 def reproduce(
     record: RunRecord,
     claims: Sequence[str] = (),
@@ -203,8 +175,8 @@ def reproduce(
 ) -> Reproduction:
     """Run the claims of a record again, from nothing, and compare what comes out with what it says.
 
-    Seed, profile and tolerance are the record's. ``claims`` are the ids of those to run, all if none
-    is named; those of the user's own need their files, or the claims themselves, as ``own``. Nothing is read
+    Seed, profile and tolerance are the record's. ``claims`` are the ids of those to run, all if none is
+    named; those of the user's own need their files, or the claims themselves, as ``own``. Nothing is read
     from a store. The same versions on the same kind of processor give the same digests.
 
     Raises:
@@ -214,25 +186,21 @@ def reproduce(
     recorded = {claim.id: claim for claim in record.claims}
     if unknown := [name for name in claims if name not in recorded]:
         raise ClaimError(f"the results have no claim {unknown[0]!r}; they have {', '.join(recorded)}")
-    known, given = catalogue_with(own), dict(record.run.settings)
+    known = catalogue_with(own)
     wanted = [name for name in recorded if name in (claims or recorded)]
+    made = {name: known[name] for name in wanted if name in known}
     absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
-    present = [name for name in wanted if name in known]
-    lacking = [*missing(record, environment(1, runner.PACKAGES)), *absent]
-    chosen = runner.settings(**given)
-    if not present:
-        return Reproduction((), 0, (), tuple(lacking), "")
-    with using(1 if workers is None and executor is not None else workers) as some:
-        made = {name: known[name] for name in present}
-        book = read_sources(None)
-        again = runner.run(made, chosen, book, workers=some, executor=executor, callbacks=callbacks)
+    lacking = (*missing(record, environment(1, runner.PACKAGES)), *absent)
+    if not made:
+        return Reproduction((), 0, (), lacking, "")
+    with using(1 if workers is None and executor is not None else workers) as processes:
+        chosen, book = record.run.settings, read_sources(None)
+        again = runner.run(made, chosen, book, workers=processes, executor=executor, callbacks=callbacks)
     old = [recorded[claim.id] for claim in again.claims]
     same = sum(map(is_same, old, again.claims))
-    found = tuple(differences(old, again.claims))
-    return Reproduction(tuple(made), same, found, tuple(lacking), digest(again))
+    return Reproduction(tuple(made), same, tuple(differences(old, again.claims)), lacking, digest(again))
 
 
-@naming_arguments()
 def render(
     record: Reported,
     out: Path,
@@ -257,3 +225,13 @@ def render(
     from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
 
     return write_report(record, Path(out), announce, workers, edition)
+
+
+def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
+    _refuse_single("claims", claims)
+    return look_up(claims)
+
+
+def _refuse_single(name: str, given: object) -> None:
+    if isinstance(given, str | Path | Claim | ClaimFile):
+        raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")

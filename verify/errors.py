@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
-import re
-from collections.abc import Callable, Iterable, Iterator
+import traceback
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import ParamSpec, TypeVar
 
 from verify.text.escapes import one_line
 
@@ -69,51 +65,6 @@ class WorkerError(VerifyError):
     """A process ended, or raised an unforeseen error, while it worked on a task."""
 
 
-_OPTIONS = ContextVar("_OPTIONS", default=False)
-"""Whether it is the command line that calls: messages name its options."""
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Leave the options of the command line in the messages of what is called in the block."""
-    token = _OPTIONS.set(True)
-    try:
-        yield
-    finally:
-        _OPTIONS.reset(token)
-
-
-_Given = ParamSpec("_Given")
-_Returned = TypeVar("_Returned")
-_Function = Callable[_Given, _Returned]
-
-
-def naming_arguments(**others: str) -> Callable[[_Function[_Given, _Returned]], _Function[_Given, _Returned]]:
-    """Return a decorator of a public function, whose messages then name its arguments in place of options.
-
-    That is ``tolerance=2`` for ``--tolerance 2``; ``others`` are arguments by the options that are called
-    something else.
-    """
-
-    def decorate(function: _Function[_Given, _Returned]) -> _Function[_Given, _Returned]:
-        names = {name.replace("_", "-"): name for name in inspect.signature(function).parameters} | others
-        option = re.compile(rf"(^)?--({'|'.join(names)})(?![\w-])(?(1) ?)")
-
-        @functools.wraps(function)
-        def called(*positional: _Given.args, **named: _Given.kwargs) -> _Returned:
-            try:
-                return function(*positional, **named)
-            except VerifyError as error:
-                if not _OPTIONS.get():
-                    text = option.sub(lambda found: f"{names[found[2]]}=", str(error))
-                    error.args = (text, *error.args[1:])
-                raise
-
-        return called
-
-    return decorate
-
-
 @contextmanager
 def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
     """Report whatever a claim's own code raises as a mistake in that claim, with its place in ``origin``.
@@ -124,16 +75,15 @@ def claim_errors(claim: str, origin: object = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        place = place_in(str(origin), error)
-        what = what_is_wrong(error)
+        place, what = place_in(str(origin), error), what_is_wrong(error)
         if isinstance(error, VerifyError) and error.exit_status == VerifyError.exit_status:
             if type(error) is not ClaimError or not origin or str(origin) in str(error):
                 raise
-            where = f"claim {claim}: {place}: " if place else ""
-            raise ClaimError(f"{where}{error}; {correction(origin)}") from error
-        raise ClaimError(
-            f"claim {claim}: {place}{': ' if place else ''}{what}; {correction(origin)}"
-        ) from error
+            # What the tool says of a claim names it already.
+            where, what = f"claim {claim}: {place}: " if place else "", str(error)
+        else:
+            where = f"claim {claim}: {place}{': ' if place else ''}"
+        raise ClaimError(f"{where}{what}; {correction(origin)}") from error
 
 
 def place_in(path: str, error: BaseException) -> str:
@@ -141,16 +91,12 @@ def place_in(path: str, error: BaseException) -> str:
 
     Without the function where the file's own top is meant, and nothing where the error passed no line of it.
     """
-    lines: list[str] = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == path:
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        if frame.f_code.co_filename == path:
             # A lambda or a comprehension is part of the function that it stands in.
-            name = code.co_qualname.partition(".<")[0]
-            lines.append(f"line {trace.tb_lineno}" + ("" if name.startswith("<") else f", in {name}"))
-        trace = trace.tb_next
-    return lines[-1] if lines else ""
+            name = frame.f_code.co_qualname.partition(".<")[0]
+            return f"line {line}" + ("" if name.startswith("<") else f", in {name}")
+    return ""
 
 
 def described(error: BaseException) -> str:
@@ -190,12 +136,9 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the question whether the known name that is nearest was meant; nothing if none is near."""
-    names = list(known)
-    folded = {one.lower(): one for one in names}
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.4) or [
-        folded[one] for one in difflib.get_close_matches(str(name).lower(), folded, n=1, cutoff=0.4)
-    ]
-    return f"did you mean {near[0]!r}?" if near else ""
+    by_case = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(str(name).lower(), by_case, n=1, cutoff=0.4)
+    return f"did you mean {by_case[near[0]]!r}?" if near else ""
 
 
 def correction(origin: object = "") -> str:

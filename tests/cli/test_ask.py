@@ -52,7 +52,7 @@ MISTAKES = [
     (["E(H)", "--keys", "-2"], "--keys -2: give whole numbers with commas"),
     (["Var(q·k)", "--keys", "4"], "--keys: nothing in Var(q·k) depends on how many keys there are"),
     (["E(H)", "--dimensions", "9999999", "--keys", "9999999"], "GiB of memory; give smaller --dimensions"),
-    (["Var(q·k)", "--tolerance", "2"], "--tolerance 2: must lie between 0 and 1"),
+    (["Var(q·k)", "--tolerance", "2"], "tolerance 2: must lie between 0 and 1"),
     (["Var(q·k)", "--workers", "0"], "--workers 0: at least one is needed"),
     (["Var(q·k)", "--out", "/dev/null"], "/dev/null"),
     (["E(exp(q·k))", "--dimensions", "4096"], "what is averaged is not finite in some draw, at d_k = 4096"),

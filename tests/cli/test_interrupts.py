@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.tool import Ended, alive, begin, finish
-from verify.cli.interrupts import insisting
+from verify.cli.interrupts import interruptible
 from verify.evidence import RunRecord
 from verify.executors.workers import signals_blocked
 
@@ -176,7 +176,7 @@ def test_a_blocked_signal_waits_whichever_thread_receives_it() -> None:
     reached = []
 
     def start_a_process() -> None:
-        with insisting():
+        with interruptible():
             with signals_blocked({signal.SIGINT}):
                 # The process's signal goes to the thread that insists, which does not block it.
                 os.kill(os.getpid(), signal.SIGINT)

@@ -39,14 +39,14 @@ MISUSE = [
     pytest.param(["run", "--tolerance", "abc"], "'abc' is not a valid float", id="tolerance-no-number"),
     *(
         pytest.param(
-            ["run", f"--{name}", value], f"--{name} {value}: must lie between 0 and 1", id=name + value
+            ["run", f"--{name}", value], f"{name} {value}: must lie between 0 and 1", id=name + value
         )
         for name, value in (("tolerance", "0"), ("false-alarm", "1"), ("power", "nan"))
     ),
     pytest.param(["compare", "-", "-"], "both -: standard input can be read once", id="compared-twice"),
     pytest.param(["run", "--sources", "intro"], "or the name of a pack", id="no-pack"),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
-    pytest.param(["plan", "--tolerance", "0"], "--tolerance 0: must lie between", id="plan-tolerance"),
+    pytest.param(["plan", "--tolerance", "0"], "tolerance 0: must lie between", id="plan-tolerance"),
     pytest.param(["plan", "--tolerance", "9e-5"], "allows none below 0.0001; raise", id="too-fine"),
     pytest.param(
         ["run", "score-variance-general", "--tolerance", "1e-4"],
@@ -54,17 +54,15 @@ MISUSE = [
         id="run-endless",
         marks=pytest.mark.slow,
     ),
-    pytest.param(["run", "--seed", "-1"], "--seed -1: must not be negative", id="negative-seed"),
+    pytest.param(["run", "--seed", "-1"], "seed -1: must not be negative", id="negative-seed"),
     pytest.param(["run", "--seed", "1.5"], "'1.5' is not a valid integer", id="broken-seed"),
     pytest.param(["run", "--workers", "0"], "--workers 0: at least one is needed", id="no-workers"),
-    pytest.param(["run", "--workers", "1025"], "--workers 1025: give at most 1024", id="many-workers"),
-    pytest.param(["plan", "--workers", "1000001"], "give at most 1000000", id="many-planned-workers"),
     pytest.param(["run", "--workers", "-2"], "--workers -2: at least one is needed", id="negative-workers"),
     pytest.param(
         ["list", "--claims", "."], ".: is a folder; give one claim file, and --claims again", id="folder"
     ),
-    pytest.param(["report", "--title", " "], "--title ' ': give some text", id="no-title"),
-    pytest.param(["run", "--question", "$\\frac{x$"], "--question: has a formula with", id="no-question"),
+    pytest.param(["report", "--title", " "], "title ' ': give some text", id="no-title"),
+    pytest.param(["run", "--question", "$\\frac{x$"], "question: has a formula with", id="no-question"),
     pytest.param(["report", "--profile", "quik"], "no profile 'quik'; choose quick, standard or deep"),
 ]
 

@@ -61,15 +61,6 @@ def test_what_cannot_be_written_is_reported_before_the_work(
     assert Path("file").read_text() == "as it was"
 
 
-def test_two_outcomes_cannot_go_to_one_file(tool: Tool, tmp_path: Path) -> None:
-    """Neither is lost without a word."""
-    both = tmp_path / "both"
-    ended = tool("run", "--out", tmp_path, "--junit", both, "--summary", both)
-    assert ended.status == 2
-    assert ended.complaint == f"{both}: is where --junit goes; give --summary another name"
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_claim_file_that_is_refused_is_one_failing_case(tool: Tool, tmp_path: Path) -> None:
     """For a CI system takes a job without a report for one that tested nothing."""
     (tmp_path / "broken_law.py").write_text("CLAIM = 3\n", encoding="utf-8")
@@ -225,15 +216,6 @@ def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) ->
     assert [claim.id for claim in load(results).claims] == ["score-variance"]
     assert tool("run", "softmax-identities", *given).status == 0
     assert len(load(results).claims) == 2
-
-
-def test_a_run_beside_an_earlier_report_says_so(tool: Tool, tmp_path: Path) -> None:
-    """Its pages would be taken for those of the new results."""
-    (tmp_path / "report.pdf").write_text("an earlier report")
-    ended = tool("run", "softmax-identities", "--workers", 1, "--out", tmp_path)
-    assert ended.status == 0
-    assert f"report.pdf in {tmp_path} is from an earlier run" in ended.err
-    assert (tmp_path / "report.pdf").read_text() == "an earlier report"
 
 
 @pytest.mark.usefixtures("no_faces")

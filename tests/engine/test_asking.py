@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Expr, sqrt
 
-import verify
 from verify.engine import questions
 from verify.engine.asking import Answer, ask
 from verify.engine.questions import LAWS, assumed, called, law_named, question
-from verify.errors import SettingsError, VerifyError
+from verify.errors import VerifyError
 from verify.evidence import Check, Proof, Verdict
 from verify.spec.claim import Claim
 from verify.symbolic.bounds import at_least
@@ -259,9 +258,3 @@ def test_mistakes_are_said_in_a_line(given_: dict[str, Any], problem: str) -> No
     line, *marked = str(caught.value).split("\n")
     assert bool(marked) is isinstance(caught.value, QuestionError)
     assert line
-
-
-def test_messages_name_arguments_in_python() -> None:
-    """In Python a message names the argument, not the option of the command line."""
-    with pytest.raises(SettingsError, match=r"^query_law=gauss"):
-        verify.ask("Var(q·k)", query_law="gauss")

@@ -215,15 +215,12 @@ def test_a_number_of_a_text_is_bound_to_its_evidence(tmp_path: Path) -> None:
     assert "sqrt-scaling" in catalogue()
 
 
-@pytest.mark.parametrize("lenient", [False, True])
-def test_outcomes_are_printed_and_fail_the_run(
-    tmp_path: Path, tool: Callable[..., Ended], lenient: bool
-) -> None:
-    """Of statements of one's own; with --lenient-sources, only claims decide the status."""
+def test_outcomes_are_printed_and_fail_the_run(tmp_path: Path, tool: Callable[..., Ended]) -> None:
+    """Of statements of the user's own."""
     path = written(tmp_path, "With $d_k = 64$ one divides by 9.", f'printed = "9"\n{SCALE}')
     given = ("--sources", path, "--profile", "quick", "--out", tmp_path, "--fresh")
-    ended = tool("run", "worked-dot-products", *given, *(["--lenient-sources"] if lenient else []))
-    assert ended.status == int(not lenient)
+    ended = tool("run", "worked-dot-products", *given)
+    assert ended.status == 1
     assert "s1: misprinted. sqrt(Var(q·k)) at d_k = 64 is 8, not 9." in ended.out
     record = load(tmp_path / "results.json")
     assert record.run.own_sources

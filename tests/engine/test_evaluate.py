@@ -149,11 +149,6 @@ def test_unclear_or_toothless(experiment: Experiment, said: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"tolerance": Tolerance(factor=-1.0)}, "its tolerance's factor is -1; give a positive number"),
-        ({"tolerance": Tolerance(factor=0.0)}, "its tolerance's factor is 0; give a positive number"),
-        ({"tolerance": Tolerance(factor=math.nan)}, "its tolerance's factor is nan; give a positive"),
-        ({"tolerance": Tolerance(scale=math.nan)}, "its tolerance's scale is nan; give a positive"),
-        ({"tolerance": Tolerance(scale=-2.0)}, "its tolerance's scale is -2; give a positive"),
         ({"prediction": Prediction(math.nan, "x")}, "its prediction is nan; give a finite number"),
     ],
 )

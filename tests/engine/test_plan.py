@@ -97,10 +97,3 @@ def test_a_claim_of_ones_own_is_tried(tool: Callable[..., Ended], claim_file: Ca
     assert names == ["claim", "sqrt-scaling", "doubled-keys", "together"]
     assert "doubled-keys *" in ended.out
     assert "tolerance 0.05" in ended.out
-
-
-def test_what_cannot_be_run_is_not_planned(tool: Callable[..., Ended]) -> None:
-    """The reason and the fix are reported, and the status is that of bad input."""
-    ended = tool("plan", "over-scaling", "--tolerance", "1e-7")
-    assert ended.status == 2
-    assert "raise --tolerance" in ended.complaint

@@ -18,8 +18,8 @@ Write = Callable[..., Path]
 @pytest.mark.parametrize("value", [0.0, 1.0, float("nan")])
 @pytest.mark.parametrize("name", ["tolerance", "false_alarm", "power"])
 def test_rates_lie_between_0_and_1(name: str, value: float) -> None:
-    """Both ends are excluded, and so is what is not a number; the option is named as it is typed."""
-    with pytest.raises(SettingsError, match=f"--{name.replace('_', '-')} .*: must lie between 0 and 1"):
+    """Both ends are excluded, and so is what is not a number."""
+    with pytest.raises(SettingsError, match=f"^{name.replace('_', '-')} .*: must lie between 0 and 1"):
         runner.settings(**{name: value})  # type: ignore[arg-type]  # one of the rates
 
 

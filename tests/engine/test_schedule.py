@@ -19,7 +19,7 @@ from verify.engine.schedule import RunProgress, Schedule
 from verify.engine.store import Store
 from verify.engine.tasks import perform, versions
 from verify.errors import ClaimError, SettingsError, WorkerError
-from verify.executors.machine import Threads
+from verify.executors.machine import threads_of
 from verify.executors.workers import Workers
 
 NAMES = ("sqrt-scaling-unique", "variance-of-multiple", "worked-dot-products")
@@ -70,9 +70,7 @@ class Shuffled(Executor):
                 waiting = []
 
 
-@pytest.mark.parametrize(
-    "executor", [lambda: Workers(1), lambda: Threads(3), lambda: ThreadPoolExecutor(2), lambda: Shuffled(1)]
-)
+@pytest.mark.parametrize("executor", [lambda: Workers(1), lambda: ThreadPoolExecutor(3), lambda: Shuffled(1)])
 def test_whoever_works(alone: list[str], executor: Callable[[], Executor]) -> None:
     """This process, threads, any executor in any order: chunk by chunk they find what one task does."""
     with executor() as workers:
@@ -91,7 +89,7 @@ def test_any_number_of_processes(alone: list[str], count: int) -> None:
 def test_a_claim_made_here_stays_here(alone: list[str]) -> None:
     """It is settled by this process and its threads, and its cells need no pickle."""
     made = Work(InMemoryClaim(catalogue()[NAMES[0]]), settings(profile="quick", tolerance=0.02))
-    with Threads(2) as threads:
+    with threads_of(2) as threads:
         (claim,) = Schedule([made], Executor(), mapped=threads.map).run()
     assert claim.record.digest == alone[0]
 

@@ -1,19 +1,11 @@
 """The file of source statements: what ships is complete, and every mistake in it is reported in one line."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from verify.engine.sources import packs, read_sources
-from verify.engine.statements import refuse_absent_evidence
 from verify.errors import SourcesError
-
-
-class Named(NamedTuple):
-    """A finding of a claim."""
-
-    id: str
 
 
 GOOD = '''\
@@ -156,18 +148,4 @@ def test_a_claim_that_does_not_exist_is_refused(tmp_path: Path) -> None:
         book.refuse_unknown_claims({"on-claim", "another"})
     assert str(raised.value) == (
         f"{path}: statement s1, part 1: there is no claim 'one-claim'; did you mean 'on-claim'?"
-    )
-
-
-def test_evidence_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    """Whoever has the names of a claim's evidence can hold against them what the statements want."""
-    path = tmp_path / "mine.toml"
-    path.write_text(GOOD, encoding="utf-8")
-    wanted = read_sources(path).wanted("one-claim")
-    fact, other = Named("a-fact"), Named("some-fact")
-    refuse_absent_evidence(wanted, "one-claim", [], [], [fact])
-    with pytest.raises(SourcesError) as raised:
-        refuse_absent_evidence(wanted, "one-claim", [fact], [], [other])
-    assert str(raised.value) == (
-        f"{path}: statement s1, part 2: the claim one-claim has no fact 'a-fact'; did you mean 'some-fact'?"
     )

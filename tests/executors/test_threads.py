@@ -137,10 +137,10 @@ def test_versions_and_machine_are_on_record() -> None:
     assert all(isinstance(value, str) for value in found.values())
 
 
-@pytest.mark.parametrize("workers", [0, -1, 1025])
+@pytest.mark.parametrize("workers", [0, -1])
 def test_a_number_of_processors_is_possible(workers: Any) -> None:
-    """Within what a machine may have; None means all."""
-    assert 1 <= processors(None) <= 1024
+    """At least one; None means all."""
+    assert processors(None) >= 1
     assert processors(1024) == 1024
     with pytest.raises(SettingsError, match=r"workers"):
         processors(workers)

@@ -149,14 +149,14 @@ def test_half_a_task_ends_the_wait_for_it(is_killed: bool) -> None:
 PARENT = """
 import signal
 from tests.executors.test_workers import busy
-from verify.cli.interrupts import insisting
+from verify.cli.interrupts import interruptible
 from verify.executors import workers as module
 # Under nohup, and in the background of a script, tests inherit that these are ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 module._is_alone = lambda: {is_alone}
 print("said before, once")
-with insisting(), module.Workers(2) as workers:
+with interruptible(), module.Workers(2) as workers:
     futures = [workers.submit(busy) for _ in range(2)]
     [future.result() for future in futures]
 """

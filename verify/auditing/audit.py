@@ -17,7 +17,7 @@ from verify.auditing.layers import LayerRun
 from verify.auditing.masks import intended_mask
 from verify.auditing.recording import ARRAYS, Array, Call, Layer, Recording
 from verify.auditing.scales import scale_expression
-from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
+from verify.errors import RecordingError, SettingsError, unknown
 from verify.evidence.audits import (
     RESERVED,
     UNSEEN,
@@ -58,7 +58,6 @@ def audit_settings(
     return AuditSettings(intended=intended, mask=mask, allow_unseen=allowed)
 
 
-@naming_arguments(mask="intended_mask")
 def audit(
     q: Recording | Path | str | Array,
     k: Array | None = None,

@@ -20,7 +20,7 @@ from verify.auditing.differences import NUMBERS, SURE, Differences, RowSums
 from verify.auditing.files import load
 from verify.auditing.formula import Mapper
 from verify.auditing.recording import Layer, Recording, check_call
-from verify.errors import RecordingError, SettingsError, naming_arguments, unknown
+from verify.errors import RecordingError, SettingsError, unknown
 from verify.evidence.audits import UNSEEN
 from verify.evidence.comparisons import (
     QUANTITIES,
@@ -45,7 +45,6 @@ _MOST = 0.25
 _PACKAGES = ("numpy", "array-api-compat")
 
 
-@naming_arguments()
 def compare_recordings(
     a: Recording | Path | str,
     b: Recording | Path | str,

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from verify.errors import RecordingError, SettingsError, naming_arguments
+from verify.errors import RecordingError, SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
 
 
-@naming_arguments()
 def record(
     model: Any = None,
     *,

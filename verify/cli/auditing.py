@@ -78,7 +78,7 @@ def audit(
         raise click.UsageError(f"{wrong[0]} and --against: a comparison judges no scale; give one of them")
     keep_freed()
     names = AUDIT if against is None else COMPARISON
-    for name in (names.evidence, *names.pages):
+    for name in (names.evidence, names.page):
         check_writable(out, name)
     if junit is not None:
         check_writable(junit.parent, junit.name)

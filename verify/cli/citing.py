@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verify.cli.console import PATH, end, form_option, out_option, say, say_outdated, tell
+from verify.cli.console import PATH, end, form_option, out_option, say, tell
 from verify.errors import CitationError, ResultsError
 
 if TYPE_CHECKING:
@@ -167,19 +167,15 @@ def _present(results: Path | None) -> Evidence:
 def _settled(results: Path | None) -> Evidence:
     """Return the same, but no quick run unless it was named: documents are not compared with one by accident.
 
-    Which pages beside a run's file are not of that run is said: a report may have been killed.
-
     Raises:
         ResultsError: the last run is coarser than a standard one.
     """
     from verify.citing.configuration import configuration
     from verify.evidence import PROFILES, RunRecord
-    from verify.evidence.load import LAST_RUN, names
+    from verify.evidence.load import LAST_RUN
 
     record = _present(results)
     named = results or configuration().results_file
-    if (file := named or LAST_RUN).is_file() and file.name == names(record).evidence:
-        say_outdated(record, file.parent)
     is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
     if named is None and is_coarse:
         raise ResultsError(

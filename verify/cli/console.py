@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -55,9 +54,6 @@ def out_option(folder: str, text: str = "Folder to write to.") -> Decorator:
 _LEAST = 80  # columns that are laid out for at least
 
 _UNSAID = "verify.unsaid"  # where a command's context keeps why standard output could not be written
-
-_CREATED = ("%Y-%m-%dT%H:%M:%S", "D:%Y%m%d%H%M%S")
-"""How a page, and a PDF, say when the findings were made that they show."""
 
 
 def say(text: object) -> None:
@@ -125,17 +121,13 @@ def end(status: int) -> None:
 
 def complain(text: str) -> None:
     """Print one line on standard error."""
-    try:
-        line = f"sdpa-verify: {one_line(' '.join(text.split()))}"
-        click.echo(fitted(line, columns(sys.stderr), hang=2), err=True)
-    except OSError:
-        silence(sys.stderr)
+    log(f"sdpa-verify: {one_line(' '.join(text.split()))}", hang=2)
 
 
-def log(text: str) -> None:
+def log(text: str, hang: int = 4) -> None:
     """Print a line on standard error; a closed or full standard error is no reason to stop."""
     try:
-        print(fitted(for_terminal(text), columns(sys.stderr)), file=sys.stderr, flush=True)  # noqa: T201 - this is the terminal
+        click.echo(fitted(for_terminal(text), columns(sys.stderr), hang), err=True)
     except OSError:
         silence(sys.stderr)
 
@@ -159,12 +151,6 @@ def rendering() -> Iterator[Callable[[str], None]]:
         yield lambda phase: status.update(f"rendering: {phase}")
 
 
-def phases_line(phases: Mapping[str, float]) -> str:
-    """Return the time of each phase and their sum, in seconds."""
-    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
-    return f"{sum(phases.values()):.1f} s ({parts})"
-
-
 def rendered(
     record: Reported,
     out: Path,
@@ -182,32 +168,8 @@ def rendered(
         written = write_report(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
-    say_outdated(record, out, [path.name for path in written.paths])
-    log(phases_line({**(phases_s or {}), **written.phases_s}))
+    phases = {**(phases_s or {}), **written.phases_s}
+    parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
+    log(f"{sum(phases.values()):.1f} s ({parts})")
     if written.problem is not None:
         raise written.problem
-
-
-def say_outdated(record: Reported, out: Path, besides: Iterable[str] = ()) -> None:
-    """Say which pages in a folder are not of the record whose evidence lies there, ``besides`` some."""
-    from verify.evidence.load import names
-
-    pages = [
-        name for name in names(record).pages if name not in besides and _is_of_another(out / name, record)
-    ]
-    if pages:
-        are, them = ("is", "it") if len(pages) == 1 else ("are", "them")
-        log(f"{', '.join(pages)} in {out} {are} from an earlier run; remove {them}, or render {them} again")
-
-
-def _is_of_another(page: Path, record: Reported) -> bool:
-    """Return whether a page was made of another record: each says when the findings were made."""
-    from verify import evidence
-
-    text = record.run.created if isinstance(record, evidence.RunRecord) else record.created
-    created = datetime.fromisoformat(text)
-    try:
-        content = page.read_bytes()
-    except OSError:
-        return False
-    return not any(f"{created:{form}}".encode() in content for form in _CREATED)

@@ -1,11 +1,9 @@
 """Signals that end the command, whatever library code is running when they come: Ctrl-C, TERM and HUP."""
 
-import _thread
-import math
+import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -14,7 +12,7 @@ from typing import Any
 INTERRUPTED = "interrupted; every file is complete or unchanged"
 """What is said last."""
 
-_ONE_CALL = 0.25  # seconds within which a signal counts once
+_TIDYING_S = 0.4  # seconds for removing temporary files and ending processes
 
 _DEFAULTS: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,
@@ -22,83 +20,55 @@ _DEFAULTS: dict[int, Any] = {
 }
 """The signals that end a command, unless the parent process has set them to something else."""
 
-
-class _Interrupt:
-    """Handles the signals; ``number`` is that of the first one, 0 before it, and ``wake`` is set by each."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Forget what came before."""
-        self.number = 0
-        self.wake = threading.Event()
-        self._last = -math.inf
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        self.number = self.number or number
-        self.wake.set()
-        if hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-            # Another thread received what this one blocks while it starts a process: it is sent again.
-            return
-        if time.monotonic() - self._last > _ONE_CALL:
-            self._last = time.monotonic()
-            raise KeyboardInterrupt
-
-
-_interrupt = _Interrupt()
+_received = 0  # the number of the first signal
+_over = threading.Event()  # set when nothing is left to interrupt
 
 
 def status_after() -> int:
     """Return the exit status of a command that a signal has ended, as shells have it."""
-    return 128 + (_interrupt.number or signal.SIGINT)
+    return 128 + (_received or signal.SIGINT)
 
 
 @contextmanager
-def insisting() -> Iterator[None]:
-    """Raise KeyboardInterrupt at the signals, again and again: some library code swallows the first one.
-
-    What a person repeats faster is one interruption; tidying up must have the time to do so.
-    """
+def interruptible() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the first signal; where library code swallows that, end the process soon."""
+    global _received  # noqa: PLW0603 - signals come to the process
     handled = [number for number, default in _DEFAULTS.items() if signal.getsignal(number) is default]
-    if not handled:
-        with _as_interruption():
-            yield
-        return
-    _interrupt.reset()
-    ended, wake, mine = threading.Event(), _interrupt.wake, threading.get_ident()
-
-    def insist() -> None:
-        wake.wait()
-        while not ended.wait(1.2 * _ONE_CALL):
-            if hasattr(signal, "pthread_kill"):
-                # A real signal also wakes a thread that waits for a lock.
-                signal.pthread_kill(mine, _interrupt.number)
-            else:
-                _thread.interrupt_main()
-
     hook = sys.unraisablehook
-    threading.Thread(target=insist, daemon=True).start()
+    if handled:
+        _received = 0
+        _over.clear()
+        sys.unraisablehook = lambda what: None if what.exc_type is KeyboardInterrupt else hook(what)
     for number in handled:
-        signal.signal(number, _interrupt)
-    sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else hook(one)
+        signal.signal(number, _receive)
     try:
-        with _as_interruption():
-            yield
+        yield
+    except Exception:
+        # Compiled modules make an error of their own of an interruption.
+        if _received:
+            raise KeyboardInterrupt from None
+        raise
     finally:
-        ended.set()
-        wake.set()
-        sys.unraisablehook = hook
+        if handled:
+            _over.set()
+            sys.unraisablehook = hook
         for number in handled:
             signal.signal(number, _DEFAULTS[number])
 
 
-@contextmanager
-def _as_interruption() -> Iterator[None]:
-    """Turn back what compiled modules have made of an interruption: an error of their own."""
-    try:
-        yield
-    except Exception:
-        if _interrupt.number:
-            raise KeyboardInterrupt from None
-        raise
+def _receive(number: int, _frame: FrameType | None) -> None:
+    global _received  # noqa: PLW0603 - as above
+    if hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
+        # Another thread received what this one blocks while it starts a process: it comes again then.
+        signal.pthread_kill(threading.get_ident(), number)
+    elif not _received:
+        _received = number
+        threading.Thread(target=_end_at_last, daemon=True).start()
+        raise KeyboardInterrupt
+
+
+def _end_at_last() -> None:
+    if not _over.wait(_TIDYING_S):
+        os.write(2, f"sdpa-verify: {INTERRUPTED}\n".encode())
+        # Worker processes end with this one.
+        os._exit(status_after())

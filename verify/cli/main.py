@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from verify.cli import asking, auditing, citing, storing, verifying
+from verify.cli import asking, auditing, citing, verifying
 from verify.cli.console import claims_option, columns, complain, end, say, silence
-from verify.cli.interrupts import INTERRUPTED, insisting, status_after
-from verify.errors import VerifyError, described, naming_options
+from verify.cli.interrupts import INTERRUPTED, interruptible, status_after
+from verify.errors import VerifyError, described
 from verify.version import __version__
 
 
@@ -49,13 +49,7 @@ def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     end(0 if derived else 1)
 
 
-for command in (
-    *verifying.COMMANDS,
-    *asking.COMMANDS,
-    *citing.COMMANDS,
-    *auditing.COMMANDS,
-    *storing.COMMANDS,
-):
+for command in (*verifying.COMMANDS, *asking.COMMANDS, *citing.COMMANDS, *auditing.COMMANDS):
     cli.add_command(command)
 
 
@@ -65,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A terminal that lacks a character shows another; it is no reason to stop.
         sys.stdout.reconfigure(errors="replace")
     try:
-        with insisting(), naming_options():
+        with interruptible():
             status = cli.main(args=arguments, standalone_mode=False)
         sys.exit(status or 0)
     except VerifyError as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from verify.cli.console import (
     out_option,
     rendered,
     say,
-    say_outdated,
     tell,
     together,
 )
@@ -32,12 +31,8 @@ from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from verify.engine.schedule import RunProgress
-    from verify.engine.store import Store
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
-
-_MOST_PLANNED = 1_000_000  # workers that a plan can be made for: no cluster has as many
-
 
 plan_options = together(
     click.argument("claims", nargs=-1, metavar="[CLAIM]..."),
@@ -93,14 +88,14 @@ run_options = together(
     ),
     click.option(
         "--cluster",
-        metavar="ADDRESS|local:N",
-        help="Workers of a Dask cluster: its scheduler's address, or N processes for this run alone.",
+        metavar="HOST:PORT",
+        help="Workers of a Dask cluster, by its scheduler's address.",
     ),
     click.option(
         "--store",
         type=PATH,
         metavar="FILE",
-        help="The cache that later runs go on from, on a disk of this machine.  "
+        help="The cache that later runs go on from, on a disk of this machine; it may be deleted.  "
         "[default: in the user's cache folder]",
     ),
     click.option("--fresh", is_flag=True, help="Use no cache: derive and draw everything now."),
@@ -111,11 +106,6 @@ run_options = together(
         help="Statements to decide in place of those of the five documents: a TOML file of at most 1 MB, - "
         "for standard input, or the shipped pack introductions. Without CLAIM, only the claims that "
         "the statements need are run. An empty file means no statements.",
-    ),
-    click.option(
-        "--lenient-sources",
-        is_flag=True,
-        help="Do not exit with 1 if a statement of --sources is misprinted or wrong.",
     ),
     out_option("reports"),
     click.option(
@@ -130,7 +120,7 @@ run_options = together(
 @click.command()
 @run_options
 @edition_option
-def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) -> None:
+def report(out: Path, edition: str, **options: Any) -> None:
     """Verify claims and write report.html, report.pdf and results.json.
 
     Without CLAIM, all claims of the catalogue are verified. `sdpa-verify list` names them.
@@ -145,7 +135,7 @@ def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) ->
             prepare_for_pdf(workers)
         record = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
         rendered(record, out, workers, record.run.phases_s, edition)
-    end(record.lenient_exit_status if lenient_sources else record.exit_status)
+    end(record.exit_status)
 
 
 @click.command()
@@ -157,9 +147,7 @@ def report(out: Path, edition: str, *, lenient_sources: bool, **options: Any) ->
     metavar="FILE",
     help="Write the outcome as Markdown as well, for the page of a CI job.",
 )
-def run(
-    out: Path, junit: Path | None, summary: Path | None, *, lenient_sources: bool, **options: Any
-) -> None:
+def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> None:
     """Verify claims and write results.json only.
 
     Without CLAIM, all claims of the catalogue are verified.
@@ -167,16 +155,9 @@ def run(
     from verify.citing.summaries import refused_junit, to_junit, to_markdown
     from verify.files.writing import check_writable, write_together, write_whole
 
-    results = out / "results.json"
-    forms = ((junit, "--junit", to_junit), (summary, "--summary", to_markdown))
-    taken = {os.path.realpath(results): "the results go"}
-    for path, option, _ in forms:
-        if path is not None:
-            place = os.path.realpath(path)
-            if place in taken:
-                raise OutputError(f"{path}: is where {taken[place]}; give {option} another name")
-            taken[place] = f"{option} goes"
-            check_writable(path.parent, path.name)
+    forms = [(path, form) for path, form in ((junit, to_junit), (summary, to_markdown)) if path is not None]
+    for path, _ in forms:
+        check_writable(path.parent, path.name)
     own = [path.stem for path in options["claim_files"]]
     try:
         with processes(**options) as workers:
@@ -186,15 +167,14 @@ def run(
         if junit is not None:
             write_whole(junit, refused_junit(next(iter(own), "sdpa-verify"), str(error)))
         raise
-    write_whole(results, record.to_json().encode())
-    say(results)
-    say_outdated(record, out)
-    with unforeseen():
-        files = {path: form(record) for path, _, form in forms if path is not None}
+    files = {out / "results.json": record.to_json().encode()}
     write_together(files)
-    for path in files:
+    with unforeseen():
+        others = {path: form(record) for path, form in forms}
+    write_together(others)
+    for path in (*files, *others):
         say(path)
-    end(record.lenient_exit_status if lenient_sources else record.exit_status)
+    end(record.exit_status)
 
 
 @click.command()
@@ -235,7 +215,7 @@ def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | 
         from verify.engine.plan import table
         from verify.executors.machine import processors
 
-        count = processors(workers, _MOST_PLANNED)
+        count = processors(workers)
         text = table(api.plan([*claims, *claim_files], workers=pool, **options), count)
     say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
@@ -264,8 +244,7 @@ def reproduce(
 
         with following(lambda _claims: None) as callbacks:
             made = api.reproduce(record, names, own=claim_files, workers=some, callbacks=callbacks)
-    for line in str(made).splitlines():
-        say(fitted(line, columns(sys.stdout)))
+    tell(made)
     end(made.exit_status)
 
 
@@ -308,13 +287,25 @@ def _verified(
         workers.start()
     imports = time.perf_counter() - begun
     with (
-        opened_store(options.pop("store"), fresh=options.pop("fresh")) as store,
         connected(cluster) as executor,
         # Not before what is asked for was looked at: a mistyped name must not leave a folder behind.
         following(try_folder) as callbacks,
+        # A cache that cannot be used is no reason to stop.
+        warnings.catch_warnings(action="always", category=UserWarning),
     ):
-        callbacks.on_progress = _calling_at_work(on_work, callbacks.on_progress)
-        given = {**options, "workers": workers, "store": store or False, "executor": executor}
+        warnings.showwarning = lambda message, *_, **__: log(str(message))
+        shown, waiting = callbacks.on_progress, [on_work]
+
+        def on_progress(progress: RunProgress) -> None:
+            if progress.tasks and waiting:
+                # What cannot be got ready fails where it is needed.
+                with contextlib.suppress(VerifyError):
+                    waiting.pop()()
+            shown(progress)
+
+        callbacks.on_progress = on_progress
+        store = not options.pop("fresh") and (options.pop("store") or True)
+        given = {**options, "workers": workers, "store": store, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)
     _say_outcomes(record, own_sources=options["sources"] is not None)
     phases = {"imports": round(imports, 3), **record.run.phases_s}
@@ -359,43 +350,6 @@ def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> No
             f"{results}: has results of {which}, which this run leaves out; give another folder "
             "with --out, or --force to replace them"
         )
-
-
-def _calling_at_work(
-    on_work: Callable[[], object], then: Callable[[RunProgress], None]
-) -> Callable[[RunProgress], None]:
-    """Return what follows progress with ``then``, and once calls ``on_work`` as soon as workers are busy."""
-    waiting = [on_work]
-
-    def follow(progress: RunProgress) -> None:
-        if progress.tasks and waiting:
-            # What cannot be got ready fails where it is needed.
-            with contextlib.suppress(VerifyError):
-                waiting.pop()()
-        then(progress)
-
-    return follow
-
-
-@contextlib.contextmanager
-def opened_store(path: Path | None, *, fresh: bool) -> Iterator[Store | None]:
-    """Yield the store of a run, None where none is wanted or, which is said, it cannot be used."""
-    from verify.engine.store import Store, default_path
-    from verify.errors import StoreError
-
-    if fresh and path is not None:
-        raise click.UsageError("--fresh uses no store; leave out --store")
-    store = None
-    if not fresh:
-        try:
-            store = Store(path or default_path())
-        except StoreError as error:
-            log(f"{error}; continuing without it")
-    try:
-        yield store
-    finally:
-        if store is not None:
-            store.close()
 
 
 @contextlib.contextmanager

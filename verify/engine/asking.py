@@ -23,7 +23,7 @@ from verify import defaults
 from verify.engine import runner
 from verify.engine.questions import WIDTH, Question, chain_text, question
 from verify.engine.sources import SourceBook
-from verify.errors import ClaimError, SettingsError, naming_arguments
+from verify.errors import ClaimError, SettingsError
 from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.evidence.records import Frame
@@ -175,7 +175,6 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     return "\n".join(form.format(*line).rstrip() for line in lines)
 
 
-@naming_arguments(question="text")
 def ask(
     text: str,
     *,

@@ -10,9 +10,8 @@ import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 from verify.engine.measure import measure
 from verify.engine.preparing import Prepared, Work, prepare
@@ -20,14 +19,7 @@ from verify.engine.recording import claim_record
 from verify.errors import claim_errors
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread
-from verify.montecarlo.blocks import Cell, Chunk, Drawn, Request, Sample, Sums, draw_chunk
-
-
-class CellSums(NamedTuple):
-    """What was drawn of a cell: its settings, and the moments of its blocks by the names of their outputs."""
-
-    settings: dict[str, int | float | str]
-    sample: Sample
+from verify.montecarlo.blocks import Cell, Chunk, Drawn, Request, Sums, draw_chunk
 
 
 @dataclass(frozen=True)
@@ -81,11 +73,10 @@ class NeedsDraws:
 
 @dataclass(frozen=True)
 class Settled:
-    """A claim's record as JSON, with ``sums`` of its cells if the work asks; ``draws`` are as above."""
+    """A claim's record as JSON; ``draws`` are as above."""
 
     record: str
     draws: int = 0
-    sums: dict[str, CellSums] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -158,12 +149,7 @@ def _measured(
     except StopIteration as end:
         findings, controls = end.value
     record = claim_record(prepared, findings, controls, work.settings.tolerance)
-    sums = {
-        name: CellSums(dict(cell.settings), findings.samples[name])
-        for name, cell in findings.cells.items()
-        if work.with_sums
-    }
-    return Settled(record.model_dump_json(by_alias=True), draws, sums)
+    return Settled(record.model_dump_json(by_alias=True), draws)
 
 
 def _to_draw(request: Request, drawn: Mapping[str, Drawn]) -> CellToDraw:

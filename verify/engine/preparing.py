@@ -4,30 +4,20 @@ from dataclasses import dataclass, replace
 
 from verify.engine.catalogue import ClaimFile, ClaimReference
 from verify.engine.derivations import derivation_record
-from verify.engine.sources import Wanted
-from verify.engine.statements import refuse_absent_evidence
 from verify.engine.validation import validate
-from verify.errors import ClaimError
 from verify.evidence import DerivationRecord, Fact, Settings
-from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import no_garbage_collection
-from verify.montecarlo.experiment import Exact, Experiment, every_comparison
+from verify.montecarlo.experiment import Experiment
 from verify.spec.words import Words
 from verify.symbolic.chains import Derivation
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the evidence of a claim depends on; all but an ``InMemoryClaim`` can be sent to other processes.
-
-    ``wanted`` is the evidence that the sources' statements rest on; nothing is drawn if some does not exist.
-    ``with_sums`` asks for what was drawn as well.
-    """
+    """What the evidence of a claim depends on; all but an ``InMemoryClaim`` can go to other processes."""
 
     claim: ClaimReference
     settings: Settings
-    wanted: tuple[Wanted, ...] = ()
-    with_sums: bool = False
 
     @property
     def origin(self) -> object:
@@ -61,22 +51,12 @@ def prepare(work: Work, proof: str) -> Prepared:
         if not proof and derivation.problem:
             return Prepared(derivation, derivation_record(derivation, claim.id), words)
         experiment = claim.measured_by(derivation, tolerance)
-        validate(experiment, claim.id)
         facts = claim.exact_values(derivation, tolerance)
-        names = [finding.id for finding in (*every_comparison(experiment), *facts)]
-        for name in names:
-            # A finding is linked to and cited by its claim and its name.
-            if names.count(name) > 1:
-                raise ClaimError(f"claim {claim.id}: {name!r} names two findings; rename the fact")
-        comparisons = tuple(control.comparison for control in experiment.controls)
-        refuse_absent_evidence(work.wanted, claim.id, experiment.checks, comparisons, facts)
-        # A claim that outgrows the error budget is refused before it is measured.
-        ErrorBudget.refuse_too_many(sum(not isinstance(check, Exact) for check in experiment.checks))
+        validate(experiment, claim.id, facts)
         words = replace(words, facts=facts, experiment=experiment)
         words.said()
         experiment = words.spoken(experiment)
-        words = replace(words, experiment=experiment)
         record = (
             DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation, claim.id)
         )
-    return Prepared(derivation, record, words, experiment, facts)
+    return Prepared(derivation, record, replace(words, experiment=experiment), experiment, facts)

@@ -4,13 +4,12 @@ import datetime as dt
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from verify import defaults
 from verify.engine.catalogue import ClaimFile, reference
-from verify.engine.evaluate import CellSums
 from verify.engine.preparing import Work
 from verify.engine.schedule import RunProgress, Schedule, SettledClaim
 from verify.engine.sources import SourceBook
@@ -32,14 +31,12 @@ from verify.evidence import (
 )
 from verify.evidence.judging import ErrorBudget
 from verify.evidence.load import stored_table
-from verify.executors.machine import Threads, environment
+from verify.executors.machine import environment, threads_of
 from verify.executors.workers import Workers, using
 from verify.montecarlo.experiment import FINEST
 from verify.spec.claim import Claim
 from verify.version import __version__
 
-_LONGEST_SEED = 4096
-_LEAST_RATE = 1e-30
 PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 """Packages whose versions a run records."""
 
@@ -49,15 +46,13 @@ class Callbacks:
     """Functions that a run calls as it goes on; the default ones do nothing.
 
     ``on_finish(record)`` is called for each settled claim; they need not finish in order.
-    ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments were found
-    good, and may still refuse the run. ``on_progress(progress)`` is called often, with how much is drawn, and
-    ``on_sums(claim, sums)``, if there is such a function, with what was drawn for each settled claim.
+    ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments proved
+    good, and may still refuse the run. ``on_progress(progress)`` is called often, with how much is drawn.
     """
 
-    on_finish: Callable[[ClaimRecord], None] = field(default=lambda _record: None)
-    on_begin: Callable[[tuple[str, ...]], None] = field(default=lambda _claims: None)
-    on_progress: Callable[[RunProgress], None] = field(default=lambda _progress: None)
-    on_sums: Callable[[str, dict[str, CellSums]], None] | None = None
+    on_finish: Callable[[ClaimRecord], None] = lambda _record: None
+    on_begin: Callable[[tuple[str, ...]], None] = lambda _claims: None
+    on_progress: Callable[[RunProgress], None] = lambda _progress: None
 
 
 def settings(
@@ -78,27 +73,16 @@ def settings(
     tolerance = PROFILES[profile] if tolerance is None else tolerance
     for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
         if not 0 < value < 1:
-            raise SettingsError(f"--{name} {value:g}: must lie between 0 and 1, both excluded")
-    if false_alarm < _LEAST_RATE:
-        raise SettingsError(f"--false-alarm {false_alarm:g}: nothing below {_LEAST_RATE:g} can be measured")
+            raise SettingsError(f"{name} {value:g}: must lie between 0 and 1, both excluded")
     if tolerance < FINEST:
         raise SettingsError(
-            f"--tolerance {tolerance:g}: scores are made in single precision, which allows none below "
-            f"{FINEST:g}; raise --tolerance"
+            f"tolerance {tolerance:g}: scores are made in single precision, which allows none below "
+            f"{FINEST:g}; raise it"
         )
     if seed < 0:
-        raise SettingsError(f"--seed {seed}: must not be negative")
-    if seed.bit_length() > _LONGEST_SEED:
-        raise SettingsError(f"--seed: has more than {_LONGEST_SEED} bits; give a shorter number")
-    return Settings.model_validate(
-        {
-            "seed": seed,
-            "profile": profile,
-            "tolerance": tolerance,
-            "false_alarm": false_alarm,
-            "power": power,
-        }
-    )
+        raise SettingsError(f"seed {seed}: must not be negative")
+    chosen = {"seed": seed, "profile": profile, "tolerance": tolerance}
+    return Settings.model_validate({**chosen, "false_alarm": false_alarm, "power": power})
 
 
 def presentation(
@@ -112,11 +96,11 @@ def presentation(
     given = {"title": title, "question": question, "author": author}
     for name, text in given.items():
         if text is not None and not text.strip():
-            raise SettingsError(f"--{name} {text!r}: give some text")
+            raise SettingsError(f"{name} {text!r}: give some text")
     try:
         return Presentation.model_validate(given)
     except ValidationError as error:
-        raise SettingsError(f"--{what_is_wrong(error)}") from error
+        raise SettingsError(what_is_wrong(error)) from error
 
 
 def run(
@@ -147,19 +131,26 @@ def run(
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(tuple(claims))
-    works = [
-        Work(reference(claim), chosen, book.wanted(name), callbacks.on_sums is not None)
-        for name, claim in claims.items()
-    ]
+    works = [Work(reference(claim), chosen) for claim in claims.values()]
     # Libraries that a claim file may bring are no part of what results depend on.
     versions()
-    with using(workers) as processes, Threads(processes.count) as threads:
+    settled: dict[str, SettledClaim] = {}
+    with using(workers) as processes, threads_of(processes.count) as threads:
         # To start processes for a single claim is not worth while.
         here = threads if len(works) == 1 < processes.count else processes
         schedule = Schedule(works, executor or here, store, threads.map, callbacks.on_progress)
-        settled = _settled(schedule, callbacks)
+        for claim in schedule.run():
+            settled[claim.record.id] = claim
+            # All claims share one budget; a run that outgrows it ends here.
+            ErrorBudget.refuse_too_many(sum(done.record.measured_checks for done in settled.values()))
+            callbacks.on_finish(claim.record)
     records = tuple(settled[name].record for name in claims)
     elapsed = round(time.perf_counter() - begun, 3)
+    spent_s = {
+        name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()} for name in claims
+    }
+    done = schedule.progress
+    stored = StoreUse(derivations=done.derivations, draws=done.stored, drawn=done.drawn)
     return RunRecord(
         tool=Tool(version=__version__),
         run=Run(
@@ -172,17 +163,8 @@ def run(
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
-            spent_s={
-                name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()}
-                for name in claims
-            },
-            stored=None
-            if store is None
-            else StoreUse(
-                derivations=schedule.progress.derivations,
-                draws=schedule.progress.stored,
-                drawn=schedule.progress.drawn,
-            ),
+            spent_s=spent_s,
+            stored=None if store is None else stored,
         ),
         claims=records,
         sources=book.sources,
@@ -190,16 +172,3 @@ def run(
         calibration=stored_table(Calibration),
         false_claims=stored_table(FalseClaims),
     ).sealed()
-
-
-def _settled(schedule: Schedule, callbacks: Callbacks) -> dict[str, SettledClaim]:
-    """Return every claim, settled, by its id."""
-    settled: dict[str, SettledClaim] = {}
-    for claim in schedule.run():
-        settled[claim.record.id] = claim
-        # All claims share one budget; a run that outgrows it ends here.
-        ErrorBudget.refuse_too_many(sum(done.record.measured_checks for done in settled.values()))
-        if callbacks.on_sums is not None:
-            callbacks.on_sums(claim.record.id, claim.sums)
-        callbacks.on_finish(claim.record)
-    return settled

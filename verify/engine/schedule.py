@@ -11,34 +11,24 @@ import pickle
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 from verify.engine.catalogue import InMemoryClaim
-from verify.engine.evaluate import (
-    CellSums,
-    CellToDraw,
-    Mapped,
-    NeedsDraws,
-    Rounds,
-    Stretch,
-    draw,
-    evaluate,
-)
+from verify.engine.evaluate import CellToDraw, Mapped, Rounds, Settled, draw, evaluate
 from verify.engine.preparing import Work
 from verify.engine.store import Store
 from verify.engine.tasks import key, perform, versions
 from verify.errors import VerifyError, WorkerError, described
 from verify.evidence import ClaimRecord, Proof
-from verify.montecarlo.blocks import Chunk, Sums
+from verify.montecarlo.blocks import Chunk, Drawn, Sums
 
 _TASK_S = 1.0  # seconds that a task should take: to send it takes a hundredth of that
 _MOST_SENT = 1000  # tasks that an executor has at a time: enough for hundreds of workers
-_LOOK_S = 0.5  # seconds after which progress is reported, whether or not there is any
+_REPORT_S = 0.5  # seconds after which progress is reported, whether or not there is any
 
 
 @dataclass(frozen=True)
@@ -67,11 +57,17 @@ class RunProgress:
 
 
 class SettledClaim(NamedTuple):
-    """A settled claim, with the seconds of its parts, and what was drawn of its cells if the work asks."""
+    """The record of a claim, with the seconds of its parts."""
 
     record: ClaimRecord
     spent_s: dict[str, float]
-    sums: dict[str, CellSums]
+
+
+Task = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function of this package and its arguments, the first of which is the work that it belongs to."""
+
+Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
+"""A claim on its way: yields tasks, and is sent the number and the result of each as it is done."""
 
 
 @dataclass
@@ -103,29 +99,6 @@ class PendingCell:
         return self.key and hashlib.sha256(self.key + place.encode()).digest()
 
 
-@dataclass
-class PendingClaim:
-    """A claim that is not settled yet: what is known of it, and the cells that it waits for."""
-
-    work: Work
-    proof: str = ""
-    rounds: Rounds = ()
-    cells: tuple[PendingCell, ...] = ()
-    draws: int = 0
-    spent_s: dict[str, float] = field(default_factory=lambda: {"derivation": 0.0, "simulation": 0.0})
-
-    @property
-    def proof_key(self) -> bytes | None:
-        """The key of its checked derivation."""
-        return key("derivation", self.work.claim)
-
-    @property
-    def record_key(self) -> bytes | None:
-        """The key of its record, which depends on the settings and on what statements want of it."""
-        wanted = [part.evidence for part in self.work.wanted]
-        return key("claim", self.work.claim, self.work.settings.model_dump(mode="json"), wanted)
-
-
 class Schedule:
     """Settles claims.
 
@@ -144,8 +117,8 @@ class Schedule:
     ) -> None:
         self._works, self._executor, self._store, self._mapped = works, executor, store, mapped
         self._on_progress, self._task_s = on_progress, task_s
-        self._waiting: deque[tuple[Callable[[Any], None], Callable[..., Any], tuple[Any, ...]]] = deque()
-        self._sent: dict[Future[Any], Callable[[Any], None]] = {}
+        self._waiting: deque[tuple[Steps, int, Task]] = deque()
+        self._sent: dict[Future[Any], tuple[Steps, int]] = {}
         self._done: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._settled: deque[SettledClaim] = deque()
         self._begun = time.monotonic()
@@ -158,12 +131,12 @@ class Schedule:
             VerifyError: a setting is impossible, a claim is broken, or a worker has ended.
         """
         for work in self._works:
-            self._begin(PendingClaim(work))
+            self._advance(self._steps(work))
         try:
             while self._waiting or self._sent or self._settled:
                 # Where tasks are done at once, each is taken in before the next one is sent.
                 while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
-                    self._send()
+                    self._send(*self._waiting.popleft())
                 if self._sent:
                     self._receive()
                 while self._settled:
@@ -172,98 +145,92 @@ class Schedule:
             for future in self._sent:
                 future.cancel()
 
-    def _begin(self, claim: PendingClaim) -> None:
-        """Have a claim evaluated, unless its record is in the store."""
-        content = None if claim.work.with_sums else self._stored(claim.record_key)
-        if content is not None:
-            draws, _, record = content.decode().partition("\n")
-            self._report(derivations=1, stored=int(draws), wanted=int(draws))
-            self._settled.append(SettledClaim(ClaimRecord.model_validate_json(record), claim.spent_s, {}))
-            return
-        if proof := self._stored(claim.proof_key):
-            claim.proof = proof.decode()
+    def _steps(self, work: Work) -> Steps:
+        """Have a claim derived, planned and measured, unless its record is in the store."""
+        spent_s = {"derivation": 0.0, "simulation": 0.0}
+        record_key = key("claim", work.claim, work.settings.model_dump(mode="json"))
+        proof_key = key("derivation", work.claim)
+        if content := self._stored(record_key):
+            stored, _, text = content.decode().partition("\n")
+            self._report(derivations=1, stored=int(stored), wanted=int(stored))
+            return SettledClaim(ClaimRecord.model_validate_json(text), spent_s)
+        if proof := (self._stored(proof_key) or b"").decode():
             self._report(derivations=1)
-        self._evaluate(claim)
-
-    def _evaluate(self, claim: PendingClaim) -> None:
-        arguments = claim.work, claim.proof, claim.rounds, self._task_s
-        self._waiting.append((partial(self._evaluated, claim), evaluate, arguments))
-
-    def _evaluated(self, claim: PendingClaim, stretch: Stretch) -> None:
-        """Take in how far a claim has come: it is settled, or needs more to be drawn."""
-        for part, seconds in stretch.spent_s.items():
-            claim.spent_s[part] += seconds
-        result = stretch.result
-        claim.draws += result.draws
-        self._report(drawn=result.draws, wanted=result.draws)
-        if isinstance(result, NeedsDraws):
-            self._keep(claim.proof_key, stretch.proof.encode())
-            claim.proof, claim.rounds = stretch.proof, result.rounds
-            seed = claim.work.settings.seed
-            claim.cells = tuple(
-                PendingCell(cell, key("cell", claim.work.claim, seed, cell.id, cell.pickled.hex()))
-                for cell in result.cells
+        rounds: Rounds = ()
+        draws = 0
+        while True:
+            _, stretch = yield [(evaluate, (work, proof, rounds, self._task_s))]
+            result, proof = stretch.result, stretch.proof
+            for part, seconds in stretch.spent_s.items():
+                spent_s[part] += seconds
+            draws += result.draws
+            self._report(drawn=result.draws, wanted=result.draws)
+            if isinstance(result, Settled):
+                break
+            self._keep(proof_key, proof.encode())
+            drawn = yield from self._draw(work, result.cells, result.draw_s, spent_s)
+            draws += sum(
+                (after.batches - cell.drawn.batches) * cell.batch_draws
+                for cell, after in zip(result.cells, drawn, strict=True)
             )
-            self._draw(claim, result.draw_s)
-            return
+            rounds = (*result.rounds, drawn)
         record = ClaimRecord.model_validate_json(result.record)
         if record.derivation.status is not Proof.FAILED:  # that is soon found again
-            self._keep(claim.proof_key, stretch.proof.encode())
-            self._keep(claim.record_key, f"{claim.draws}\n{result.record}".encode())
-        self._settled.append(SettledClaim(record, claim.spent_s, result.sums))
+            self._keep(proof_key, proof.encode())
+            self._keep(record_key, f"{draws}\n{result.record}".encode())
+        return SettledClaim(record, spent_s)
 
-    def _draw(self, claim: PendingClaim, draw_s: float) -> None:
-        """Have the chunks drawn that a claim needs and the store lacks, about a second's in a task."""
-        missing = []
-        for cell in claim.cells:
-            for chunk in tuple(cell.asked.missing(claim.work)):
-                self._report(wanted=cell.draws(chunk))
+    def _draw(
+        self, work: Work, asked: Sequence[CellToDraw], draw_s: float, spent_s: dict[str, float]
+    ) -> Generator[list[Task], tuple[int, Any], tuple[Drawn, ...]]:
+        """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
+        claim, seed = work.claim, work.settings.seed
+        cells = [PendingCell(cell, key("cell", claim, seed, cell.id, cell.pickled.hex())) for cell in asked]
+        groups: list[list[tuple[PendingCell, Chunk]]] = []
+        seconds = math.inf
+        for cell in cells:
+            for chunk in tuple(cell.asked.missing(work)):
+                draws = cell.draws(chunk)
                 if content := self._stored(cell.chunk_key(chunk)):
                     cell.take(chunk, Sums.from_bytes(content))
-                    claim.draws += cell.draws(chunk)
-                    self._report(stored=cell.draws(chunk))
-                else:
-                    missing.append((cell, chunk))
-        together, seconds = [], 0.0
-        for number, (cell, chunk) in enumerate(missing, 1):
-            together.append((cell, chunk))
-            seconds += cell.draws(chunk) * draw_s
-            if seconds >= self._task_s or number == len(missing):
-                asked = tuple((cell.asked.pickled, chunk) for cell, chunk in together)
-                self._waiting.append((partial(self._drawn, claim, together), draw, (claim.work, asked)))
-                together, seconds = [], 0.0
-        self._resume(claim)
+                    self._report(stored=draws, wanted=draws)
+                    continue
+                self._report(wanted=draws)
+                # About a second's in a task.
+                if seconds >= self._task_s:
+                    groups.append([])
+                    seconds = 0.0
+                groups[-1].append((cell, chunk))
+                seconds += draws * draw_s
+        tasks: list[Task] = [
+            (draw, (work, [(cell.asked.pickled, chunk) for cell, chunk in group])) for group in groups
+        ]
+        for _ in groups:
+            number, (parts, drawing_s) = yield tasks
+            tasks = []
+            spent_s["simulation"] += drawing_s
+            for (cell, chunk), sums in zip(groups[number], parts, strict=True):
+                self._keep(cell.chunk_key(chunk), sums.to_bytes())
+                cell.take(chunk, sums)
+                self._report(drawn=cell.draws(chunk))
+        return tuple(cell.asked.drawn for cell in cells)
 
-    def _drawn(
-        self,
-        claim: PendingClaim,
-        chunks: Sequence[tuple[PendingCell, Chunk]],
-        result: tuple[tuple[Sums, ...], float],
-    ) -> None:
-        """Take in the sums of chunks."""
-        for (cell, chunk), sums in zip(chunks, result[0], strict=True):
-            self._keep(cell.chunk_key(chunk), sums.to_bytes())
-            cell.take(chunk, sums)
-            claim.draws += cell.draws(chunk)
-            self._report(drawn=cell.draws(chunk))
-        claim.spent_s["simulation"] += result[1]
-        self._resume(claim)
+    def _advance(self, steps: Steps, done: tuple[int, Any] | None = None) -> None:
+        """Take a claim further by the result of a task; None is the beginning."""
+        try:
+            tasks = next(steps) if done is None else steps.send(done)
+            self._waiting.extend((steps, number, task) for number, task in enumerate(tasks))
+        except StopIteration as end:
+            self._settled.append(end.value)
 
-    def _resume(self, claim: PendingClaim) -> None:
-        """Have a claim evaluated further once all that it waits for is drawn."""
-        if all(cell.asked.is_drawn for cell in claim.cells):
-            claim.rounds += (tuple(cell.asked.drawn for cell in claim.cells),)
-            claim.cells = ()
-            self._evaluate(claim)
-
-    def _send(self) -> None:
+    def _send(self, steps: Steps, number: int, task: Task) -> None:
         """Send a task to the executor; what belongs to a claim made in this process is done here and now."""
-        then, function, arguments = self._waiting.popleft()
-        if isinstance(arguments[0].claim, InMemoryClaim):
-            then(evaluate(arguments[0], "", (), math.inf, self._mapped))
+        work = task[1][0]
+        if isinstance(work.claim, InMemoryClaim):
+            self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
             return
-        future = self._executor.submit(perform, versions(), pickle.dumps((function, arguments)))
-        self._sent[future] = then
+        future = self._executor.submit(perform, versions(), pickle.dumps(task))
+        self._sent[future] = steps, number
         future.add_done_callback(self._done.put)
 
     def _receive(self) -> None:
@@ -274,8 +241,8 @@ class Schedule:
         """
         self._report()
         with suppress(queue.Empty):
-            future = self._done.get(timeout=_LOOK_S)
-            then = self._sent.pop(future)
+            future = self._done.get(timeout=_REPORT_S)
+            steps, number = self._sent.pop(future)
             try:
                 result = future.result()
             except VerifyError:
@@ -283,7 +250,7 @@ class Schedule:
             except Exception as error:
                 after = "run it again" + (": it goes on from the cache" if self._store else "")
                 raise WorkerError(f"a task was lost with its worker ({described(error)}); {after}") from error
-            then(result)
+            self._advance(steps, (number, result))
 
     def _report(self, **more: int) -> None:
         done = {name: getattr(self.progress, name) + extra for name, extra in more.items()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -178,14 +177,6 @@ def _bind(text: str, others: Iterable[str], inputs: Collection[Decimal]) -> None
         refuse((number not in known and not is_input, f"{what} under given"))
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """A check, control or fact that a statement rests on, as ``kind:id``, and where it is named."""
-
-    evidence: str
-    place: str
-
-
 class SourceBook(Record):
     """The source documents and what they state, in the order of the file."""
 
@@ -220,26 +211,18 @@ class SourceBook(Record):
         ids = (part.claim for entry in self.statements for part in entry.parts)
         return tuple(dict.fromkeys(claim for claim in ids if claim is not None))
 
-    def wanted(self, claim: str) -> tuple[Wanted, ...]:
-        """Return the evidence that the statements' parts expect ``claim`` to have."""
-        return tuple(
-            Wanted(part.evidence or "", place)
-            for place, part in self._parts()
-            if part.claim == claim and part.evidence_id
-        )
-
     def refuse_unknown_claims(self, known: Collection[str]) -> None:
         """Refuse a book in which a part is decided by a claim that does not exist.
 
         Raises:
             SourcesError: a claim's id is not among those ``known``.
         """
-        for place, part in self._parts():
+        for place, part in self.parts():
             if part.claim is not None and part.claim not in known:
                 what = unknown("claim", part.claim, known, "`sdpa-verify list` shows them all")
                 raise SourcesError(f"{place}: there is {what}")
 
-    def _parts(self) -> Iterator[tuple[str, PartEntry]]:
+    def parts(self) -> Iterator[tuple[str, PartEntry]]:
         """Yield all parts, each with where it stands."""
         for entry in self.statements:
             for number, part in enumerate(entry.parts, 1):

@@ -1,10 +1,10 @@
 """Decides what the source documents state from the evidence of a run, to the precision they print."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from verify.engine.computations import INCOMPATIBLE
-from verify.engine.sources import PartEntry, SourceBook, StatementEntry, Wanted
+from verify.engine.sources import PartEntry, SourceBook, StatementEntry
 from verify.errors import SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
 from verify.evidence.judging import outcome_of
@@ -31,45 +31,27 @@ def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, 
     Raises:
         SourcesError: a part names a check, control or fact that its claim does not have.
     """
-    for claim in claims:
-        # A failed derivation ends its claim before there is any evidence.
-        if claim.derivation.status is not Proof.FAILED:
-            refuse_absent_evidence(book.wanted(claim.id), claim.id, claim.checks, claim.controls, claim.facts)
     by_id = {claim.id: claim for claim in claims}
+    for place, part in book.parts():
+        claim = by_id.get(part.claim or "")
+        # A failed derivation ends its claim before there is any evidence.
+        if claim is not None and part.evidence_id and claim.derivation.status is not Proof.FAILED:
+            names = [finding.id for finding in getattr(claim, f"{part.evidence_kind}s")]
+            if part.evidence_id not in names:
+                missing = unknown(part.evidence_kind, part.evidence_id, names, "correct it")
+                raise SourcesError(f"{place}: the claim {claim.id} has {missing}")
     return tuple(_statement(entry, by_id) for entry in book.statements)
 
 
-class HasId(Protocol):
-    """A check, control or fact, on record or still to be measured."""
-
-    @property
-    def id(self) -> str:
-        """Its name within the claim."""
-
-
-def refuse_absent_evidence(
-    wanted: Iterable[Wanted],
-    claim: str,
-    checks: Iterable[HasId],
-    controls: Iterable[HasId],
-    facts: Iterable[HasId],
-) -> None:
-    """Refuse statements that rest on evidence which ``claim`` does not have.
-
-    Raises:
-        SourcesError: a check, control or fact is ``wanted`` that is not among those given.
-    """
-    groups = {"check": checks, "control": controls, "fact": facts}
-    names = {kind: [finding.id for finding in group] for kind, group in groups.items()}
-    for evidence in wanted:
-        kind, _, name = evidence.evidence.partition(":")
-        if name not in names[kind]:
-            missing = unknown(kind, name, names[kind], "correct it")
-            raise SourcesError(f"{evidence.place}: the claim {claim} has {missing}")
-
-
 def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Statement:
-    parts = tuple(_part(part, claims) for part in entry.parts)
+    parts = []
+    for part in entry.parts:
+        if part.compute is not None:
+            claim, decided = part.computed().claim, _by_computation(part)
+        else:
+            claim, decided = part.claim or "", _by_evidence(part, claims.get(part.claim or ""))
+        decided = {"evidence": part.evidence or "computed", "computed": None, "exactly": True} | decided
+        parts.append(Part(text=part.text, claim=claim, kind=part.kind, printed=part.printed, **decided))
     outcome, note = outcome_of(parts), entry.note
     if outcome is Outcome.OPEN:
         awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
@@ -83,23 +65,7 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
         claim=entry.claim,
         noted=entry.noted,
         note=note,
-        parts=parts,
-    )
-
-
-def _part(part: PartEntry, claims: Mapping[str, ClaimRecord]) -> Part:
-    """Return a part with what is computed for it, or what the evidence of its claim says."""
-    if part.compute is not None:
-        claim, decided = part.computed().claim, _by_computation(part)
-    else:
-        claim, decided = part.claim or "", _by_evidence(part, claims.get(part.claim or ""))
-    return Part(
-        text=part.text,
-        claim=claim,
-        evidence=part.evidence or "computed",
-        kind=part.kind,
-        printed=part.printed,
-        **({"computed": None, "exactly": True} | decided),
+        parts=tuple(parts),
     )
 
 
@@ -138,19 +104,20 @@ def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
         return _by_figure(part, verdict, figure)
     if verdict is not Verdict.APPROXIMATE:
         return {"holds": verdict is Verdict.CONFIRMED, "reason": f"By this run, {subject} is {verdict}."}
-    but = "holds; the source says no more than that" if part.about else "holds, but not exactly"
+    but = ("holds, but not exactly", "holds; the source says no more than that")[part.about]
     return {"holds": True, "reason": f"Within the tolerance, {subject} {but}.", "exactly": part.about}
 
 
 def _evidence(claim: ClaimRecord, kind: str, name: str) -> tuple[str, Verdict, float | None]:
     """Return evidence in words, its verdict, and the figure that it has."""
     subject = f"the {kind} {name} of {claim.id}"
-    if kind == "verdict":
-        return f"the claim {claim.id}", claim.verdict, None
-    if kind == "control":
-        return f"the negative control {name} of {claim.id}", claim.control(name).verdict, None
-    if kind == "check":
-        return subject, claim.check(name).verdict, claim.check(name).prediction
+    match kind:
+        case "verdict":
+            return f"the claim {claim.id}", claim.verdict, None
+        case "control":
+            return f"the negative control {name} of {claim.id}", claim.control(name).verdict, None
+        case "check":
+            return subject, claim.check(name).verdict, claim.check(name).prediction
     # A fact is exact: there is nothing to measure.
     return subject, Verdict.CONFIRMED, next(fact.value for fact in claim.facts if fact.id == name)
 

@@ -1,6 +1,6 @@
 """Keeps chunks' sums, checked derivations and settled claims in SQLite, each under a hash of what it is of.
 
-Its write-ahead log lets several runs share it. It saves time and decides nothing.
+Its write-ahead log lets several runs share it. It saves time and decides nothing: its file may be deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from verify.text.escapes import one_line
 VARIABLE = "SDPA_VERIFY_STORE"
 """The environment variable that says where the store is."""
 
-_MARK = 0x5D9A_0002  # in the header of the file: whose it is, and the layout of its table
 _PATIENCE_S = 5.0  # seconds to wait for another run that writes
 
 
@@ -33,19 +32,20 @@ def default_path() -> Path:
     if named := os.environ.get(VARIABLE):
         return Path(named)
     try:
-        folder = user_cache_path("sdpa-verify", appauthor=False)
+        # The number is that of the layout of the table.
+        place = user_cache_path("sdpa-verify", appauthor=False) / "store-2.sqlite"
     except RuntimeError:
-        folder = Path()
-    if not folder.is_absolute():
+        place = Path()
+    if not place.is_absolute():
         raise StoreError("store: there is no cache folder without a home; give --store PATH")
-    return folder / "store-2.sqlite"
+    return place
 
 
 class Store:
     """The store in one file, made if there is none; for one thread.
 
     Raises:
-        StoreError: it cannot be opened, read or written, or is another program's file.
+        StoreError: it cannot be opened, read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,35 +53,23 @@ class Store:
         with self._errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(path, _PATIENCE_S, isolation_level=None)
-            # Both in one statement: another run may be making a store of it just now.
-            query = "SELECT application_id, (SELECT count(*) FROM sqlite_master) FROM pragma_application_id"
-            mark, tables = self._connection.execute(query).fetchone()
-            if tables and mark != _MARK:
-                self.close()
-                raise StoreError(
-                    f"store {path}: is another program's file; give --store another path, or remove it"
-                )
             # SQLite does not wait for this; whoever is first does it for all.
             with contextlib.suppress(sqlite3.OperationalError):
                 self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id = {_MARK}; CREATE TABLE IF NOT EXISTS "
-                "rows (key BLOB PRIMARY KEY, content BLOB NOT NULL); COMMIT"
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS rows (key BLOB PRIMARY KEY, content BLOB NOT NULL)"
             )
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file; what was put there is written already."""
+        # What was put there is written already.
         self._connection.close()
 
     def get(self, key: bytes) -> bytes | None:
-        """Return what is kept under ``key``, None if there is nothing."""
+        """Return the content under ``key``, None if there is nothing."""
         with self._errors():
             row = self._connection.execute("SELECT content FROM rows WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
@@ -90,19 +78,6 @@ class Store:
         """Keep ``content`` under ``key``; it is there for others at once, and outlives a kill."""
         with self._errors():
             self._connection.execute("INSERT OR IGNORE INTO rows VALUES (?, ?)", (key, content))
-
-    def size(self) -> tuple[int, int]:
-        """Return the number of rows, and of the bytes that they hold."""
-        with self._errors():
-            query = "SELECT count(*), coalesce(sum(length(content)), 0) FROM rows"
-            rows, size = self._connection.execute(query).fetchone()
-        return rows, size
-
-    def clear(self) -> None:
-        """Remove all rows, and give the room back."""
-        with self._errors():
-            self._connection.execute("DELETE FROM rows")
-            self._connection.execute("VACUUM")
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:

@@ -12,14 +12,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # noqa: F401 - its library is one of those that versions names
 
-from verify import errors
 from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim
-from verify.errors import SettingsError, WorkerError, described
+from verify.errors import SettingsError, VerifyError, WorkerError, described
 from verify.executors.machine import linear_algebra
 from verify.proofs import RECORD
 from verify.version import __version__
-
-_LONGEST_TEXT = 2000
 
 
 @cache
@@ -54,19 +51,6 @@ def key(kind: str, claim: ClaimReference, *parts: object) -> bytes | None:
     return hashlib.sha256(content.encode()).digest()
 
 
-def refuse_other_versions(wanted: dict[str, str]) -> None:
-    """Refuse to work for a run on a machine whose results could differ from this one's in a digit.
-
-    Raises:
-        SettingsError: the machines differ; ``wanted`` are the ``versions`` of the one that asks.
-    """
-    for name, there in wanted.items():
-        if there != (here := versions().get(name)):
-            raise SettingsError(
-                f"worker on {platform.node()}: has {name} {here}, this run {there}; use workers with the same"
-            )
-
-
 def perform(wanted: dict[str, str], task: bytes) -> Any:
     """Return what a task leads to, in any process, if that has the ``versions`` that are ``wanted``.
 
@@ -76,14 +60,15 @@ def perform(wanted: dict[str, str], task: bytes) -> Any:
         SettingsError: the machines differ in what decides the digits of results.
         VerifyError: what the task has raised, in one line that any process can read.
     """
-    refuse_other_versions(wanted)
+    for name, there in wanted.items():
+        if there != (here := versions().get(name)):
+            raise SettingsError(
+                f"worker on {platform.node()}: has {name} {here}, this run {there}; use workers with the same"
+            )
     function, arguments = pickle.loads(task)  # noqa: S301 - an executor runs what it is given
     try:
         return function(*arguments)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, VerifyError):
         raise
     except BaseException as error:  # noqa: BLE001 - a claim file may do anything
-        kinds = [kind for kind in type(error).__mro__ if getattr(errors, kind.__name__, None) is kind]
-        if kinds:
-            raise kinds[0](str(error)) from None
-        raise WorkerError(described(error)[:_LONGEST_TEXT]) from None
+        raise WorkerError(described(error)) from None

@@ -2,10 +2,11 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Iterator
 
 from verify.errors import ClaimError
-from verify.evidence import SLUG
+from verify.evidence import SLUG, Fact
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import moments_contradiction
@@ -14,7 +15,6 @@ from verify.montecarlo.experiment import (
     Comparison,
     Exact,
     Experiment,
-    Route,
     Tolerance,
     cells_of,
     every_comparison,
@@ -29,73 +29,50 @@ _SAME_CODE = {
 """What the code is that a check and its control share, by the kind of comparison."""
 
 _ROUNDING = 1e-6  # of the prediction or of 1: what single precision loses, and more
-
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
 
-def validate(experiment: Experiment, claim: str) -> None:
+def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -> None:
     """Refuse an experiment that could not fail, or in which something is unclear.
 
     Raises:
-        ClaimError: no check or no control; an id that is no slug; numbers of which no band can be made; a
-            check without a word on why its tolerance is wide, or without a control; a block that takes more
-            memory than a machine has to spare; a law whose draws contradict its moments.
+        ClaimError: no check or no control; an id that is no slug or names two findings; numbers that are not
+            finite; a check without a word on why its tolerance is wide, or without a control; a block that
+            takes more memory than a machine has to spare; a law whose draws contradict its moments.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
-    routes = {route_of(control.comparison) for control in experiment.controls}
     comparisons = every_comparison(experiment)
-    mistakes = (
-        *((f"check {each.id}", _wrong_numbers(each)) for each in comparisons),
-        *((f"check {each.id}", _silent(each, routes)) for each in experiment.checks),
-        *((f"cell {cell.id}", _wrong_cell(cell)) for cell in cells_of(comparisons)),
-    )
-    for place, of_place in mistakes:
-        for mistake in of_place:
-            raise ClaimError(f"claim {claim}, {place}: {mistake}")
+    routes = {route_of(control.comparison) for control in experiment.controls}
+    mistakes = [(f"check {each.id}", mistake) for each in comparisons for mistake in _wrong_numbers(each)]
+    for check in experiment.checks:
+        if silent := _silent(check):
+            mistakes.append((f"check {check.id}", silent))
+        if (route := route_of(check)) not in routes:
+            no_control = f"no control goes through its code ({_SAME_CODE[route[0]]})"
+            mistakes.append((f"check {check.id}", f"{no_control}; add a wrong version of it"))
+    mistakes += [
+        (f"cell {cell.id}", mistake) for cell in cells_of(comparisons) for mistake in _wrong_cell(cell)
+    ]
+    for place, mistake in mistakes:
+        raise ClaimError(f"claim {claim}, {place}: {mistake}")
+    # A finding is linked to and cited by its claim and its name.
+    names = Counter(finding.id for finding in (*comparisons, *facts))
+    for name in (name for name, times in names.items() if times > 1):
+        raise ClaimError(f"claim {claim}: {name!r} names two findings; rename the fact")
 
 
 def _wrong_numbers(comparison: Comparison) -> Iterator[str]:
-    """Yield what is wrong with an id, and with numbers of which no band of agreement can be made."""
+    """Yield what is wrong with an id, and numbers that are not finite."""
     if not re.fullmatch(SLUG, comparison.id):
         yield "its id is not of lower-case words joined by hyphens; rename it"
-    if not math.isfinite(value := comparison.prediction.value):
-        yield f"its prediction is {value:g}; give a finite number"
+    numbers = {"prediction": comparison.prediction.value}
     if isinstance(comparison, Exact):
-        if not math.isfinite(comparison.computed):
-            yield f"its computed value is {comparison.computed:g}; give a finite number"
-        return
-    for name in ("factor", "scale"):
-        size = getattr(comparison.tolerance, name)
-        if size is not None and not 0 < size < math.inf:
-            yield f"its tolerance's {name} is {size:g}; give a positive number"
-
-
-def _silent(check: Comparison, routes: Collection[Route]) -> Iterator[str]:
-    """Yield what is not said of a tolerance, or that no control goes through a check's code."""
-    prediction = check.prediction.value
-    if isinstance(check, Exact):
-        allowed = check.allowance
-        if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(prediction)):
-            yield (
-                f"its allowance is {allowed.size:g}, which is more than rounding; make it smaller, or say "
-                'for what it is: of="…"'
-            )
-    else:
-        tolerance = check.tolerance
-        misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
-        if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
-            yield f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
-        times = tolerance.times(prediction)
-        if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
-            of = "the prediction" if prediction else tolerance.of
-            yield (
-                f"its tolerance is {times:.3g} times the run's, of {of}; make it at most twice, or say why "
-                'it is so wide: because="…"'
-            )
-    if (route := route_of(check)) not in routes:
-        yield f"no control goes through its code ({_SAME_CODE[route[0]]}); add a wrong version of it"
+        numbers["computed value"] = comparison.computed
+    for what, value in numbers.items():
+        if not math.isfinite(value):
+            yield f"its {what} is {value:g}; give a finite number"
 
 
 def _wrong_cell(cell: Cell) -> Iterator[str]:
@@ -105,3 +82,28 @@ def _wrong_cell(cell: Cell) -> Iterator[str]:
     for _, law in getattr(cell.sampler, "laws", ()):
         if fault := moments_contradiction(law):
             yield f"the distribution {law.name!r} {fault}; correct its moments or the function that fills"
+
+
+def _silent(check: Comparison) -> str:
+    """Return what is to be said of a tolerance and is not."""
+    prediction = check.prediction.value
+    if isinstance(check, Exact):
+        allowed = check.allowance
+        if allowed.of == Allowance.of and allowed.size > _ROUNDING * max(1.0, abs(prediction)):
+            return (
+                f"its allowance is {allowed.size:g}, which is more than rounding; make it smaller, or say "
+                'for what it is: of="…"'
+            )
+        return ""
+    tolerance = check.tolerance
+    misnamed = tolerance.of == Tolerance.of and tolerance.scale != abs(prediction)
+    if tolerance.scale is not None and (misnamed or not tolerance.of.strip()):
+        return f'its tolerance is a share of {tolerance.scale:g}; say of what: of="…"'
+    times = tolerance.times(prediction)
+    if times > WIDE * (1 + 1e-9) and not tolerance.because.strip():
+        return (
+            f"its tolerance is {times:.3g} times the run's, of "
+            f"{'the prediction' if prediction else tolerance.of}; make it at most twice, or say why it is so "
+            'wide: because="…"'
+        )
+    return ""

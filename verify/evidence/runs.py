@@ -379,12 +379,8 @@ class RunRecord(Sealed):
 
         A statement of the user's own that is misprinted or wrong counts as refuted.
         """
-        return 1 if any(map(self.fails, self.statements)) else self.lenient_exit_status
-
-    @property
-    def lenient_exit_status(self) -> int:
-        """The exit status where no statement counts, as with ``--lenient-sources``."""
         verdicts = {claim.verdict for claim in self.claims}
-        if Verdict.REFUTED in verdicts or any(c.derivation.status is Proof.FAILED for c in self.claims):
+        failed = any(claim.derivation.status is Proof.FAILED for claim in self.claims)
+        if failed or Verdict.REFUTED in verdicts or any(map(self.fails, self.statements)):
             return 1
         return 3 if Verdict.UNDECIDED in verdicts else 0

@@ -1,18 +1,15 @@
 """The machine: processors, versions for a record, memory of a process that draws, and threads that draw."""
 
-import contextlib
 import ctypes
-import functools
 import gc
 import importlib.metadata
 import os
 import platform
-import queue
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import contextmanager, suppress
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -20,47 +17,32 @@ from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_i
 
 from verify.errors import SettingsError
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-"""Parameters of ``mallopt``, as in glibc's malloc.h."""
-
-LARGE = 1 << 25
-"""Bytes of an array that is still taken from memory at hand: the most that glibc allows."""
-
-KEPT = 1 << 27
-"""Bytes that are kept at most."""
-
+# Parameters of mallopt, as in glibc's malloc.h, with bytes of an array that is still taken from memory at
+# hand, the most that glibc allows, and those that are kept at most.
+_MALLOC = {-3: 1 << 25, -1: 1 << 27}
 _SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
-_version = functools.cache(importlib.metadata.version)
-MOST = 1024
-"""Processes of one machine: more than any has processors for."""
 
-
-def processors(workers: int | None, most: int = MOST) -> int:
-    """Return how many processors to use, at most ``most``; None means all.
+def processors(workers: int | None) -> int:
+    """Return how many processors to use; None means all.
 
     Raises:
-        SettingsError: it is less than one, or more than ``most``.
+        SettingsError: it is less than one.
     """
-    if workers is None:
-        return min(most, os.cpu_count() or 1)
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
-    if workers > most:
-        raise SettingsError(f"--workers {workers}: give at most {most}")
-    return workers
+    return workers or os.cpu_count() or 1
 
 
 def environment(workers: int, packages: Sequence[str]) -> dict[str, str]:
     """Return the system, the versions of Python and of ``packages``, and the linear algebra, for a record."""
-    versions = {name: _version(name) for name in packages}
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
         "processors": str(os.cpu_count()),
         "workers": str(workers),
         "linear algebra": linear_algebra(),
-        **versions,
+        **{name: importlib.metadata.version(name) for name in packages},
     }
 
 
@@ -86,11 +68,11 @@ def keep_freed() -> None:
         return
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt"):
-        library.mallopt(_MMAP_THRESHOLD, LARGE)
-        library.mallopt(_TRIM_THRESHOLD, KEPT)
+        for parameter, size in _MALLOC.items():
+            library.mallopt(parameter, size)
 
 
-@contextlib.contextmanager
+@contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Collect no garbage inside the ``with`` block."""
     before = gc.isenabled()
@@ -102,7 +84,7 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-@contextlib.contextmanager
+@contextmanager
 def made_for_good() -> Iterator[None]:
     """Collect no garbage inside the block, nor later among what it makes, such as imported modules.
 
@@ -116,60 +98,24 @@ def made_for_good() -> Iterator[None]:
             gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
 
 
-class Threads(Executor):
-    """A number of threads of this process as an executor; none keeps the process from ending.
+@contextmanager
+def threads_of(count: int) -> Iterator[Executor]:
+    """Yield this many threads as an executor; NumPy lets go of the interpreter in them.
 
-    They start with the first task. Tasks go through a queue whose lock no interruption can leave held.
+    When the block ends they stop with the task at hand, and are not waited for.
     """
-
-    def __init__(self, count: int) -> None:
-        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._count, self._threads = count, list[threading.Thread]()
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return what will hold the result of ``function``."""
-        future: Future[Any] = Future()
-        while len(self._threads) < self._count:
-            self._threads.append(threading.Thread(target=self._serve, daemon=True))
-            self._threads[-1].start()
-
-        def work() -> None:
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function(*arguments, **named))
-                except BaseException as error:  # noqa: BLE001 - the caller of result() gets it
-                    future.set_exception(error)
-
-        self._tasks.put(work)
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Let the threads end after the task at hand; tasks not begun are left undone."""
-        with suppress(queue.Empty):
-            while True:
-                self._tasks.get_nowait()
-        for _ in self._threads:
-            self._tasks.put(None)
-
-    def _serve(self) -> None:
-        while (work := self._tasks.get()) is not None:
-            work()
+    threads = ThreadPoolExecutor(count)
+    try:
+        yield threads
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
 def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses ``workers`` threads; NumPy lets go of the interpreter in them.
-
-    After an error they stop with the item at hand, and are not waited for.
-    """
-    if workers == 1:
-        yield map
-        return
-    threads = Threads(workers)
-    try:
-        yield threads.map
-    finally:
-        threads.shutdown()
+    """Yield a function like ``map`` that uses ``workers`` threads, as ``threads_of`` does."""
+    with threads_of(workers) as threads:
+        yield threads.map if workers > 1 else map
 
 
 _blas = threading.Lock()

@@ -28,7 +28,7 @@ class Processes(Executor):
     """
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self.count = count
         self._pool: Any = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
@@ -37,25 +37,28 @@ class Processes(Executor):
         Raises:
             VerifyError: the system allows no more processes.
         """
+        # A new process would run the user's program once more.
+        main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
             # New processes start here: no signal finds them half made.
-            with _hidden_main(), signals_blocked(set(signal.valid_signals())), warnings.catch_warnings():
+            with signals_blocked(set(signal.valid_signals())), warnings.catch_warnings():
                 # Python warns of copies where there are threads, those of linear algebra too.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 if self._pool is None:
-                    self._pool = ProcessPoolExecutor(self._count, _context(), _begin)
+                    self._pool = ProcessPoolExecutor(self.count, _context(), _begin)
                 future: Future[Any] = self._pool.submit(function, *arguments, **named)
-                return future
         except BrokenExecutor as error:
             # As where it breaks a moment later.
             future = Future()
             future.set_exception(error)
-            return future
         except OSError as error:
             raise VerifyError(
                 f"{sys.executable or 'python'}: a process cannot be started ({error.strerror}); "
                 "allow more processes or take fewer --workers"
             ) from error
+        finally:
+            sys.modules["__main__"] = main
+        return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         """End all processes, whatever they are at."""
@@ -71,36 +74,21 @@ class Processes(Executor):
             pool.shutdown(cancel_futures=True)
 
 
-def _context() -> Any:
-    if _is_alone():
-        return multiprocessing.get_context("fork")
-    start_tracker()
-    return multiprocessing.get_context("spawn")
-
-
-def _is_alone() -> bool:
-    """Whether no other threads are at work here; the command line has one, which waits for signals.
-
-    JAX and PyTorch have some that Python does not know of, and a copy of a process would wait for them.
-    """
-    is_main = threading.current_thread() is threading.main_thread()
-    has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
-    return sys.platform == "linux" and is_main and threading.active_count() <= 2 and not has_hidden
-
-
-class Workers(Executor):
+class Workers(Processes):
     """A number of processes; with one, tasks are done in this process as they are submitted."""
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self._processes, self._helper = Processes(count), Processes(1)
-        self._has_helper = False
+    _helper: Processes | None = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return what will hold the result of ``function``, as ``Processes`` do."""
-        if self.count == 1:
-            return done_now(function, *arguments, **named)
-        return self._processes.submit(function, *arguments, **named)
+        if self.count > 1:
+            return super().submit(function, *arguments, **named)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*arguments, **named))
+        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+        return future
 
     def start(self) -> None:
         """Start the processes now: where there are other threads later, they could not be copies."""
@@ -111,16 +99,17 @@ class Workers(Executor):
 
         It is for what takes libraries that the others do without.
         """
-        if not self._has_helper:
+        if self._helper is None:
+            self._helper = Processes(1)
             self._helper.submit(get_ready)
-            self._has_helper = True
         return self._helper
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         """End all processes, whatever they are at."""
-        self._helper.shutdown()
-        self._processes.shutdown()
-        self._has_helper = False
+        super().shutdown()
+        if self._helper is not None:
+            self._helper.shutdown()
+            self._helper = None
 
 
 def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
@@ -141,27 +130,6 @@ def worker_errors() -> Iterator[None]:
         raise WorkerError("a process has ended, as the system may do when memory runs out") from error
 
 
-def done_now(function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-    """Return a future that holds what the function returns, called here and now."""
-    future: Future[Any] = Future()
-    try:
-        future.set_result(function(*arguments, **named))
-    except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-        future.set_exception(error)
-    return future
-
-
-@contextlib.contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Hide the user's program from a new process, which would run it once more."""
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
 @contextlib.contextmanager
 def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
     """Block signals, in the processes and threads that are started in the block too."""
@@ -175,32 +143,45 @@ def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def start_tracker() -> None:
-    """Start Python's helper that removes what killed processes leave, so that it does not say so."""
+def _context() -> Any:
+    """Return how processes are made: as copies of this one, or else from nothing."""
+    if _is_alone():
+        return multiprocessing.get_context("fork")
+    # Python's helper that removes what killed processes leave would say so.
     quietly = "ignore:resource_tracker:UserWarning"
     sys.warnoptions.append(quietly)
     try:
         resource_tracker.ensure_running()
     finally:
         sys.warnoptions.remove(quietly)
+    return multiprocessing.get_context("spawn")
+
+
+def _is_alone() -> bool:
+    """Whether no other threads are at work here; the command line has one, which waits for signals.
+
+    JAX and PyTorch have some that Python does not know of, and a copy of a process would wait for them.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
+    return sys.platform == "linux" and is_main and threading.active_count() <= 2 and not has_hidden
 
 
 def _begin() -> None:
-    """Make a worker of a new process."""
+    """Make a worker of a new process: it leaves signals alone, and ends with the one that started it."""
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        if (parent := multiprocessing.parent_process()) is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
     keep_freed()
     with made_for_good():
         pass
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -46,11 +46,6 @@ class Names(NamedTuple):
         """The document for print, in the edition that citations refer to."""
         return f"{self.stem}.pdf"
 
-    @property
-    def pages(self) -> tuple[str, ...]:
-        """All that can be made of the evidence, in every edition."""
-        return (self.page, *map(self.sheet_of, self.editions))
-
     def made(self, edition: str) -> tuple[str, ...]:
         """Return what a report is written to besides the evidence: its page, and the PDF of an edition."""
         return (self.page, self.sheet_of(edition)) if self.editions else (self.page,)
