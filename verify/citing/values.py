@@ -48,6 +48,11 @@ def reading(text: str) -> Decimal | None:
     return Decimal(f"{sign and '-'}{digits.replace(numbers.GAP, '')}E{power}")
 
 
+def record_digest(record: Evidence) -> str:
+    """Return the digest of a run or an audit as a whole."""
+    return digest(record) if isinstance(record, RunRecord) else record.seal
+
+
 @dataclass(frozen=True, slots=True)
 class ExactNumber:
     """A number of a value: its ``exact`` size, how it is rounded, and as which number it is ``printed``."""
@@ -145,17 +150,17 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
         *_counts(**counts),
         (":seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), ""),
         (":profile", chosen.profile, (), ""),
-        *_origin_texts(record, digest(record)),
+        *_origin_texts(record),
     ]
     for part, text, shown, unit in texts:
         yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
 
 
-def _origin_texts(record: Evidence, seal: str) -> Iterator[Text]:
+def _origin_texts(record: Evidence) -> Iterator[Text]:
     """Yield what a record was made with and when, and its digest."""
     yield ":version", record.tool.version, (), ""
     yield ":date", f"{creation(record):%Y-%m-%d}", (), ""
-    yield ":digest", seal, (), "digest"
+    yield ":digest", record_digest(record), (), "digest"
 
 
 def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
@@ -273,7 +278,7 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
         **{kind.value: judged[kind] for kind in Judgement},
     }
     texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), ""), *_counts(**counts)]
-    texts += [(":source", record.source, (), ""), *_origin_texts(record, record.seal)]
+    texts += [(":source", record.source, (), ""), *_origin_texts(record)]
     for part, text, shown, unit in texts:
         if text:
             yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)

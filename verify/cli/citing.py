@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verify.citing.values import Evidence
     from verify.evidence import RunRecord
 
-CITATIONS = ("bibtex", "csl-json", "html", "json", "json-ld", "latex", "markdown", "ris", "rst", "text")
+CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
 OUTCOMES = ("github", "gitlab", "json", "text")
 EXPORTS = ("asciidoc", "csv", "json", "latex", "toml", "typst", "yaml")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
@@ -76,16 +76,14 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
     "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
     """
-    from verify.citing.citations import FORMS, check_address, check_doi, cite
+    from verify.citing.citations import FORMS, check_addresses, cite
     from verify.citing.configuration import configuration
     from verify.citing.lookup import lookup
 
     settings = configuration()
     site = "" if url else settings.site
     url = url or settings.report
-    check_address(url)
-    check_address(site)
-    check_doi(doi)
+    check_addresses(url, site, doi=doi)
     record = _present(results)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
