@@ -48,7 +48,7 @@ def refuted(claim: ClaimRecord = PAIRWISE) -> ClaimRecord:
 
 def listed(found: Changes) -> list[tuple[str, ...]]:
     """Return what is listed at all, by its kind."""
-    groups = (found.verdicts, found.statements, found.moved, found.reprinted, found.settings)
+    groups = (found.verdicts, found.statements, found.moved, found.settings)
     return [*(tuple(one.key for one in group) for group in groups), found.come, found.gone]
 
 
@@ -56,22 +56,19 @@ def listed(found: Changes) -> list[tuple[str, ...]]:
 def test_nothing_has_changed_against_itself(one: Any) -> None:
     """Nothing is listed, and all evidence is the same; both are named."""
     found = compare(one, one)
-    assert listed(found) == [()] * 7
+    assert listed(found) == [()] * 6
     assert (found.same, found.exit_status, found.judged) == (found.whole, 0, 0)
     assert found.earlier == found.later
     assert "digest" in found.earlier
-    assert all("No verdict and no outcome changed." in FORMS[name](found) for name in ("text", "markdown"))
+    assert "No verdict and no outcome changed." in FORMS["text"](found)
 
 
 @pytest.mark.parametrize(("by", "moves"), [(0.3, False), (0.99, False), (1.01, True), (5.0, True)])
 def test_values_drawn_otherwise_move_where_their_intervals_are_apart(by: float, moves: bool) -> None:
-    """Touching ones may hold the same truth; then other digits are just that."""
+    """Touching ones may hold the same truth."""
     found = compare(record(PAIRWISE), seeded(record(altered(**shifted(by)))))
-    lists = found.moved if moves else found.reprinted
-    (change,) = (one for one in lists if one.key == KEY)
-    assert change.before != change.after
-    assert change.why == ("intervals apart" if moves else "")
-    assert bool(found.moved) is moves
+    assert [(change.key, change.why) for change in found.moved] == [(KEY, "intervals apart")] * moves
+    assert all(change.before != change.after for change in found.moved)
     assert found.judged == sum(check.method != "exact" for check in PAIRWISE.checks)
     assert (found.same, found.exit_status) == (0, 0)
 
@@ -81,7 +78,7 @@ def test_the_same_draws_have_to_give_the_same_numbers() -> None:
     moved = compare(record(PAIRWISE), record(altered(**shifted(0.01)))).moved
     assert [(one.key, one.why) for one in moved] == [(KEY, "otherwise of the same draws")]
     near = compare(record(PAIRWISE), record(altered(estimate=FIRST.estimate * (1 + 1e-14))))
-    assert (near.moved, near.reprinted) == ((), ())
+    assert near.moved == ()
 
 
 @pytest.mark.parametrize(
@@ -135,7 +132,6 @@ def test_verdicts_of_all_kinds_end_with_1(changed: ClaimRecord) -> None:
     assert keys
     assert len(set(keys)) == len(keys)
     assert all(change.before != change.after for change in found.verdicts)
-    assert not {*keys} & {change.key for change in found.reprinted}
     assert found.exit_status == 1
 
 
@@ -227,12 +223,11 @@ def test_two_runs_of_one_truth_seldom_disagree() -> None:
 
 
 def test_every_form_says_all_of_it() -> None:
-    """Text and Markdown with headings, JSON with each change and the exit status."""
+    """Text with headings, JSON with each change and the exit status."""
     old = record()
     claims = tuple(refuted(claim) if claim is PAIRWISE else claim for claim in CLAIMS)
     found = compare(old, seeded(old.model_copy(update={"claims": claims})))
-    for form in ("text", "markdown"):
-        assert all(word in FORMS[form](found) for word in (KEY, "refuted", "20170612", "seed"))
+    assert all(word in FORMS["text"](found) for word in (KEY, "refuted", "20170612", "seed"))
     content = json.loads(FORMS["json"](found))
     before = found.verdicts[1].before
     assert content["verdicts"][1:] == [
@@ -251,6 +246,6 @@ def test_the_command_ends_with_the_status(tool: Callable[..., Ended], tmp_path: 
     moved = altered(estimate=1.5, interval=(1.49, 1.51))
     new.write_text(record(moved).to_json(), encoding="utf-8")
     assert tool("compare", old, old).status == 0
-    ended = tool("compare", old, new, "--format", "markdown")
-    assert (ended.status, f"| `{KEY}` | approximate | refuted |" in ended.out) == (1, True)
+    ended = tool("compare", old, new, "--format", "text")
+    assert (ended.status, f"{KEY}: approximate → refuted;" in ended.out) == (1, True)
     assert tool("compare", old, tmp_path).status == 2

@@ -9,19 +9,17 @@ computed, or drawn by the same seed in the same number, has to be equal to ten d
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
-from verify.citing.values import SOURCE, Evidence, Value
+from verify.citing.values import SOURCE, Evidence, Value, record_digest
 from verify.errors import ResultsError
 from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
 from verify.evidence.audits import Finding
-from verify.evidence.load import digest, origin
+from verify.evidence.load import origin
 from verify.evidence.words import badge
 from verify.text import numbers
-from verify.text.escapes import for_markdown, prose_for_markdown
 from verify.text.latex import Prose, plain
 
 _DIGITS = 1e-9
@@ -29,6 +27,8 @@ _DIGITS = 1e-9
 
 _HOW = ("block", "drawn in")
 """The settings of a cell that say how it is drawn: its truth does not depend on them."""
+
+_NAMED = 12  # this many keys are named in a line before the others are counted
 
 
 class Change(NamedTuple):
@@ -45,10 +45,10 @@ class Changes(NamedTuple):
     """How a record differs from an ``earlier`` one.
 
     ``verdicts`` are those of claims with their proofs, of checks and controls, or the judgements of an
-    audit's findings; ``moved`` values are otherwise than chance allows, those ``reprinted`` differ in printed
-    digits only. ``come`` and ``gone`` are keys, without those of parts. ``judged`` values were compared by
-    their intervals, of which at the family-wise ``rate`` one would seem to have moved though none did; of
-    ``whole`` claims or layers, by their ``kind``, ``same`` have the same evidence.
+    audit's findings; ``moved`` values are otherwise than chance allows. ``come`` and ``gone`` are keys, without
+    those of parts. ``judged`` values were compared by their intervals, of which at the family-wise ``rate``
+    one would seem to have moved though none did; of ``whole`` claims or layers, by their ``kind``, ``same``
+    have the same evidence.
     """
 
     earlier: str
@@ -56,7 +56,6 @@ class Changes(NamedTuple):
     verdicts: tuple[Change, ...]
     statements: tuple[Change, ...]
     moved: tuple[Change, ...]
-    reprinted: tuple[Change, ...]
     come: tuple[str, ...]
     gone: tuple[str, ...]
     settings: tuple[Change, ...]
@@ -71,25 +70,9 @@ class Changes(NamedTuple):
         """1 if a verdict or an outcome changed, else 0."""
         return int(bool(self.verdicts or self.statements))
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """How much is the same, by which rule a value has moved, and how often that errs."""
-        sentences = [f"{self.same} of {self.whole} {self.kind} have the same evidence to ten digits."]
-        if self.judged:
-            sentences.append(
-                f"{numbers.count(self.judged)} values were drawn otherwise; a value has moved where its two "
-                f"intervals are disjoint. If nothing changed, the probability that any value appears to have "
-                f"moved is at most {numbers.small(self.rate)}."
-            )
-        if self.reprinted:
-            sentences.append(f"{numbers.count(len(self.reprinted))} values differ in printed digits only.")
-        if not self.exit_status:
-            sentences.append("No verdict and no outcome changed.")
-        return tuple(sentences)
 
-
-class _Comparable(NamedTuple):
-    """A number with its interval, open ends being infinite.
+class _Measured(NamedTuple):
+    """A number with its interval, whose open ends are infinite.
 
     ``of`` is what it is of, ``drawn`` by what seed and how often, None where nothing was; ``noise`` is what
     counts as rounding.
@@ -99,8 +82,25 @@ class _Comparable(NamedTuple):
     ends: tuple[float, float]
     of: object
     drawn: object
-    prediction: float | None = None
+    prediction: float = 0.0
     noise: float = 0.0
+
+    def is_redrawn(self, old: "_Measured") -> bool:
+        """Return whether an older number was drawn of the same, otherwise."""
+        return old.of == self.of and old.drawn != self.drawn
+
+    def moved_from(self, old: "_Measured") -> str:
+        """Return how it is known to have moved from an older number, nothing where it may be the same."""
+        if old.of != self.of:
+            return "of another quantity or other settings"
+        numbers_of = (*old.ends, *self.ends, *(number for of in (old, self) for number in (of[0], of[4])))
+        noise = _DIGITS * max(filter(math.isfinite, map(abs, numbers_of))) + max(old.noise, self.noise)
+        if self.is_redrawn(old):
+            if old.ends[0] > self.ends[1] + noise or self.ends[0] > old.ends[1] + noise:
+                return "intervals apart"
+        elif abs(old.estimate - self.estimate) > noise:
+            return "computed otherwise" if self.drawn is None else "otherwise of the same draws"
+        return "another prediction" if abs(old.prediction - self.prediction) > noise else ""
 
 
 def compare(old: Evidence, new: Evidence) -> Changes:
@@ -112,47 +112,46 @@ def compare(old: Evidence, new: Evidence) -> Changes:
     if type(old) is not type(new):
         raise ResultsError("compare: one is a run, the other an audit; give two of a kind")
     before, after = by_key(old), by_key(new)
-    measured, earlier = dict(_measured(new)), dict(_measured(old))
-    both = [key for key in measured if key in earlier]
-    moved = {key: why for key in both if (why := _moved(earlier[key], measured[key]))}
-
-    def change(key: str, why: str = "") -> Change:
-        part = after[key].part
-        what = getattr(part, "quantity", "") or getattr(part, "what", "")
-        return Change(key, Prose(what), before[key].text, after[key].text, why)
-
-    turned = list(_turned(before, after))
-    statements = tuple(change for change in turned if change.key.startswith(f"{SOURCE}."))
-    verdicts = tuple(change for change in turned if change not in statements)
-    listed = moved.keys() | {change.key for change in verdicts}
-    reprinted = [
-        change(key)
-        for key, value in after.items()
-        if value.part is not None and key in before and ":" not in key and key not in listed
-        if before[key].text != value.text
+    earlier, measured = dict(_measured(old)), dict(_measured(new))
+    both = {key: (number, earlier[key]) for key, number in measured.items() if key in earlier}
+    moved = []
+    for key, (number, older) in both.items():
+        if why := number.moved_from(older):
+            part = after[key].part
+            what = getattr(part, "quantity", "") or getattr(part, "what", "")
+            moved.append(Change(key, Prose(what), before[key].text, after[key].text, why))
+    turned = []
+    for key in [key for key in after if ":" not in key and key in before]:
+        (_, then), (what, now) = _judged(before[key]), _judged(after[key])
+        if now != then:
+            turned.append(Change(key, Prose(what), then, now))
+    statements = [change for change in turned if change.key.startswith(f"{SOURCE}.")]
+    was, now_is = _settings(old), _settings(new)
+    settings = [
+        Change(name, Prose(""), was.get(name, ""), now_is.get(name, ""))
+        for name in was | now_is
+        if was.get(name, "") != now_is.get(name, "")
     ]
     digests = _digests(new)
     return Changes(
         earlier=_name(old),
         later=_name(new),
-        verdicts=verdicts,
-        statements=statements,
-        moved=tuple(change(key, why) for key, why in moved.items()),
-        reprinted=tuple(reprinted),
-        come=_wholes(after, before),
-        gone=_wholes(before, after),
-        settings=tuple(_changed_settings(_settings(old), _settings(new))),
+        verdicts=tuple(change for change in turned if change not in statements),
+        statements=tuple(statements),
+        moved=tuple(moved),
+        come=_alone(after, before),
+        gone=_alone(before, after),
+        settings=tuple(settings),
         same=len(_digests(old) & digests),
         whole=len(digests),
-        judged=sum(_is_by_interval(earlier[key], measured[key]) for key in both),
+        judged=sum(now.is_redrawn(then) for now, then in both.values()),
         rate=min(1.0, _rate(old) + _rate(new)),
         kind="claims" if isinstance(new, RunRecord) else "layers",
     )
 
 
 def _name(record: Evidence) -> str:
-    seal = digest(record) if isinstance(record, RunRecord) else record.seal
-    return f"sdpa-verify {record.tool.version}, {origin(record)}, digest {seal[:12]}"
+    return f"sdpa-verify {record.tool.version}, {origin(record)}, digest {record_digest(record)[:12]}"
 
 
 def _digests(record: Evidence) -> set[tuple[str, str]]:
@@ -168,20 +167,10 @@ def _rate(record: Evidence) -> float:
     return math.fsum(1 - finding.level for layer in record.layers for finding in layer.findings)
 
 
-def _wholes(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str, ...]:
+def _alone(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str, ...]:
     """Return the keys that only one record has, without parts; of a whole claim or layer, its own alone."""
     alone = [key for key in known if key not in others and ":" not in key]
     return tuple(key for key in alone if key.partition(".")[0] not in alone or "." not in key)
-
-
-def _turned(before: Mapping[str, Value], after: Mapping[str, Value]) -> Iterator[Change]:
-    """Yield what is judged otherwise than before, of what both records judge."""
-    for key in after:
-        if ":" not in key and key in before:
-            what, now = _judged(after[key])
-            _, then = _judged(before[key])
-            if now != then:
-                yield Change(key, Prose(what), then, now)
 
 
 def _judged(value: Value) -> tuple[str, str]:
@@ -200,7 +189,7 @@ def _judged(value: Value) -> tuple[str, str]:
     return "", ""
 
 
-def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
+def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
     """Yield the values that are compared: of checks and facts, or of findings that have an estimate."""
     if not isinstance(record, RunRecord):
         for layer in record.layers:
@@ -211,54 +200,21 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Comparable]]:
                     low, high = (finding.estimate, finding.estimate) if is_open else finding.interval
                     ends = (-math.inf if low is None else low, math.inf if high is None else high)
                     drawn = None if is_open else record.seal
-                    yield f"{layer.id}.{finding.id}", _Comparable(finding.estimate, ends, (), drawn)
+                    yield f"{layer.id}.{finding.id}", _Measured(finding.estimate, ends, (), drawn)
         return
     chosen = record.run.settings
     for claim in record.claims:
         for check in claim.checks:
             how = tuple(check.cell.get(name) for name in _HOW)
             cell = tuple(sorted(item for item in check.cell.items() if item[0] not in _HOW))
+            of = (check.quantity, check.method, check.relation, cell)
+            drawn = (chosen.seed, how, check.looks, check.blocks, check.draws)
             is_exact = check.method == "exact"
-            yield (
-                f"{claim.id}.{check.id}",
-                _Comparable(
-                    check.estimate,
-                    check.interval,
-                    (check.quantity, check.method, check.relation, cell),
-                    None if is_exact else (chosen.seed, how, check.looks, check.blocks, check.draws),
-                    check.prediction,
-                    check.tolerance if is_exact and check.prediction == 0 else 0.0,
-                ),
-            )
+            noise = check.tolerance if is_exact and check.prediction == 0 else 0.0
+            measured = (check.estimate, check.interval, of, None if is_exact else drawn)
+            yield f"{claim.id}.{check.id}", _Measured(*measured, check.prediction, noise)
         for fact in claim.facts:
-            ends = (fact.value, fact.value)
-            yield f"{claim.id}.{fact.id}", _Comparable(fact.value, ends, fact.what, None)
-
-
-def _is_by_interval(old: _Comparable, new: _Comparable) -> bool:
-    return old.of == new.of and old.drawn != new.drawn
-
-
-def _moved(old: _Comparable, new: _Comparable) -> str:
-    """Return how a value is known to have moved, nothing where it may be the same."""
-    if old.of != new.of:
-        return "of another quantity or other settings"
-    numbers_of = (*old.ends, *new.ends, old.estimate, new.estimate, old.prediction or 0, new.prediction or 0)
-    noise = _DIGITS * max(filter(math.isfinite, map(abs, numbers_of))) + max(old.noise, new.noise)
-    if _is_by_interval(old, new):
-        if old.ends[0] > new.ends[1] + noise or new.ends[0] > old.ends[1] + noise:
-            return "intervals apart"
-    elif abs(old.estimate - new.estimate) > noise:
-        return "computed otherwise" if new.drawn is None else "otherwise of the same draws"
-    if old.prediction is None or new.prediction is None or abs(old.prediction - new.prediction) <= noise:
-        return ""
-    return "another prediction"
-
-
-def _changed_settings(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Change]:
-    for name in dict.fromkeys((*before, *after)):
-        if before.get(name, "") != after.get(name, ""):
-            yield Change(name, Prose(""), before.get(name, ""), after.get(name, ""))
+            yield f"{claim.id}.{fact.id}", _Measured(fact.value, (fact.value, fact.value), fact.what, None)
 
 
 def _settings(record: Evidence) -> dict[str, str]:
@@ -273,88 +229,53 @@ def _settings(record: Evidence) -> dict[str, str]:
         environment, chosen = record.environment, dict(record.settings)
         asked = {f"{layer.id}: intended scale": layer.intention.expression for layer in record.layers}
         asked |= {"source": record.source}
-    worded = {
-        name.replace("_", " "): json.dumps(value, default=str)
-        if isinstance(value, dict)
-        else ""
-        if value is None
-        else str(value)
-        for name, value in chosen.items()
+    given = {name.replace("_", " "): value for name, value in chosen.items() if value is not None}
+    words = {
+        name: json.dumps(value, default=str) if isinstance(value, dict) else str(value)
+        for name, value in given.items()
     }
     # Results are the same for any number of workers.
     versions = {name: version for name, version in environment.items() if name != "workers"}
-    return {**worded, **asked, "sdpa-verify": record.tool.version, **versions}
+    return words | asked | {"sdpa-verify": record.tool.version} | versions
 
 
-_NAMED = 12  # this many keys are named in a line before the others are counted
-
-
-def _groups(comparison: Changes) -> Iterator[tuple[str, tuple[Change, ...]]]:
+def to_text(changes: Changes) -> str:
+    """Return the comparison as lines with a heading above each group, and which rule it is made by."""
+    lines = [f"before: {changes.earlier}", f"after:  {changes.later}", ""]
     groups = {
-        "verdicts": comparison.verdicts,
-        "outcomes of statements": comparison.statements,
-        "values that moved": comparison.moved,
-        "settings and versions": comparison.settings,
+        "verdicts": changes.verdicts,
+        "outcomes of statements": changes.statements,
+        "values that moved": changes.moved,
+        "settings and versions": changes.settings,
     }
-    return ((title, changes) for title, changes in groups.items() if changes)
-
-
-def to_text(comparison: Changes) -> str:
-    """Return the comparison as plain lines, a heading above each group."""
-    lines = [f"before: {comparison.earlier}", f"after:  {comparison.later}", ""]
-    for title, changes in _groups(comparison):
-        lines.append(f"{title}:")
-        for change in changes:
-            why = f" ({change.why})" if change.why else ""
-            what = f"; {plain(change.what)}" if change.what else ""
-            lines.append(
-                f"  {change.key}: {change.before or '(none)'} → {change.after or '(none)'}{why}{what}"
-            )
-        lines.append("")
-    for word, keys in (("new", comparison.come), ("gone", comparison.gone)):
+    for title, group in groups.items():
+        lines += [f"{title}:"] * bool(group)
+        for key, what, before, after, why in group:
+            more = f" ({why})" * bool(why) + f"; {plain(what)}" * bool(what)
+            lines.append(f"  {key}: {before or '(none)'} → {after or '(none)'}{more}")
+        lines += [""] * bool(group)
+    for word, keys in (("new", changes.come), ("gone", changes.gone)):
         if keys:
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            lines.append(f"keys that are {word}: {', '.join(keys[:_NAMED])}{more}")
-    if comparison.reprinted:
-        groups = groupby(comparison.reprinted, lambda change: change.key.partition(".")[0])
-        counts = ", ".join(f"{name} {len(list(changes))}" for name, changes in groups)
-        lines.append(f"in printed digits only: {counts}")
-    return "\n".join([*lines, *comparison.sentences])
+            rest = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            lines.append(f"keys that are {word}: {', '.join(keys[:_NAMED])}{rest}")
+    lines.append(f"{changes.same} of {changes.whole} {changes.kind} have the same evidence to ten digits.")
+    if changes.judged:
+        lines.append(
+            f"{numbers.count(changes.judged)} values were drawn otherwise; a value has moved where its two "
+            f"intervals are disjoint. If nothing changed, the probability that any value appears to have "
+            f"moved is at most {numbers.small(changes.rate)}."
+        )
+    lines += ["No verdict and no outcome changed."] * (not changes.exit_status)
+    return "\n".join(lines)
 
 
-def to_markdown(comparison: Changes) -> str:
-    """Return the comparison as Markdown, a table for each group, with printed digits folded."""
-    lines = [f"Before: {for_markdown(comparison.earlier)}. After: {for_markdown(comparison.later)}.", ""]
-    for title, changes in _groups(comparison):
-        lines += [f"### {title.capitalize()}", "", *_rows(changes), ""]
-    if comparison.reprinted:
-        summary = f"<summary>In printed digits only: {len(comparison.reprinted)} values</summary>"
-        lines += ["<details>", summary, "", *_rows(comparison.reprinted), "", "</details>", ""]
-    for word, keys in (("New", comparison.come), ("Gone", comparison.gone)):
-        if keys:
-            lines += [f"{word} keys: {', '.join(f'`{key}`' for key in keys)}.", ""]
-    return "\n".join([*lines, " ".join(map(for_markdown, comparison.sentences))])
-
-
-def _rows(changes: Iterable[Change]) -> Iterator[str]:
-    yield "| key | before | now | |"
-    yield "|---|---|---|---|"
-    for change in changes:
-        what = "; ".join(filter(None, [change.why, prose_for_markdown(change.what)]))
-        row = f"| `{change.key}` | {for_markdown(change.before)} | {for_markdown(change.after)} | {what} |"
-        yield row.replace("\n", " ")
-
-
-def to_json(comparison: Changes) -> str:
+def to_json(changes: Changes) -> str:
     """Return all of the comparison as JSON, for programs."""
-    content = {
-        name: [item._asdict() if isinstance(item, Change) else item for item in value]
-        if isinstance(value, tuple)
-        else value
-        for name, value in comparison._asdict().items()
-    }
-    return json.dumps({**content, "exit_status": comparison.exit_status}, ensure_ascii=False, indent=1)
+    content = changes._asdict() | {"exit_status": changes.exit_status}
+    for name in ("verdicts", "statements", "moved", "settings"):
+        content[name] = [change._asdict() for change in content[name]]
+    return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "markdown": to_markdown, "text": to_text}
+FORMS: dict[str, Callable[[Changes], str]] = {"json": to_json, "text": to_text}
 """The forms by their names."""

@@ -243,7 +243,7 @@ def badge(name: str, out: Path, results: Path | None) -> None:
 @click.command()
 @click.argument("old", type=PATH)
 @click.argument("new", type=PATH)
-@form_option(["text", "markdown", "json"])
+@form_option(["text", "json"])
 @click.option("--strict", is_flag=True, help="Also exit with 1 if a value moved.")
 def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
     """Show how NEW differs from OLD.
