@@ -93,7 +93,7 @@ def test_the_settings_of_the_project_above_count(project: Path) -> None:
     """With its folder; without any, there are none."""
     found = configuration(project / "docs")
     assert found.results_file == project / "committed.json"
-    assert found.document_paths == (project / "docs",)
+    assert found.documents == ("docs",)
     (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="is not a table"):
         configuration(project)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditing.records import good
 from tests.report.records import record
 from verify.citing.documents import ProblemKind, check, fix
 from verify.citing.documents import find_documents as documents
@@ -173,7 +172,7 @@ def test_exported_macros_are_checked_with_the_paper(tmp_path: Path, run: RunReco
     text = f"{command} {others} % \\input{{verify}}\n\\verify{{run:seed}}"
     paper = written(tmp_path, text, "paper.tex")
     documents = check([paper], run)
-    assert [one.path for one in documents] == [paper, macros]
+    assert [document.path for document in documents] == [paper, macros]
     assert [len(one.problems) for one in documents] == [0, 1]
     assert len(check([paper, macros], run)) == 2
 
@@ -245,38 +244,6 @@ def test_a_full_disk_or_a_locked_folder_is_reported_with_what_helps(
     assert "--out" not in str(caught.value)
     assert "free space or allow writing in its folder" in str(caught.value)
     assert path.read_text(encoding="utf-8") == quoted("7 [6, 8]")
-
-
-RUN = record()
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("we rest on over-scaling.", [1]),
-        ("\n\nsee `over-scaling` and over-scaling again\nover-scaling", [3]),
-        ("an over-scaling-law, my-over-scaling, over-scaling.check2", [1]),
-        ("x.over-scaling and over_scaling and Over-scaling", []),
-        ("score-variance is confirmed", []),
-        ("", []),
-    ],
-)
-def test_a_claim_that_is_not_confirmed_is_named_once(tmp_path: Path, text: str, lines: list[int]) -> None:
-    """By the line of its first name, which is a word of its own; a confirmed one is no news."""
-    (document,) = check([written(tmp_path, text)], RUN)
-    found = [one for one in document.warnings if one.quote.key == "over-scaling"]
-    assert [one.quote.line for one in found] == lines
-    verdict = RUN.claim("over-scaling").verdict
-    assert all(
-        one.what == f"is named here and is {verdict}; see whether the text still holds" for one in found
-    )
-
-
-def test_a_claim_that_is_quoted_is_not_named_besides(tmp_path: Path) -> None:
-    """And an audit has no claims of its own."""
-    path = written(tmp_path, f"over-scaling {quoted('refuted', 'over-scaling:verdict')}")
-    assert check([path], RUN)[0].warnings == []
-    assert check([written(tmp_path, "over-scaling")], good(1, 1))[0].warnings == []
 
 
 @pytest.fixture

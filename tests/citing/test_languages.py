@@ -55,8 +55,6 @@ SHOWN = [
     ("page.rst", "Like this::\n\n   {}\n   :verify:`nothing`\n\n.. code-block:: rst\n\n   :verify:`no`\n"),
     ("page.rst", ".. A comment, :verify:`nothing`\n   goes on :verify:`no`\n\n``:verify:`nothing` ``\n"),
     ("paper.tex", "\\begin{verbatim}\n\\verify{no}\n% {}\n\\end{verbatim}\n\\verb|\\verify{no}|\n"),
-    ("page.md", "Text.\n\n    {}\n\n# Title\n    {}\n"),
-    ("page.md", "\t{}\n\n- item\n\n      {}\n\n> Text.\n>\n>     {}\n"),
     ("page.md", "<pre>\n{}\n</pre>\n"),
     ("page.html", "<p><pre class='x'>{}</pre><script>{}</script></p>\n"),
     ("page.adoc", "----\n{}\n----\n"),
@@ -64,7 +62,6 @@ SHOWN = [
     ("page.org", "It is\n: # verify: nothing\n: 1\n"),
     ("page.org", "#+begin_src html\n{}\n#+end_src\n"),
     ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
-    ("module.py", 'TEXT = "{}"\n'),
 ]
 
 
@@ -194,28 +191,6 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
             CitationError, match=r"book\.ipynb: is not a notebook, which is JSON with a list of cells"
         ):
             check([written(tmp_path, "book.ipynb", content)], RUN)
-
-
-def test_included_files_are_checked_as_well(tmp_path: Path) -> None:
-    """What they quote is a part of the document."""
-    written(tmp_path, "part.txt", ":verify:`nothing`\n")
-    for name, text in (("page.rst", ".. include:: part.txt\n"), ("page.md", "```{include} part.txt\n```\n")):
-        documents = check([written(tmp_path, name, text)], RUN)
-        assert [one.path.name for one in documents] == [name, "part.txt"]
-        assert len(documents[1].problems) == 1
-
-
-@pytest.mark.parametrize("start", ["", "  ", "- ", "> ", "1. "])
-def test_a_marker_at_the_start_of_a_line_is_a_warning(tmp_path: Path, start: str) -> None:
-    """CommonMark takes that line for raw HTML; nothing fails for it."""
-    path = written(tmp_path, "page.md", f"Text.\n\n{start}{HTML.format(NOW)} **bold**\n")
-    (document,) = check([path], RUN)
-    (warning,) = document.warnings
-    assert warning.kind is ProblemKind.RAW_LINE
-    assert str(warning).startswith(f"{path}:3: warning: {FORM}: a marker at the start of a line")
-    assert document.problems == []
-    inside = written(tmp_path, "other.md", f"The slope {HTML.format(NOW)} is **bold**.\n")
-    assert check([inside], RUN)[0].warnings == []
 
 
 def test_every_language_says_its_suffixes() -> None:

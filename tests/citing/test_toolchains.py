@@ -68,17 +68,17 @@ def test_pandoc_cites_from_both_libraries(tmp_path: Path, form: str, ending: str
 def test_typst_reads_what_was_exported(tmp_path: Path) -> None:
     """Texts by their names, numbers as numbers; a marked text compiles."""
     typst = pytest.importorskip("typst", reason="needs Typst")
-    (tmp_path / "verify.typ").write_text(exported(RUN, (), "typst"), encoding="utf-8")
+    (tmp_path / "verify.json").write_text(exported(RUN, (), "json"), encoding="utf-8")
     page = tmp_path / "page.typ"
     text = (
-        '#import "verify.typ": texts, numbers\n'
-        "#assert(numbers.score_variance.slope.estimate > 0.9)\n"
-        "#texts.score_variance.slope.estimate\n"
+        '#let verify = json("verify.json")\n'
+        "#assert(verify.numbers.score_variance.slope.estimate > 0.9)\n"
+        "#verify.texts.score_variance.slope.estimate\n"
         f"It is /* verify: {KEY}|pm *//* /verify */.\n"
     )
     page.write_text(text, encoding="utf-8")
     documents = check([page], RUN)
-    assert [one.path.name for one in documents] == ["page.typ", "verify.typ"]
+    assert [document.path.name for document in documents] == ["page.typ", "verify.json"]
     fix(documents)
     svg = typst.compile(str(page), format="svg")
     assert svg.startswith(b"<svg")

@@ -45,10 +45,10 @@ class Changes(NamedTuple):
     """How a record differs from an ``earlier`` one.
 
     ``verdicts`` are those of claims with their proofs, of checks and controls, or the judgements of an
-    audit's findings; ``moved`` values are otherwise than chance allows. ``come`` and ``gone`` are keys, without
-    those of parts. ``judged`` values were compared by their intervals, of which at the family-wise ``rate``
-    one would seem to have moved though none did; of ``whole`` claims or layers, by their ``kind``, ``same``
-    have the same evidence.
+    audit's findings; ``moved`` values are otherwise than chance allows. ``come`` and ``gone`` are keys,
+    without those of parts. ``judged`` values were compared by their intervals, of which at the family-wise
+    ``rate`` one would seem to have moved though none did; of ``whole`` claims or layers, by their ``kind``,
+    ``same`` have the same evidence.
     """
 
     earlier: str
@@ -208,10 +208,10 @@ def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
             how = tuple(check.cell.get(name) for name in _HOW)
             cell = tuple(sorted(item for item in check.cell.items() if item[0] not in _HOW))
             of = (check.quantity, check.method, check.relation, cell)
-            drawn = (chosen.seed, how, check.looks, check.blocks, check.draws)
+            draws = (chosen.seed, how, check.looks, check.blocks, check.draws)
             is_exact = check.method == "exact"
             noise = check.tolerance if is_exact and check.prediction == 0 else 0.0
-            measured = (check.estimate, check.interval, of, None if is_exact else drawn)
+            measured = (check.estimate, check.interval, of, None if is_exact else draws)
             yield f"{claim.id}.{check.id}", _Measured(*measured, check.prediction, noise)
         for fact in claim.facts:
             yield f"{claim.id}.{fact.id}", _Measured(fact.value, (fact.value, fact.value), fact.what, None)

@@ -9,8 +9,8 @@ from typing import Any
 from verify.errors import SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
-FILE, TABLE = "pyproject.toml", "[tool.sdpa-verify]"
-_FILE = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
+_FILE, _TABLE = "pyproject.toml", "[tool.sdpa-verify]"
+_KIND = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,6 @@ class Configuration:
         """The results file, None if none is set."""
         return self.folder / self.results if self.results else None
 
-    @property
-    def document_paths(self) -> tuple[Path, ...]:
-        """The documents, files, folders or patterns."""
-        return tuple(self.folder / name for name in self.documents)
-
 
 def configuration(folder: Path | None = None) -> Configuration:
     """Return the settings of the project that a folder, by default the present one, is in.
@@ -47,33 +42,28 @@ def configuration(folder: Path | None = None) -> Configuration:
         SettingsError: its pyproject.toml is malformed, or has settings that are none of ours.
     """
     start = (folder or Path()).absolute()
-    for place in (start, *start.parents):
-        if (place / FILE).is_file():
-            return _read(Path() if place == start and folder is None else place)
-    return Configuration()
-
-
-def _read(folder: Path) -> Configuration:
-    path = folder / FILE
+    place = next((place for place in (start, *start.parents) if (place / _FILE).is_file()), None)
+    if place is None:
+        return Configuration()
+    # In messages, a file of the present folder has no path.
+    place = Path() if place == start and folder is None else place
+    path = place / _FILE
     try:
-        tool = tomllib.loads(read_text(path, _FILE)).get("tool", {})
+        given = tomllib.loads(read_text(path, _KIND)).get("tool", {}).get("sdpa-verify", {})
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: is not TOML ({error}); correct the line") from error
-    given = tool.get("sdpa-verify", {}) if isinstance(tool, dict) else {}
     if not isinstance(given, dict):
-        raise SettingsError(f"{path}: tool.sdpa-verify is not a table; write {TABLE}")
+        raise SettingsError(f"{path}: tool.sdpa-verify is not a table; write {_TABLE}")
     defaults = {setting.name: setting.default for setting in fields(Configuration)[1:]}
+    settings: dict[str, Any] = {}
     for name, value in given.items():
         if name not in defaults:
             near = difflib.get_close_matches(name, defaults, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(defaults)}"
-            raise SettingsError(f"{path}: {TABLE} has {name!r}, which is no setting; {hint}")
-        is_list = defaults[name] == ()
-        is_right = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not (is_right if is_list else isinstance(value, str)):
-            wanted = "a list of texts" if is_list else "a text"
-            raise SettingsError(f"{path}: {TABLE} {name} is {value!r}; give {wanted}")
-    settings: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
-    return Configuration(folder=folder, **settings)
+            raise SettingsError(f"{path}: {_TABLE} has {name!r}, which is no setting; {hint}")
+        is_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not (is_texts if defaults[name] == () else isinstance(value, str)):
+            wanted = "a list of texts" if defaults[name] == () else "a text"
+            raise SettingsError(f"{path}: {_TABLE} {name} is {value!r}; give {wanted}")
+        settings[name] = tuple(value) if is_texts else value
+    return Configuration(folder=place, **settings)

@@ -5,19 +5,18 @@ Documents are of any origin and size, so everything here takes time in proportio
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from verify.citing.languages import MARKUPS, PLAIN_TEXT, Comment, Language, Passage, blank
+from verify.citing.languages import OUTPUT, PLAIN, Comment, Language, Passage, blank, blanked, passages
 from verify.errors import CitationError
 
-_TITLED = re.compile(r"(?P<text>.+)<(?P<key>[^<>]+)>", re.DOTALL)
-_END = "/verify"
-_OFF, _ON = "verify: off", "verify: on"
+_TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>", re.DOTALL)
+_END, _OFF, _ON = "/verify", "verify: off", "verify: on"
 # Only a sentence, which is the last part of a form, holds spaces. In tables its bar has a backslash.
 _START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+?(?:\s*\\?\|.*)?)", re.DOTALL)
 _MEANT = re.compile(r"-*\s*/?\s*verify\s*(?:$|:)", re.IGNORECASE)
@@ -32,9 +31,8 @@ _DOCTEST = re.compile(
 class Quote:
     """A key in a document and what it quotes, from ``start`` to ``end``; None where it is looked up again.
 
-    ``key_end`` is where the key ends, ``language`` that of the passage, ``is_code`` whether the text is a
-    program's, which is compared and never written. ``raw_line`` says that its marker turns its line into raw
-    HTML, ``is_output`` that it is what a doctest prints.
+    ``key_end`` is where the key ends, ``language`` that of what is quoted, ``is_code`` whether that is a
+    program's, which is compared and never written, ``is_output`` whether it is what a doctest prints.
     """
 
     key: str
@@ -43,231 +41,193 @@ class Quote:
     end: int
     quoted: str | None
     key_end: int = 0
-    language: Language = PLAIN_TEXT
+    language: Language = PLAIN
     is_code: bool = False
-    raw_line: bool = False
     is_output: bool = False
 
 
 class _Marker(NamedTuple):
     """A comment such as ``<!-- verify: KEY -->``, or ``<!-- /verify -->``, which has no key."""
 
-    key: str
     start: int
     end: int
-    line: int
+    key: str
     closing: str
 
 
-def quotes_in(path: Path, text: str, language: Language, known: Collection[str] = ()) -> list[Quote]:
+class _MarkerError(Exception):
+    """What is wrong with the marker at a place of a passage."""
+
+    def __init__(self, place: int, what: str) -> None:
+        super().__init__(what)
+        self.place = place
+
+
+def quotes_in(path: Path, text: str, known: Collection[str] = ()) -> list[Quote]:
     """Return what a document quotes, in its order; of what looks like code, the quotations of ``known`` keys.
 
     Raises:
         CitationError: a marker is misspelt, not closed, nested, or closes nothing, or a notebook is none.
     """
-    line_starts, quotes = [0, *(end.end() for end in re.finditer("\n", text))], []
-    try:
-        for passage in language.texts(text):
-            for quote in _quotes(path, passage, line_starts, known):
-                start, end = passage.place(quote.start, quote.end)
-                key_end = passage.place(quote.key_end - 1, quote.key_end)[1] if quote.key_end else 0
-                quotes.append(replace(quote, start=start, end=end, key_end=key_end, is_code=passage.is_code))
-    except CitationError as error:
-        what = str(error)
-        raise CitationError(what if what.startswith(str(path)) else f"{path}: {what}") from error
+    lines, quotes = [0, *(end.end() for end in re.finditer("\n", text))], []
+    for passage in passages(path, text):
+
+        def line(place: int, passage: Passage = passage) -> int:
+            return bisect_right(lines, passage.place(place, place)[0])
+
+        try:
+            for begin, inside in _quotes(passage, known):
+                start, end = passage.place(inside.start, inside.end)
+                _, key_end = passage.place(inside.key_end - 1, inside.key_end)
+                quote = replace(inside, line=line(begin), is_code=passage.is_code)
+                quotes.append(replace(quote, start=start, end=end, key_end=key_end))
+        except _MarkerError as error:
+            raise CitationError(f"{path}:{line(error.place)}: {error}") from error
     return sorted(quotes, key=attrgetter("start"))
 
 
-def outside(path: Path, text: str, language: Language) -> Iterator[tuple[Passage, str]]:
+def outside(path: Path, text: str) -> Iterator[tuple[Passage, str]]:
     """Yield each passage of a document, with its prose, of which quotations and comments are blanked out."""
-    for passage in language.texts(text):
-        code = _without(passage.language.code(passage.text), _switched_off(passage))
-        prose = list(passage.language.comment(code))
-        spans = [(quote.start, quote.end) for quote in _quotes(path, passage, [0])]
-        for style in passage.language.comments:
-            spans += [(start, end) for start, end, _ in _comments(code, style)]
+    for passage in passages(path, text):
+        code = passage.language.code(_switched_on(passage))
+        prose = list(passage.language.read(code))
+        spans = [(quote.start, quote.end) for _, quote in _quotes(passage)]
+        spans += [(start, end) for start, end, _, _ in _comments(code, passage.language)]
         for start, end in spans:
             prose[start:end] = blank("".join(prose[start:end]))
         yield passage, "".join(prose)
 
 
-def _switched_off(passage: Passage) -> list[tuple[int, int]]:
-    """Return the stretches from a comment ``verify: off`` to ``verify: on`` or to the end."""
-    text, stretches = passage.text, []
+def split_role(inside: str) -> tuple[str | None, str]:
+    """Return text and key of a role: of ``text <KEY>`` both, of any other None and the key."""
+    parts = _TITLED.fullmatch(inside.strip())
+    text, key = (parts["text"], parts["key"]) if parts else (None, inside)
+    return text, key.strip().replace("\\|", "|")
+
+
+def _switched_on(passage: Passage) -> str:
+    """Return a text without what stands from a comment ``verify: off`` to ``verify: on`` or to the end."""
+    text = passage.text
     if not re.search(r"verify:\s*off", text):
-        return []
-    prose, since = passage.language.code(text), None
-    switches = {
-        start: (end, " ".join(text[content].split()))
-        for style in passage.language.comments
-        for start, end, content in _comments(prose, style)
-    }
-    for start, (end, word) in sorted(switches.items()):
+        return text
+    parts: list[str] = []
+    done, since = 0, None
+    for start, end, content, _ in _comments(passage.language.code(text), passage.language):
+        word = " ".join(text[content].split())
         if word == _OFF and since is None:
             since = start
         elif word == _ON and since is not None:
-            stretches.append((since, end))
-            since = None
-    return [*stretches, (since, len(text))] if since is not None else stretches
+            parts += [text[done:since], blank(text[since:end])]
+            done, since = end, None
+    stop = len(text) if since is None else since
+    return "".join([*parts, text[done:stop], blank(text[stop:])])
 
 
-def _without(text: str, stretches: list[tuple[int, int]]) -> str:
-    parts, done = [], 0
-    for start, end in stretches:
-        parts += [text[done:start], blank(text[start:end])]
-        done = end
-    return "".join([*parts, text[done:]])
+def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int, Quote]]:
+    """Yield the quotations of a passage, each after the place of its marker, without lines.
+
+    Raises:
+        _MarkerError: a marker is misspelt, not closed, nested, or closes nothing.
+    """
+    language, text = passage.language, _switched_on(passage)
+    for match in _DOCTEST.finditer(text):
+        printed, start = match["output"].strip(), match.start("output")
+        start += len(match["output"]) - len(match["output"].lstrip()) if printed else 0
+        span = (start, start + len(printed), printed, match.end("key"))
+        yield match.start(), Quote(match["key"].replace("\\|", "|"), 0, *span, OUTPUT, is_output=True)
+    text = blanked(_DOCTEST, text)
+    prose = language.code(text)
+    for match in language.role.finditer(language.read(prose)) if language.role else ():
+        (start, end), (quoted, key) = match.span("inside"), split_role(match["inside"])
+        stop = end if quoted is None else start + len(quoted)
+        yield match.start(), Quote(key, 0, start, stop, quoted, end, language)
+    yield from _marked(prose, text, language, known).items()
 
 
-def _quotes(
-    path: Path, passage: Passage, line_starts: list[int], known: Collection[str] = ()
-) -> Iterator[Quote]:
-    """Yield the quotations of a passage, with their places in it and their line in the file."""
-    language, off = passage.language, _switched_off(passage)
-
-    def line(place: int) -> int:
-        return bisect_right(line_starts, passage.place(place, place)[0])
-
-    text = _without(passage.text, off)
-    outputs = list(_DOCTEST.finditer(text))
-    for match in outputs:
-        start, stop = match.span("output")
-        printed = text[start:stop].strip()
-        start += len(text[start:stop]) - len(text[start:stop].lstrip()) if printed else 0
-        output = replace(language, markup=MARKUPS["python"])
-        key = match["key"].replace("\\|", "|")
-        yield Quote(
-            key,
-            line(match.start()),
-            start,
-            start + len(printed),
-            printed,
-            match.end("key"),
-            output,
-            is_output=True,
-        )
-    text = _without(text, [match.span() for match in outputs])
-    passage = passage._replace(text=text)
-    prose = _without(language.code(passage.text), off)
-    for match in language.role.finditer(language.comment(prose)) if language.role else ():
-        yield replace(_role(match, titled=language.titled), line=line(match.start()), language=language)
-    marked = {quote.start: quote for quote in _marked(path, prose, passage, line)}
-    if known and prose != text:
-        marked = {quote.start: quote for quote in _in_code(prose, passage, line, known)} | marked
-    yield from marked.values()
-
-
-def _role(match: re.Match[str], *, titled: bool) -> Quote:
-    start = match.start("inside")
-    parts = _TITLED.fullmatch(match["inside"]) if titled else None
-    if parts is None:
-        key = match["inside"].strip().replace("\\|", "|")
-        return Quote(key, match.start(), start, match.end("inside"), None)
-    quoted = parts["text"].rstrip()
-    key_end = start + parts.start("key") + len(parts["key"].rstrip())
-    key = parts["key"].strip().replace("\\|", "|")
-    return Quote(key, match.start(), start, start + len(quoted), quoted, key_end)
-
-
-def _marked(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> Iterator[Quote]:
-    """Yield what stands between markers."""
-    language = passage.language
-    raw = {match.end() for match in language.raw_lines.finditer(prose)} if language.raw_lines else set()
+def _marked(prose: str, text: str, language: Language, known: Collection[str]) -> dict[int, Quote]:
+    """Return what stands between markers, by where these start; in code, of known keys alone."""
+    pairs = _in_code(prose, text, language, known) if known and prose != text else {}
     opened: _Marker | None = None
-    for start, marker in sorted(_markers(path, prose, passage, line).items()):
-        if opened and not marker.key:
-            yield replace(_between(opened, start, passage), raw_line=opened.start in raw)
-        elif opened:
-            what = f"a marker inside that of line {opened.line}; close it with {opened.closing} first"
-            raise CitationError(f"{path}:{marker.line}: {what}")
+    for marker in _markers(prose, text, language):
+        if opened and marker.key:
+            what = f"a marker inside that of {opened.key}; close it with {opened.closing} first"
+            raise _MarkerError(marker.start, what)
+        if opened:
+            pairs[opened.start] = _between(opened, marker.start, text, language)
         elif not marker.key:
             what = f"{marker.closing} closes nothing; remove it, or correct the marker before it"
-            raise CitationError(f"{path}:{marker.line}: {what}")
+            raise _MarkerError(marker.start, what)
         opened = marker if marker.key else None
     if opened:
         what = f"the marker of {opened.key} is not closed; end what it quotes with {opened.closing}"
-        raise CitationError(f"{path}:{opened.line}: {what}")
+        raise _MarkerError(opened.start, what)
+    return pairs
 
 
-def _in_code(
-    prose: str, passage: Passage, line: Callable[[int], int], known: Collection[str]
-) -> Iterator[Quote]:
-    """Yield the quotations of known keys whose text is code, for what is code cannot always be told."""
-    markers = []
-    for style in passage.language.comments:
-        for start, end, content in _comments(passage.text, style):
-            inside = passage.text[content].strip()
-            match = _START.fullmatch(inside)
-            if match or inside == _END:
-                markers.append(_Marker(match["key"].strip() if match else "", start, end, line(start), ""))
-    for opening, closing in pairwise(sorted(markers, key=attrgetter("start"))):
-        is_pair = opening.key.partition("|")[0].rstrip("\\ ") in known and not closing.key
-        if is_pair and not prose[opening.end : closing.start].strip():
-            yield _between(opening, closing.start, passage)
+def _in_code(prose: str, text: str, language: Language, known: Collection[str]) -> dict[int, Quote]:
+    """Return the quotations of known keys whose text is code, for what is code cannot always be known."""
+    pairs = {}
+    for opening, closing in pairwise(_markers(text, text, language, strict=False)):
+        is_known = opening.key.partition("|")[0].rstrip("\\ ") in known
+        if is_known and not closing.key and not prose[opening.end : closing.start].strip():
+            pairs[opening.start] = _between(opening, closing.start, text, language)
+    return pairs
 
 
-def _markers(path: Path, prose: str, passage: Passage, line: Callable[[int], int]) -> dict[int, _Marker]:
-    """Return the markers of a text by where they start."""
-    markers: dict[int, _Marker] = {}
-    for style in passage.language.comments:
-        for start, end, content in _comments(prose, style):
-            # What is code in a comment is a part of it.
-            inside = passage.text[content].strip()
-            match = _START.fullmatch(inside)
-            is_switch = " ".join(inside.split()) in {_OFF, _ON}
-            if start in markers or start - 1 in markers or is_switch or not (match or _MEANT.match(inside)):
-                continue
-            closing = f"{style.opening} {_END} {style.closing}".rstrip()
-            if not match and inside != _END:
-                right = f"{style.opening} verify: KEY {style.closing}".rstrip()
-                raise CitationError(
-                    f"{path}:{line(start)}: misspelt marker {inside!r}; write {right} or {closing}"
-                )
-            before = passage.text[passage.text.rfind("\n", 0, start) + 1 : start]
-            if not style.closing and before.strip():
-                raise CitationError(
-                    f"{path}:{line(start)}: a marker at the end of a line; put it on its own line"
-                )
-            markers[start] = _Marker(match["key"].strip() if match else "", start, end, line(start), closing)
-    return markers
+def _markers(prose: str, text: str, language: Language, *, strict: bool = True) -> Iterator[_Marker]:
+    """Yield the markers among the comments of a text's prose, with ``strict`` none that is misspelt."""
+    for start, end, content, (opening, closing) in _comments(prose, language):
+        # What is code in a comment is a part of it.
+        inside = text[content].strip()
+        match = _START.fullmatch(inside)
+        is_switch = " ".join(inside.split()) in {_OFF, _ON}
+        if is_switch or not (match or _MEANT.match(inside)):
+            continue
+        end_marker = f"{opening} {_END} {closing}".rstrip()
+        if strict and not match and inside != _END:
+            right = f"{opening} verify: KEY {closing}".rstrip()
+            raise _MarkerError(start, f"misspelt marker {inside!r}; write {right} or {end_marker}")
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        if strict and not closing and before.strip():
+            raise _MarkerError(start, "a marker at the end of a line; put it on its own line")
+        if match or inside == _END:
+            yield _Marker(start, end, match["key"].strip() if match else "", end_marker)
 
 
-def _comments(prose: str, style: Comment) -> Iterator[tuple[int, int, slice]]:
-    """Yield where comments and their content start and end; of several openings, the last counts.
+def _comments(prose: str, language: Language) -> list[tuple[int, int, slice, Comment]]:
+    """Return where comments and their content start and end, in their order; of several openings, the last.
 
     Comments that are lines of their own are taken with their line's end.
     """
-    opening, closing, _ = style
-    if not closing:
-        # A sign within a line starts a comment only before what may be meant as a marker.
-        sign, before = re.escape(opening), r"(?<!\\)" if style.glued else r"(?<=[ \t])"
-        line = rf"^[ \t]*{sign}(?P<alone>[^\n]*)(?:\n|\Z)|{before}{sign}(?P<ending>[ \t]*/?verify\b[^\n]*)$"
-        for match in re.finditer(line, prose, re.MULTILINE | re.IGNORECASE):
+    comments: dict[int, tuple[int, int, slice, Comment]] = {}
+    for style in language.comments:
+        opening, closing = map(re.escape, style)
+        if closing:
+            # The last sign of a closing may seem to open the next one, as in */*.
+            pattern = rf"{opening}(?P<content>(?s:(?!{opening}).)*?){closing}"
+        else:
+            # A sign within a line starts a comment only before what may be meant as a marker.
+            alone = rf"^[ \t]*{opening}(?P<content>[^\n]*)(?:\n|\Z)"
+            pattern = rf"{alone}|(?<=[ \t]){opening}(?P<ending>[ \t]*/?verify\b[^\n]*)$"
+        for match in re.finditer(
+            pattern, prose, re.MULTILINE | re.IGNORECASE | (re.DOTALL if closing else 0)
+        ):
             content = slice(*match.span(match.lastgroup or 0))
-            yield content.start - len(opening), match.end(), content
-        return
-    start = prose.find(opening)
-    while start >= 0:
-        inner = start + len(opening)
-        # The last sign of a closing may seem to open the next one, as in */*.
-        following = prose.find(opening, inner)
-        last = following + len(closing) - 1 if following >= 0 else len(prose)
-        end = prose.find(closing, inner, last)
-        if end >= 0:
-            yield start, end + len(closing), slice(inner, end)
-            following = prose.find(opening, end + len(closing))
-        start = following
+            start = content.start - len(style.opening)
+            # Of two openings of which one is the end of the other, the longer comes first in a language.
+            if start not in comments and start - 1 not in comments:
+                comments[start] = (start, match.end(), content, style)
+    return [comment for _, comment in sorted(comments.items())]
 
 
-def _between(opened: _Marker, stop: int, passage: Passage) -> Quote:
-    text, language = passage.text, passage.language
+def _between(opened: _Marker, stop: int, text: str, language: Language) -> Quote:
     inside = text[opened.end : stop]
     # A comment that ends the text is not quoted.
-    without_comments = language.comment(inside)
-    if without_comments != inside and inside.startswith(without_comments.rstrip()):
-        inside = without_comments.rstrip()
+    read = language.read(inside)
+    if read != inside and inside.startswith(read.rstrip()):
+        inside = read.rstrip()
     # Line ends and spaces at the markers are the document's.
     start = opened.end + (len(inside) - len(inside.lstrip()) if inside.strip() else len(inside) // 2)
     end = start + len(inside.strip())
     key_end = text.rindex(opened.key, opened.start, opened.end) + len(opened.key)
-    return Quote(opened.key.replace("\\|", "|"), opened.line, start, end, text[start:end], key_end, language)
+    return Quote(opened.key.replace("\\|", "|"), 0, start, end, text[start:end], key_end, language)

@@ -21,11 +21,9 @@ from mkdocs.config import config_options
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, get_plugin_logger
 
-from verify.citing.citations import place_in_report
-from verify.citing.languages import language_of
-from verify.citing.lookup import by_key, lookup_in, shortened
+from verify.citing.lookup import by_key
 from verify.citing.markers import Quote, quotes_in
-from verify.citing.quotations import fault_of_text
+from verify.citing.quotations import link_to, shown_by
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_html
@@ -61,44 +59,27 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
         """Return a page with its roles replaced by their values."""
         path = Path(page.file.src_uri)
         try:
-            quotes = quotes_in(path, markdown, language_of(path))
+            quotes = quotes_in(path, markdown)
         except VerifyError as error:
             raise PluginError(str(error)) from error
         parts, end = [], 0
         for quote in quotes:
-            value = self._value(path, quote)
+            place = f"{path}:{quote.line}"
+            try:
+                value, problems = shown_by(self._known, quote.key, quote.quoted, quote.language)
+            except VerifyError as error:
+                raise PluginError(f"{place}: {error}") from error
+            for problem in problems:
+                _LOG.warning("%s: %s", place, problem)
             start = markdown.rfind(_ROLE_START, end, quote.start)
-            is_role = start >= 0 and not markdown[start + len(_ROLE_START) : quote.start].strip()
-            if is_role:
+            if start >= 0 and not markdown[start + len(_ROLE_START) : quote.start].strip():
                 parts += [markdown[end:start], self._shown(value, quote, page)]
                 end = markdown.index(_ROLE_END, quote.end) + len(_ROLE_END)
         return "".join([*parts, markdown[end:]])
-
-    def _value(self, path: Path, quote: Quote) -> Value:
-        place = f"{path}:{quote.line}"
-        try:
-            value = lookup_in(self._known, quote.key)
-        except VerifyError as error:
-            raise PluginError(f"{place}: {error}") from error
-        if value.doubt:
-            _LOG.warning("%s: %s: %s", place, value.key, value.doubt)
-        fault = "" if quote.quoted is None else self._fault(quote)
-        if fault:
-            now = shortened(value.text)
-            _LOG.warning(
-                "%s: %s: '%s' %s, now '%s'", place, value.key, shortened(quote.quoted or ""), fault, now
-            )
-        return value
-
-    def _fault(self, quote: Quote) -> str:
-        return fault_of_text(self._known, quote.key, quote.quoted or "", quote.language.markup)
 
     def _shown(self, value: Value, quote: Quote, page: Any) -> str:
         text = for_html(quote.quoted or value.text)
         if not self.config["report"]:
             return f'<span class="verify">{text}</span>'
-        address = place_in_report(self.config["report"], "report", value.anchor)
-        if "://" not in address and not address.startswith("/"):
-            # A relative address counts from the folder of the first page.
-            address = "../" * page.url.count("/") + address
+        address = link_to(self.config["report"], value, page.url.count("/"))
         return f'<a class="verify" title="{for_html(value.key)}" href="{for_html(address)}">{text}</a>'

@@ -13,14 +13,13 @@ the last run's. A text of one's own, ``{verify}`1.001 <KEY>```, is compared with
 """
 
 import json
-import re
 import sys
 from typing import Any
 
-from verify.citing.citations import place_in_report
 from verify.citing.configuration import configuration
-from verify.citing.lookup import by_key, lookup_in, shortened
-from verify.citing.quotations import fault_of_text
+from verify.citing.lookup import by_key
+from verify.citing.markers import split_role
+from verify.citing.quotations import link_to, shown_by
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
 
@@ -30,7 +29,6 @@ _ROLE = {
     "body": {"type": "string", "required": True},
 }
 _OFFERED = {"name": "sdpa-verify", "author": "The sdpa-verify authors", "license": "MIT", "roles": [_ROLE]}
-_TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>\s*", re.DOTALL)
 
 
 def shown(body: str) -> list[dict[str, Any]]:
@@ -40,22 +38,14 @@ def shown(body: str) -> list[dict[str, Any]]:
         VerifyError: the key is unknown, what rests on it has to be written again, or the text is stale.
     """
     settings = configuration()
-    titled = _TITLED.fullmatch(body)
-    key = titled["key"].strip() if titled else body.strip()
-    known = by_key(present(settings.results_file))
-    value = lookup_in(known, key)
-    if value.doubt:
-        raise CitationError(f"{value.key}: {value.doubt}; rewrite what rests on it")
-    text = titled["text"] if titled else value.text
-    fault = fault_of_text(known, key, text) if titled else ""
-    if fault:
-        raise CitationError(
-            f"{value.key}: '{shortened(text)}' {fault}, now '{shortened(value.text)}'; correct the role"
-        )
-    leaf = {"type": "text", "value": text}
+    text, key = split_role(body)
+    value, problems = shown_by(by_key(present(settings.results_file)), key, text)
+    if problems:
+        raise CitationError("; ".join(problems))
+    leaf = {"type": "text", "value": text or value.text}
     if not settings.report:
         return [leaf]
-    address = place_in_report(settings.report, "report", value.anchor)
+    address = link_to(settings.report, value, 0)
     return [{"type": "link", "url": address, "title": value.key, "children": [leaf]}]
 
 

@@ -1,13 +1,11 @@
 """What a check of documents found, in the forms of ``check-docs --format``."""
 
 import difflib
-import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from verify.citing.documents import Document, Problem
 from verify.text.escapes import one_line
@@ -26,7 +24,7 @@ class Checked:
 
     @property
     def problems(self) -> list[Problem]:
-        """All that was found to be wrong, document by document."""
+        """All that was wrong, document by document."""
         return [problem for document in self.documents for problem in document.problems]
 
     @property
@@ -34,14 +32,9 @@ class Checked:
         """The problems that still are."""
         return [problem for problem in self.problems if not self.is_fixed(problem)]
 
-    @property
-    def warnings(self) -> list[Problem]:
-        """What fails nothing."""
-        return [warning for document in self.documents for warning in document.warnings]
-
     def is_fixed(self, problem: Problem) -> bool:
         """Return whether a problem is one no more."""
-        return self.written and problem.fixable
+        return self.written and problem.new is not None
 
 
 def address(path: Path) -> str:
@@ -69,30 +62,28 @@ def changes(documents: Sequence[Document]) -> str:
 _FEW = 3  # the number of documents without a quotation that are named; a folder may hold hundreds
 
 
-def _text_lines(checked: Checked) -> Iterator[str]:
-    for problem in checked.problems:
-        yield f"{problem}{'; fixed' * checked.is_fixed(problem)}"
-    yield from map(str, checked.warnings)
+def _as_text(checked: Checked) -> str:
+    lines = [f"{problem}{'; fixed' * checked.is_fixed(problem)}" for problem in checked.problems]
     empty = [document for document in checked.documents if not (document.problems or document.quotes)]
     for document in checked.documents:
         if document not in empty:
-            quotes = len(document.quotes)
             fixed = sum(map(checked.is_fixed, document.problems))
             stale = len(document.problems) - fixed
             counts = [f"{fixed} fixed"] * bool(fixed) + [f"{stale} stale or wrong"] * bool(stale)
-            plural = "s" * (quotes != 1)
-            yield f"{document.path}: {quotes} quotation{plural}, {', '.join(counts) or 'all current'}"
+            quotes = f"{len(document.quotes)} quotation{'s' * (len(document.quotes) != 1)}"
+            lines.append(f"{document.path}: {quotes}, {', '.join(counts) or 'all current'}")
     if len(empty) > _FEW:
-        yield f"{len(empty)} documents quote nothing"
+        lines.append(f"{len(empty)} documents quote nothing")
     else:
-        yield from (f"{document.path}: quotes nothing" for document in empty)
-    yield f"compared with the results of {checked.origin}"
-    if any(problem.fixable for problem in checked.left):
-        yield "`sdpa-verify check-docs --write FILE...` updates what is stale"
+        lines += [f"{document.path}: quotes nothing" for document in empty]
+    lines.append(f"compared with the results of {checked.origin}")
+    if any(problem.new is not None for problem in checked.left):
+        lines.append("`sdpa-verify check-docs --write FILE...` updates what is stale")
+    return "\n".join(lines)
 
 
 def _as_github(checked: Checked) -> str:
-    """Return a line for each problem that is left and each warning, and one for all."""
+    """Return a line for each problem that is left, and one for all."""
 
     def message(text: str) -> str:
         return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
@@ -101,31 +92,12 @@ def _as_github(checked: Checked) -> str:
         return message(text).replace(":", "%3A").replace(",", "%2C")
 
     lines = []
-    for problem in (*checked.left, *checked.warnings):
-        level = "warning" if problem.is_warning else "error"
+    for problem in checked.left:
         place = f"file={field(address(problem.path))},line={problem.quote.line}"
         title = field(f"sdpa-verify {problem.kind}")
-        lines.append(f"::{level} {place},title={title}::{message(f'{problem.quote.key}: {problem.what}')}")
+        lines.append(f"::error {place},title={title}::{message(f'{problem.quote.key}: {problem.what}')}")
     count = f"{len(checked.left)} stale or wrong, compared with the results of {one_line(checked.origin)}"
     return "\n".join([*lines, f"::notice title=sdpa-verify::{message(count)}"])
-
-
-def _as_gitlab(checked: Checked) -> str:
-    """Return a code quality report: a list of problems, empty where all is current."""
-    issues: list[dict[str, Any]] = []
-    for problem in (*checked.left, *checked.warnings):
-        path = address(problem.path)
-        named = f"{path}\n{problem.kind}\n{problem.quote.key}\n{problem.quote.start}"
-        issues.append(
-            {
-                "description": f"{problem.quote.key}: {problem.what}",
-                "check_name": f"sdpa-verify/{problem.kind}",
-                "fingerprint": hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest(),
-                "severity": "minor" if problem.is_warning else "major",
-                "location": {"path": path, "lines": {"begin": problem.quote.line}},
-            }
-        )
-    return json.dumps(issues, indent=2, ensure_ascii=False)
 
 
 def _as_json(checked: Checked) -> str:
@@ -136,13 +108,12 @@ def _as_json(checked: Checked) -> str:
             "line": problem.quote.line,
             "key": problem.quote.key,
             "kind": problem.kind.value,
-            "level": "warning" if problem.is_warning else "error",
             "message": problem.what,
             "printed": problem.quote.quoted,
             "now": problem.new,
             "fixed": checked.is_fixed(problem),
         }
-        for problem in (*checked.problems, *checked.warnings)
+        for problem in checked.problems
     ]
     documents = [
         {"path": address(document.path), "quotations": len(document.quotes)} for document in checked.documents
@@ -151,10 +122,5 @@ def _as_json(checked: Checked) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-FORMS: dict[str, Callable[[Checked], str]] = {
-    "github": _as_github,
-    "gitlab": _as_gitlab,
-    "json": _as_json,
-    "text": lambda checked: "\n".join(_text_lines(checked)),
-}
+FORMS: dict[str, Callable[[Checked], str]] = {"github": _as_github, "json": _as_json, "text": _as_text}
 """The forms by their names."""

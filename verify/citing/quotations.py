@@ -4,12 +4,13 @@ import contextlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
-from verify.citing.forms import forms_of, spelled, written
-from verify.citing.languages import MARKUPS, Markup
+from verify.citing.citations import place_in_report
+from verify.citing.forms import written
+from verify.citing.languages import PLAIN, Language
 from verify.citing.lookup import lookup_in, shortened
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
@@ -20,23 +21,6 @@ from verify.text.escapes import RAISED
 
 _SPACES = re.compile(r"(?:\s|\\ |&nbsp;|&thinsp;|&#8239;)+")
 _DASHES = re.compile("[‐‑‒–—−-]|&minus;|&ndash;")
-_EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
-_MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
-_DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"
-_END = r"[0-9)\]]"
-# Between two numbers a hyphen makes a range; else one before a number is its sign, as an en dash is.
-_PLAIN = re.compile(
-    rf"(?<![\w.,])(?<!\d['’])"
-    rf"(?:(?P<sign>(?:(?<![-–—−])|(?<={_END}[-–]))(?:(?<!{_END})(?<!{_END}[ ])[-–]|−)[ ]?)"
-    rf"|(?<![-–—−])|(?<={_END}[-–])|(?<={_END}[ ][-–]))"
-    rf"(?P<digits>{_DIGITS})(?!\w)(?![.,'’]\d)"
-)
-_SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
-"""What may stand in an author's text besides letters, spaces and numbers in plain decimal notation."""
-
-# A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
-_MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
-_MOST_DIGITS = 40
 _LONGEST = 1000
 
 
@@ -58,49 +42,52 @@ _POWER = re.compile(
 _GROUPED = re.compile(
     rf"(?:[-−]\s?)?(?:\d{{1,3}}(?:(?:[ ~{numbers.GAP}]|\\,)\d{{3}})+|\d+)(?:\.\d+)?(?:e-?\d+)?"
 )
-_AROUND = re.compile(r"\\ensuremath|\\mbox|\\%|%|&[lg]t;|[<>{}]|\\ |~|\s")
+_AROUND = re.compile(r"\\ensuremath|\\%|%|&[lg]t;|[<>{}]|\\ |~|\s")
 
 
 def _shape(text: str) -> str:
-    """Return what is left of numbers in whichever markup: ``#`` for each, with ±, brackets and dashes."""
-    shape = _GROUPED.sub("#", _POWER.sub("", text.replace(r"\pm", "±")))
-    shape = _AROUND.sub("", re.sub(r"\\mbox\{(?:to|--)\}|\bto\b|[–−-]", "–", shape))
-    return re.sub(r"\((#[±–]#)\)", r"\1", shape)
+    """Return what is left of numbers in whichever markup: ``#`` for each, with ± and brackets."""
+    shape = _AROUND.sub("", _GROUPED.sub("#", _POWER.sub("", text.replace(r"\pm", "±"))))
+    return re.sub(r"\((#±#)\)", r"\1", shape)
 
 
-def replaceable(known: Mapping[str, Value], key: str, form: str, text: str, markup: Markup) -> bool:
+def replaceable(known: Mapping[str, Value], key: str, form: str, text: str, language: Language) -> bool:
     """Return whether all of a text is what a form writes of some results, be it of others; or is nothing.
 
-    Of words only those of verdicts, digests, versions and counts can be told from an author's.
+    Of words only those of verdicts, digests, versions and dates can be told from an author's.
     """
     parts: list[tuple[str, bool]] = []
-    if len(text) > _LONGEST:
-        return False
+    if len(text) > _LONGEST or not text.strip():
+        return not text.strip()
 
     def mark(part: str, is_number: bool) -> str:
-        parts.append((markup.written(part, is_number), is_number))
+        parts.append((language.written(part, is_number), is_number))
         return "\0"
 
     pattern = "(.+?)".join(map(re.escape, _normal(written(known, key, form, mark)).split("\0")))
     match = re.fullmatch(pattern, _normal(text), re.DOTALL)
-    return not text.strip() or (
-        match is not None
-        and all(
-            _is_alike(old, new, is_number)
-            for old, (new, is_number) in zip(match.groups(), parts, strict=True)
-        )
-    )
+    pairs = zip(match.groups(), parts, strict=True) if match else ()
+    return match is not None and all(_is_alike(old, new, is_number) for old, (new, is_number) in pairs)
 
 
 def _is_alike(old: str, new: str, is_number: bool) -> bool:
     if is_number:
-        numerals = {spelled(count) for count in range(1000)} if new.isascii() and new[:1].isalpha() else ()
-        return _shape(old) == _shape(new) or (bool(numerals) and old in numerals)
-    same_kind = any(
-        re.fullmatch(kind, old) and re.fullmatch(kind, new)
-        for kind in (r"[0-9a-f]{12,64}", r"\d+(?:\.\w+)+", r"\d{4}-\d\d-\d\d", "quick|standard|deep")
-    )
-    return same_kind or _normal(old) == _normal(new) or {old, new} <= _WORDS
+        return _shape(old) == _shape(new)
+    kinds = (r"[0-9a-f]{12,64}", r"\d+(?:\.\w+)+", r"\d{4}-\d\d-\d\d", "quick|standard|deep")
+    is_same_kind = any(re.fullmatch(kind, old) and re.fullmatch(kind, new) for kind in kinds)
+    return is_same_kind or _normal(old) == _normal(new) or {old, new} <= _WORDS
+
+
+_DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"
+_END = r"[0-9)\]]"
+# Between two numbers a hyphen makes a range; else one before a number is its sign, as an en dash is.
+_PLAIN = re.compile(
+    rf"(?<![\w.,])(?<!\d['’])"
+    rf"(?:(?P<sign>(?:(?<![-–—−])|(?<={_END}[-–]))(?:(?<!{_END})(?<!{_END}[ ])[-–]|−)[ ]?)"
+    rf"|(?<![-–—−])|(?<={_END}[-–])|(?<={_END}[ ][-–]))"
+    rf"(?P<digits>{_DIGITS})(?!\w)(?![.,'’]\d)"
+)
+_MOST_DIGITS = 40
 
 
 class Number(NamedTuple):
@@ -111,44 +98,37 @@ class Number(NamedTuple):
     start: int
     end: int
 
+    def is_of(self, figure: ExactNumber) -> bool:
+        """Return whether this is a figure rounded to what is printed; of one that is not 0, 0 is none.
+
+        The end of an interval is rounded outwards, and anything else to the nearest.
+        """
+        if self.place < -_MOST_DIGITS:
+            return False
+        if figure.rounding == "nearest":
+            is_right = abs(self.value - figure.exact) <= Decimal(1).scaleb(self.place) / 2
+        else:
+            mode = "ROUND_FLOOR" if figure.rounding == "down" else "ROUND_CEILING"
+            is_right = self.value == numbers.rounded(figure.exact, self.place, mode)
+        return is_right and (bool(self.value) or not figure.exact or not figure.printed)
+
 
 def numbers_in(text: str) -> list[Number]:
     """Return the numbers in plain decimal notation, in their order; between two, a hyphen makes a range."""
-    found = []
+    listed = []
     for match in _PLAIN.finditer(text):
         digits = Decimal(match["digits"].replace(numbers.GAP, ""))
-        value = -digits if match["sign"] else digits
-        found.append(Number(value, int(digits.as_tuple().exponent), match.start(), match.end()))
-    return found
+        place = int(digits.as_tuple().exponent)
+        listed.append(Number(-digits if match["sign"] else digits, place, match.start(), match.end()))
+    return listed
 
 
-def is_of(number: Number, figure: ExactNumber) -> bool:
-    """Return whether a number is a figure rounded to what is printed; of one that is not 0, 0 is none.
-
-    The end of an interval is rounded outwards, and anything else to the nearest.
-    """
-    if number.place < -_MOST_DIGITS:
-        return False
-    if figure.rounding == "nearest":
-        is_right = abs(number.value - figure.exact) <= Decimal(1).scaleb(number.place) / 2
-    else:
-        mode = "ROUND_FLOOR" if figure.rounding == "down" else "ROUND_CEILING"
-        is_right = number.value == numbers.rounded(figure.exact, number.place, mode)
-    return is_right and (bool(number.value) or not figure.exact or not figure.printed)
-
-
-def parts_of(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
-    """Return the figures that an author's own text may say of a value, by the names of parts."""
-    value = known[key]
-    if not value.figures or value.figures[0].rounding == "fixed":
-        return {}
-    if len(value.figures) == 1:
-        return {key.partition(":")[2] or "text": value.figures[0]}
-    if len(value.figures) == 2:
-        return dict(zip(("low", "high"), value.figures, strict=True))
-    others = {part: known.get(f"{key}:{part}") for part in ("halfwidth", "error")}
-    named = dict(zip(("estimate", "low", "high"), value.figures, strict=True))
-    return named | {part: other.figures[0] for part, other in others.items() if other}
+_EMPHASIS = re.compile(r"</?(?:b|i|em|strong|code|span)>")
+_MARKS = re.compile(r"(?<![\w)\]}*_`$])[*_`$]++(?=\S)|(?<=\S)(?<![*_`$])[*_`$]++(?![\w(\[{\\])")
+# A tag that is not emphasis, as of a power, and a bullet, which may be a sign.
+_MARKUP = re.compile(r"<[A-Za-z/!]|^[ \t]*-[ \t]+(?=[0-9])", re.MULTILINE)
+_SIGNS = frozenset(".,:;!?()[]\"'“”‘’<>=≈≤≥±~…-–—−")
+"""What may stand in an author's text besides letters, spaces and numbers in plain decimal notation."""
 
 
 def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
@@ -158,88 +138,98 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     ± its standard error; of one in words, or with a figure of one form alone, the text must be the value's,
     in whatever case.
     """
-    value, parts = known[key], parts_of(known, key)
-    shown = _MARKS.sub("", _EMPHASIS.sub("", text))
-    if not parts:
-        return _fault_of_words(value, text, shown)
-    markup = _MARKUP.search(shown)
-    if markup:
-        return f"has {markup[0].strip()!r}, and not only words and numbers in plain decimal notation"
+    value, shown = known[key], _MARKS.sub("", _EMPHASIS.sub("", text))
+    if not value.figures or value.figures[0].rounding == "fixed":
+        bare = _normal(shown).casefold()
+        start = bare.rstrip("….")
+        is_prefix = value.unit == "digest" and len(start) >= 12 and value.text.startswith(start)
+        is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
+        return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
     plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
     plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.unit == "%" else plain
-    found = numbers_in(plain)
-    rest = list(plain)
-    for number in found:
+    listed, rest = numbers_in(plain), list(plain)
+    for number in listed:
         rest[number.start : number.end] = " " * (number.end - number.start)
-    if not found:
+    letters = {sign for sign in rest if sign.isspace() or unicodedata.category(sign)[0] == "L"}
+    others = " ".join(sorted({*rest} - letters - _SIGNS))
+    if (markup := _MARKUP.search(shown)) or (listed and others):
+        sign = markup[0].strip() if markup else others
+        return f"has {sign!r}, and not only words and numbers in plain decimal notation"
+    if not listed:
         return "has no number in plain decimal notation"
-    others = {sign for sign in rest if not sign.isspace() and unicodedata.category(sign)[0] != "L"} - _SIGNS
-    if others:
-        signs = " ".join(sorted(others))
-        return f"has {signs!r}, and not only words and numbers in plain decimal notation"
-    return _fault_of_numbers(known, key, plain, found, parts)
+    return _fault_of_numbers(known, key, plain, listed)
 
 
-def _fault_of_numbers(
-    known: Mapping[str, Value],
-    key: str,
-    plain: str,
-    found: Sequence[Number],
-    parts: Mapping[str, ExactNumber],
-) -> str:
-    for number, following in itertools.pairwise(found):
+def _fault_of_numbers(known: Mapping[str, Value], key: str, plain: str, listed: list[Number]) -> str:
+    for number, following in itertools.pairwise(listed):
         if not plain[number.end : following.start].strip(" ~"):
             pair = shortened(plain[number.start : following.end])
             return f"has {pair}, which reads as one number; put a word or a comma between the two"
-    for number in found:
+    parts, whole = _parts(known, key), key.partition(":")[0]
+    for number in listed:
         shown = shortened(plain[number.start : number.end])
         if plain[: number.start].rstrip(" ~").endswith("±"):
-            error = known.get(f"{key.partition(':')[0]}:error")
-            if error is None or not is_of(number, error.figures[0]):
+            error = known.get(f"{whole}:error")
+            if error is None or not number.is_of(error.figures[0]):
                 what = f"which is {error.text} here" if error else "of which there is none here"
                 return f"has ± {shown}, and ± stands for the standard error alone, {what}"
-        elif not any(is_of(number, figure) for figure in parts.values()):
+        elif not any(map(number.is_of, parts.values())):
             return f"has {shown}, which is none of {', '.join(parts)}"
     return ""
 
 
-def _fault_of_words(value: Value, text: str, shown: str) -> str:
-    bare = _normal(shown).casefold()
-    start = bare.rstrip("….")
-    is_prefix = value.unit == "digest" and len(start) >= 12 and value.text.startswith(start)
-    is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
-    return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
+def _parts(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
+    """Return the figures that an author's own text may say of a value, by the names of parts."""
+    figures = known[key].figures
+    if len(figures) == 1:
+        return {key.partition(":")[2] or "text": figures[0]}
+    if len(figures) == 2:
+        return {"low": figures[0], "high": figures[1]}
+    others = {name: known[f"{key}:{name}"] for name in ("halfwidth", "error") if f"{key}:{name}" in known}
+    named = dict(zip(("estimate", "low", "high"), figures, strict=True))
+    return named | {name: other.figures[0] for name, other in others.items()}
 
 
-def fault_of_text(known: Mapping[str, Value], key: str, text: str, markup: Markup = MARKUPS["plain"]) -> str:
-    """Return what is not so of the text of a role: with a form of the tool's, else of its author's."""
-    whole, bar, form = (part.strip() for part in key.partition("|"))
-    if not bar:
-        return fault_of(known, lookup_in(known, whole).key, text)
-    return "" if same(text, written(known, whole, form, markup.written)) else "is not what its form writes"
-
-
-_NOTATIONS = (("%", ".1%"), ("×", ".2e"), ("bits", "bits"))
-
-
-def fitting(known: Mapping[str, Value], key: str, text: str, markup: Markup) -> list[tuple[str, str]]:
+def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> list[tuple[str, str]]:
     """Return forms that may be meant by an author's text that is not right, each with what it writes."""
-    wanted = [form for sign, form in _NOTATIONS if sign in text]
-    if "±" in text or r"\pm" in text:
-        wanted = ["pm", "interval95", "interval"]
-    for owner in dict.fromkeys((key, key.partition(":")[0])):
-        suits = forms_of(known, known[owner]) if owner in known else ()
-        keys = [f"{owner}|{form}" for form in wanted if form.translate(_DIGIT) in suits]
+    whole = key.partition(":")[0]
+    owner, forms = key, [form for sign, form in (("%", ".1%"), ("×", ".2e")) if sign in text]
+    if whole in known and ("±" in text or r"\pm" in text):
+        owner, forms = whole, ["pm", "interval95", "interval"]
+    fit = []
+    for form in forms:
         with contextlib.suppress(CitationError):
-            if keys:
-                return [(option, shortened(_written(known, option, markup))) for option in keys]
-    return [(f"{key}|default", shortened(_written(known, f"{key}|default", markup)))]
+            fit.append((f"{owner}|{form}", shortened(written(known, owner, form, language.written))))
+    default = written(known, key, "default", language.written)
+    return fit or [(f"{key}|default", shortened(default))]
 
 
-_DIGIT = str.maketrans("12", "NN")
+def shown_by(
+    known: Mapping[str, Value], key: str, text: str | None, language: Language = PLAIN
+) -> tuple[Value, list[str]]:
+    """Return what a role's key stands for, and what is wrong with that or with a text of its author's.
+
+    Raises:
+        CitationError: there is no such key, or no such form.
+    """
+    value = lookup_in(known, key)
+    problems = [f"{value.key}: {value.doubt}"] if value.doubt else []
+    whole, bar, form = (part.strip() for part in key.partition("|"))
+    fault = ""
+    if text is not None and not bar:
+        fault = fault_of(known, value.key, text)
+    elif text is not None and not same(text, written(known, whole, form, language.written)):
+        fault = "is not what its form writes"
+    if fault:
+        problems.append(
+            f"{key}: '{shortened(text or '')}' {fault}, now '{shortened(value.text)}'; correct it"
+        )
+    return value, problems
 
 
-def _written(known: Mapping[str, Value], key: str, markup: Markup) -> str:
-    whole, _, form = key.partition("|")
-    return written(known, whole, form, markup.written)
+def link_to(report: str, value: Value, depth: int) -> str:
+    """Return the address of a value in a report; a relative one counts from the folder ``depth`` above."""
+    address = place_in_report(report, "report", value.anchor)
+    is_relative = "://" not in address and not address.startswith(("/", "#"))
+    return "../" * depth + address.removeprefix("./") if is_relative else address

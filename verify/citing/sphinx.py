@@ -26,10 +26,9 @@ from sphinx.errors import ConfigError, ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole
 
-from verify.citing.citations import place_in_report
 from verify.citing.exports import macro_text
-from verify.citing.lookup import by_key, lookup_in, shortened
-from verify.citing.quotations import fault_of_text
+from verify.citing.lookup import by_key
+from verify.citing.quotations import link_to, shown_by
 from verify.errors import VerifyError
 from verify.evidence.load import LAST_RUN, load_either, present
 from verify.text.escapes import for_tex
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 _LOGGER = logging.getLogger(__name__)
 _SHOWN = "verify_shown"
 _LATEX_WORDS = re.compile(r"\\verifywords")
-_EXAMPLES = {"verify_results": "results.json", "verify_report": "https://example.org/report.html"}
 
 
 class VerifyRole(ReferenceRole):
@@ -61,23 +59,17 @@ class VerifyRole(ReferenceRole):
             self.env.note_dependency(path)
         # It may stand in an included file or in a module.
         source, line = self.get_source_info()
-        key = self.target.strip()
+        title = self.title if self.has_explicit_title else None
         try:
-            value = lookup_in(known, key)
+            value, problems = shown_by(known, self.target.strip(), title)
         except VerifyError as error:
             raise ExtensionError(f"{source}:{line}: {error}") from error
-        text = self.title if self.has_explicit_title else value.text
-        problems = [f"{value.key}: {value.doubt}"] if value.doubt else []
-        fault = fault_of_text(known, key, text) if self.has_explicit_title else ""
-        if fault:
-            now = shortened(value.text)
-            problems.append(f"{key}: '{shortened(text)}' {fault}, now '{now}'; correct the role's text")
         for problem in problems:
             # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
             self.env.note_reread()
             _LOGGER.warning(problem, location=f"{source}:{line}", type="verify")
-        node = nodes.inline(self.rawtext, text, classes=["verify"])
-        node[_SHOWN] = (value.key, value.anchor, None if self.has_explicit_title else macro_text(value))
+        node = nodes.inline(self.rawtext, title or value.text, classes=["verify"])
+        node[_SHOWN] = (value, macro_text(value) if title is None else for_tex(title))
         return [node], []
 
 
@@ -86,27 +78,21 @@ def _resolve(app: Sphinx, document: nodes.document, docname: str) -> None:
     for shown in list(document.findall(nodes.inline)):
         if _SHOWN not in shown:
             continue
-        key, anchor, latex = shown[_SHOWN]
+        value, latex = shown[_SHOWN]
         if app.builder.format == "latex":
-            text = _LATEX_WORDS.sub("", latex) if latex else for_tex(shown.astext())
-            shown.children = [nodes.raw("", text, format="latex")]
+            shown.children = [nodes.raw("", _LATEX_WORDS.sub("", latex), format="latex")]
         if app.config.verify_report:
-            address = place_in_report(app.config.verify_report, "report", anchor)
-            is_relative = "://" not in address and not address.startswith(("/", "#"))
-            if is_relative and app.builder.format == "html":
-                # It counts from the first page's folder.
-                depth = app.builder.get_target_uri(docname).count("/")
-                address = "../" * depth + address.removeprefix("./")
-            link = nodes.reference("", "", *shown.children, refuri=address, reftitle=key, classes=["verify"])
+            # A relative address counts from the first page's folder.
+            depth = app.builder.get_target_uri(docname).count("/") if app.builder.format == "html" else 0
+            address = link_to(app.config.verify_report, value, depth)
+            link = nodes.reference(
+                "", "", *shown.children, refuri=address, reftitle=value.key, classes=["verify"]
+            )
             shown.replace_self(link)
 
 
 def _read(app: Sphinx) -> None:
     """Read the results before any page, so that a missing file is reported once."""
-    for name in ("verify_results", "verify_report"):
-        setting = getattr(app.config, name)
-        if not isinstance(setting, str):
-            raise ConfigError(f"{name} in conf.py is {setting!r}; give a text, such as {_EXAMPLES[name]!r}")
     chosen = Path(app.confdir) / app.config.verify_results if app.config.verify_results else None
     try:
         record = load_either(chosen) if chosen else present(None)

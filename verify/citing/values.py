@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
@@ -31,7 +31,7 @@ AUDIT, RUN, SOURCE = "audit", "run", "source"
 Evidence = RunRecord | AuditRecord
 Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
 Part = Check | ControlRecord | Fact | Finding
-Unit = Literal["", "%", "nats", "count", "digest"]
+Unit = Literal["", "%", "count", "digest"]
 Rounding = Literal["nearest", "down", "up", "fixed"]
 """How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
 
@@ -86,15 +86,25 @@ Text = tuple[str, str, tuple[ExactNumber, ...], Unit]
 """What a key ends with, the text there, the figures in that, and their unit."""
 
 
+def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
+    """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
+    groups: list[tuple[str, Iterator[Value]]]
+    if isinstance(record, RunRecord):
+        groups = [(RUN, _run_values(record)), *((claim.id, _claim_values(claim)) for claim in record.claims)]
+        groups += [(SOURCE, _statement_values(statement)) for statement in record.statements]
+    else:
+        layers = ((layer.id, _layer_values(layer)) for layer in record.layers)
+        groups = [(AUDIT, _audit_values(record)), *layers]
+    for name, values in groups:
+        if head in {None, name}:
+            yield from values
+
+
 def _counts(**numbers_of: int) -> Iterator[Text]:
     for name, number in numbers_of.items():
         exact = Decimal(number)
-        yield (
-            f":{name.replace('_', '-')}",
-            numbers.count(number),
-            (ExactNumber(exact, printed=exact),),
-            "count",
-        )
+        text = numbers.count(number)
+        yield f":{name.replace('_', '-')}", text, (ExactNumber(exact, printed=exact),), "count"
 
 
 def _figure(number: float, text: str, rounding: Rounding = "nearest") -> ExactNumber:
@@ -108,22 +118,6 @@ def level_text(level: float) -> Text:
     if printed is None or level == 1:
         return ":level", shown, (ExactNumber(exact, "fixed", exact),), ""
     return ":level", shown, (ExactNumber(100 * exact, printed=printed),), "%"
-
-
-def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
-    """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
-    groups: list[tuple[str, Iterator[Value]]]
-    if isinstance(record, RunRecord):
-        groups = [(RUN, _run_values(record)), *((claim.id, _claim_values(claim)) for claim in record.claims)]
-        groups += [(SOURCE, _statement_values(statement)) for statement in record.statements]
-    else:
-        groups = [
-            (AUDIT, _audit_values(record)),
-            *((layer.id, _layer_values(layer)) for layer in record.layers),
-        ]
-    for name, values in groups:
-        if head in {None, name}:
-            yield from values
 
 
 def _run_values(record: RunRecord) -> Iterator[Value]:
@@ -145,18 +139,19 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
     chosen = record.run.settings
     seed = Decimal(chosen.seed)
     # The run as a whole has no text of its own: what it stands for is how it ended.
+    ended = f"{numbers.count(confirmed)} of {numbers.count(len(record.claims))} claims confirmed"
     texts: list[Text] = [
-        ("", f"{numbers.count(confirmed)} of {numbers.count(len(record.claims))} claims confirmed", (), ""),
+        ("", ended, (), ""),
         *_counts(**counts),
         (":seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), ""),
         (":profile", chosen.profile, (), ""),
-        *_origin_texts(record),
+        *_origin(record),
     ]
     for part, text, shown, unit in texts:
         yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
 
 
-def _origin_texts(record: Evidence) -> Iterator[Text]:
+def _origin(record: Evidence) -> Iterator[Text]:
     """Yield what a record was made with and when, and its digest."""
     yield ":version", record.tool.version, (), ""
     yield ":date", f"{creation(record):%Y-%m-%d}", (), ""
@@ -165,8 +160,8 @@ def _origin_texts(record: Evidence) -> Iterator[Text]:
 
 def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
     """Yield a claim's values; unless it is confirmed, only verdicts may be quoted without doubt."""
-    good = claim.verdict is Verdict.CONFIRMED
-    doubt = "" if good else f"its claim is no longer confirmed but {claim.verdict}"
+    is_good = claim.verdict is Verdict.CONFIRMED
+    doubt = "" if is_good else f"its claim is no longer confirmed but {claim.verdict}"
     texts: list[Text] = [
         ("", claim.verdict.value, (), ""),
         (":verdict", claim.verdict.value, (), ""),
@@ -176,32 +171,29 @@ def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
         (":digest", claim.digest, (), "digest"),
         *_counts(checks=len(claim.checks), controls=len(claim.controls)),
     ]
-    parts: list[tuple[Part | None, Iterator[Text]]] = [(None, iter(text for text in texts if text[1]))]
-    parts += [(check, check_texts(check)) for check in claim.checks]
-    parts += [(control, _control_texts(control)) for control in claim.controls]
-    parts += [(fact, _fact_texts(fact)) for fact in claim.facts]
-    for part, found in parts:
+    parts: list[tuple[Part | None, Iterable[Text]]] = [
+        (None, [text for text in texts if text[1]]),
+        *((check, check_texts(check)) for check in claim.checks),
+        *((control, _control_texts(control)) for control in claim.controls),
+        *((fact, _fact_texts(fact)) for fact in claim.facts),
+    ]
+    for part, texts_of_part in parts:
         key = f"{claim.id}.{part.id}" if part else claim.id
-        for name, text, shown, unit in found:
-            allowed = "" if name == ":verdict" else doubt
-            yield Value(f"{key}{name}", text, shown, key, claim, part, unit, allowed)
-
-
-def _unit(quantity: str) -> Unit:
-    """Return nats where a quantity's description ends with them, or where it is ln n less something."""
-    return "nats" if re.search(r"in nats$|^\$\\ln (?:n|\d+) - ", quantity) else ""
+        for name, text, shown, unit in texts_of_part:
+            reason = "" if name == ":verdict" else doubt
+            yield Value(f"{key}{name}", text, shown, key, claim, part, unit, reason)
 
 
 def _fact_texts(fact: Fact) -> Iterator[Text]:
     text = numbers.exact(fact.value)
     for part in ("", ":value"):
-        yield part, text, (_figure(fact.value, text),), _unit(fact.what)
+        yield part, text, (_figure(fact.value, text),), ""
 
 
 def check_texts(check: Check) -> Iterator[Text]:
     """Yield the values of a check: estimate, intervals, error, level, sample size."""
-    unit, error = _unit(check.quantity), check.standard_error
-    yield from _estimate_texts(check, error, unit)
+    error = check.standard_error
+    yield from _estimate_texts(check, error)
     if check.tightness is not None:
         spread = error / abs(check.prediction)
         shown = numbers.estimate(check.tightness, spread, (check.tightness, check.tightness))
@@ -211,51 +203,56 @@ def check_texts(check: Check) -> Iterator[Text]:
         ends = interval95(check)
         shown = numbers.estimate(check.estimate, error, ends)
         low, high = (end + shown.times for end in (shown.low, shown.high))
-        both = (_figure(ends[0], low, "down"), _figure(ends[1], high, "up"))
-        yield ":interval95", shown.interval, both, unit
+        yield ":interval95", shown.interval, (_figure(ends[0], low, "down"), _figure(ends[1], high, "up")), ""
     if check.blocks:
         if check.estimate:
             relative = abs(error / check.estimate)
             text = numbers.small(relative)
             yield ":relative-error", text, (_figure(relative, text),), ""
         text = numbers.small(error)
-        yield ":error", text, (_figure(error, text),), unit
+        yield ":error", text, (_figure(error, text),), ""
         yield level_text(check.level)
         yield from _counts(blocks=check.blocks, draws=check.draws)
 
 
 def _control_texts(control: ControlRecord) -> Iterator[Text]:
     # A control has no standard error of its own; its interval says how far digits mean anything.
-    yield from _estimate_texts(control, (control.interval[1] - control.interval[0]) / 10, "")
+    yield from _estimate_texts(control, (control.interval[1] - control.interval[0]) / 10)
     if control.blocks:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         text = numbers.power(control.power)
-        exact = numbers.as_decimal(control.power)
-        printed = reading(text)
+        exact, printed = numbers.as_decimal(control.power), reading(text)
         yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),), ""
 
 
-def _estimate_texts(finding: Check | ControlRecord, error: float, unit: Unit) -> Iterator[Text]:
+def _estimate_texts(finding: Check | ControlRecord, error: float) -> Iterator[Text]:
     """Yield an estimate with its interval, their parts, and how far the ends are away at most."""
     shown = numbers.estimate(finding.estimate, error, finding.interval)
     estimate, low, high = (text + shown.times for text in (shown.value, shown.low, shown.high))
     centre = _figure(finding.estimate, estimate)
     if finding.blocks:
         ends = (_figure(finding.interval[0], low, "down"), _figure(finding.interval[1], high, "up"))
-        yield "", f"{estimate} {shown.interval}", (centre, *ends), unit
-        yield ":interval", shown.interval, ends, unit
-        yield ":low", low, ends[:1], unit
-        yield ":high", high, ends[1:], unit
+        yield from _interval_texts(estimate, centre, shown.interval, [low, high], ends)
         half = max(ends[1].exact - centre.exact, centre.exact - ends[0].exact)
         printed = numbers.estimate(float(half), error, (float(half), float(half)))
         text = printed.high + printed.times
-        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), unit
+        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), ""
     else:
-        yield "", estimate, (centre,), unit
+        yield "", estimate, (centre,), ""
     predicted = numbers.beside(finding.prediction, error)
-    yield ":estimate", estimate, (centre,), unit
-    yield ":prediction", predicted, (_figure(finding.prediction, predicted),), unit
+    yield ":estimate", estimate, (centre,), ""
+    yield ":prediction", predicted, (_figure(finding.prediction, predicted),), ""
     yield ":verdict", finding.verdict.value, (), ""
+
+
+def _interval_texts(
+    estimate: str, centre: ExactNumber, interval: str, texts: Sequence[str], ends: tuple[ExactNumber, ...]
+) -> Iterator[Text]:
+    """Yield an estimate with its interval, that alone, and its ends."""
+    yield "", f"{estimate} {interval}", (centre, *ends), ""
+    yield ":interval", interval, ends, ""
+    for part, text, end in zip((":low", ":high"), texts, ends, strict=True):
+        yield part, text, (end,), ""
 
 
 def _statement_values(statement: Statement) -> Iterator[Value]:
@@ -278,21 +275,18 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
         **{kind.value: judged[kind] for kind in Judgement},
     }
     texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), ""), *_counts(**counts)]
-    texts += [(":source", record.source, (), ""), *_origin_texts(record)]
+    texts += [(":source", record.source, (), ""), *_origin(record)]
     for part, text, shown, unit in texts:
         if text:
             yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
-
-
-_ANYHOW = frozenset([":judgement", ":cause", ":fix"])
-"""Parts that say what is wrong, and so may be quoted of a refuted finding."""
 
 
 def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     worst = most_serious(layer.findings).value
     scale = numbers.exact(layer.intention.value)
     texts: list[Text] = [
-        *((part, worst, (), "") for part in ("", ":judgement")),
+        ("", worst, (), ""),
+        (":judgement", worst, (), ""),
         (":name", layer.name, (), ""),
         (":intended", layer.intention.expression, (), ""),
         (":scale", scale, (_figure(layer.intention.value, scale),), ""),
@@ -303,13 +297,12 @@ def _layer_values(layer: LayerRecord) -> Iterator[Value]:
     for finding in layer.findings:
         is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
         doubt = f"its finding is {finding.judgement}" if is_open else ""
-        whole = Value(f"{layer.id}.{finding.id}", "", (), layer.id, layer, finding)
         for part, text, shown, unit in _finding_texts(finding):
+            # What says that something is wrong may be quoted of a refuted finding.
+            says_so = part in {":judgement", ":cause", ":fix"} or (not part and not shown)
+            key, reason = f"{layer.id}.{finding.id}{part}", "" if says_so else doubt
             if text:
-                allowed = "" if part in _ANYHOW or (not part and not shown) else doubt
-                yield replace(
-                    whole, key=f"{whole.key}{part}", text=text, figures=shown, unit=unit, doubt=allowed
-                )
+                yield Value(key, text, shown, layer.id, layer, finding, unit, reason)
 
 
 def _finding_texts(finding: Finding) -> Iterator[Text]:
@@ -319,20 +312,16 @@ def _finding_texts(finding: Finding) -> Iterator[Text]:
         estimate, error, low, high = figures(finding)
         centre = _figure(finding.estimate, estimate)
         first, last = finding.interval
-        ends: list[Text] = []
-        if first is not None:
-            ends.append((":low", low, (_figure(first, low, "down"),), ""))
-        if last is not None:
-            ends.append((":high", high, (_figure(last, high, "up"),), ""))
+        ends = [] if first is None else [_figure(first, low, "down")]
+        ends += [] if last is None else [_figure(last, high, "up")]
         if len(ends) == 2:
-            both = (ends[0][2][0], ends[1][2][0])
             interval = f"[{low},{numbers.NO_BREAK}{high}]"
-            yield "", f"{estimate} {interval}", (centre, *both), ""
-            yield ":interval", interval, both, ""
+            yield from _interval_texts(estimate, centre, interval, [low, high], (ends[0], ends[1]))
         else:
             yield "", estimate, (centre,), ""
+            for end in ends:
+                yield (":low", low, (end,), "") if last is None else (":high", high, (end,), "")
         yield ":estimate", estimate, (centre,), ""
-        yield from ends
         if finding.standard_error:
             yield ":error", error, (_figure(finding.standard_error, error),), ""
         if ends:

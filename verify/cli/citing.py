@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from verify.evidence import RunRecord
 
 CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
-OUTCOMES = ("github", "gitlab", "json", "text")
-EXPORTS = ("asciidoc", "csv", "json", "latex", "toml", "typst", "yaml")
+OUTCOMES = ("github", "json", "text")
+EXPORTS = ("asciidoc", "json", "latex", "yaml")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
 
 
@@ -120,8 +120,8 @@ def check_docs(
 
     The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must
     match exactly, and --write updates it where nothing else stands between its markers. If it has only a key,
-    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are checked
-    by the digest that they carry.
+    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are compared
+    with what their commands would write.
 
     Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
     AsciiDoc, Org, Typst, Python, or any text with comments), folders of them, or patterns such as
@@ -139,7 +139,8 @@ def check_docs(
         raise click.UsageError(f"{' and '.join(modes)}: give one of them")
     if diff and form != "text":
         raise click.UsageError(f"{modes[0]} and --format {form}: give one of them")
-    wanted = documents or configuration().document_paths
+    settings = configuration()
+    wanted = documents or tuple(settings.folder / name for name in settings.documents)
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
@@ -197,14 +198,14 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     r"""Write the values for other programs.
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
-    JSON, YAML, TOML and Typst nest the parts of a key, with underscores for hyphens: a value's text is
-    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names the
-    digest of its results, by which check-docs tells whether it is stale.
+    JSON, which Typst reads, and YAML nest the parts of a key, with underscores for hyphens: a value's text is
+    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names its
+    command and its results, by which check-docs finds out whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
 
-    path = out or Path(f"verify{FORMATS[form].suffix}")
+    path = out or Path(f"verify{FORMATS[form]}")
     write_whole(path, exported(_present(results), names, form).encode())
     say(path)
     end(0)
@@ -217,26 +218,22 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 )
 @_results
 def badge(name: str, out: Path, results: Path | None) -> None:
-    """Write a verdict as a badge.
+    """Write a verdict as a badge, NAME.svg.
 
-    Writes NAME.svg, and NAME.json, which badge services such as shields.io fetch. "audit" stands for an audit
-    as a whole, whose files are called attention-audit; its badge shows the most serious judgement.
+    "audit" stands for an audit as a whole, whose badge is attention-audit.svg and shows the most serious
+    judgement.
     """
     from verify.citing.lookup import lookup
-    from verify.citing.summaries import Badged, as_endpoint, as_svg, badge_of
-    from verify.files.writing import write_together
+    from verify.citing.summaries import Badged, as_svg, badge_name
+    from verify.files.writing import write_whole
 
     record = _present(results)
     value = lookup(record, name)
     if value.part is not None or ":" in name or not isinstance(value.subject, Badged):
         raise CitationError(f"{name!r} has no badge; give a claim, or of an audit a layer or audit")
-    shown = badge_of(record, value.subject)
-    # Not audit.json, which is the evidence.
-    stem = shown.label.replace(" ", "-")
-    files = {out / f"{stem}.svg": as_svg(shown).encode(), out / f"{stem}.json": as_endpoint(shown).encode()}
-    write_together(files)
-    for path in files:
-        say(path)
+    path = out / f"{badge_name(value.subject).replace(' ', '-')}.svg"
+    write_whole(path, as_svg(record, value.subject).encode())
+    say(path)
     end(0)
 
 
@@ -258,9 +255,9 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
 
     if old == new == STANDARD_INPUT:
         raise click.UsageError("OLD and NEW are both -: standard input can be read once")
-    found = compare(load_either(old), load_either(new))
-    (tell if form == "text" else say)(FORMS[form](found))
-    end(found.exit_status or int(strict and bool(found.moved)))
+    changes = compare(load_either(old), load_either(new))
+    (tell if form == "text" else say)(FORMS[form](changes))
+    end(changes.exit_status or int(strict and bool(changes.moved)))
 
 
 @click.command()

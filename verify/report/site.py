@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from verify.citing.citations import place_on_site
-from verify.citing.summaries import as_endpoint, as_svg, badge_of
+from verify.citing.summaries import as_svg
 from verify.citing.values import SOURCE
 from verify.errors import FormulaError, RenderError, ResultsError
 from verify.evidence import ClaimRecord, RunRecord, Statement
@@ -94,9 +94,7 @@ def site_files(
     files["assets/site.css"] = (faces_of(pages.values()) + "".join(map(_template, _STYLES))).encode()
     files["assets/site.js"] = _template("site.js").encode()
     for claim in record.claims:
-        shield = badge_of(record, claim)
-        files[f"badges/{claim.id}.svg"] = as_svg(shield).encode()
-        files[f"badges/{claim.id}.json"] = as_endpoint(shield).encode()
+        files[f"badges/{claim.id}.svg"] = as_svg(record, claim).encode()
     return files | {"results.json": record.to_json().encode(), "objects.inv": index}, problem
 
 
