@@ -4,7 +4,6 @@ A claim comes with the tool, from a file of the user's own, which is imported, o
 this one.
 """
 
-import builtins
 import hashlib
 import importlib
 import re
@@ -15,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
@@ -33,10 +32,9 @@ Beside = tuple[tuple[str, bytes], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimFile:
-    """A claim file of the user's own, with the texts that it was read with: they go with it to workers.
+    """A claim file of the user's own, with the text that it was read with: that goes with it to workers.
 
-    So a run goes by what was read, whatever is edited meanwhile. ``beside`` are the modules in the same
-    folder that it imports.
+    ``beside`` are the modules in the same folder that it imports: what is stored of it depends on them.
     """
 
     path: Path
@@ -50,7 +48,7 @@ class ClaimFile:
         """The claim that the file defines; in another process, this runs the file, once."""
         key = self.path, self.text, self.beside
         if key not in _LOADED:
-            _LOADED[key] = _run(self.path, self.text, dict(self.beside), is_read=False)
+            _LOADED[key], _ = _run(self.path, self.text)
         return _LOADED[key]
 
     @property
@@ -117,19 +115,18 @@ def _shipped() -> dict[str, Claim]:
     paths = Path(verify.claims.__path__[0]).glob("*/*.py")
     stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
     claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
-    return _in_order([(claim, _module_of(claim)) for claim in claims])
+    return _in_order([(claim, _module_of(claim.chapter, claim.id)) for claim in claims])
 
 
-def _module_of(claim: Claim) -> str:
-    return f"verify.claims.{claim.chapter}.{claim.id.replace('-', '_')}"
+def _module_of(chapter: str, name: str) -> str:
+    return f"verify.claims.{chapter}.{name.replace('-', '_')}"
 
 
 @cache
 def _built_in(chapter: str, name: str) -> Claim:
     """Return the claim of one module of a chapter, one that comes with the tool."""
-    stem = name.replace("-", "_")
-    module = f"verify.claims.{chapter}.{stem}"
-    return _claim_of(importlib.import_module(module), module, Path(stem), chapter)
+    module = _module_of(chapter, name)
+    return _claim_of(importlib.import_module(module), module, Path(name), chapter)
 
 
 def catalogue() -> dict[str, Claim]:
@@ -162,7 +159,9 @@ def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]
         ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
     """
     known = catalogue()
-    entries: list[tuple[Claim | ClaimFile, str]] = [(claim, _module_of(claim)) for claim in known.values()]
+    entries: list[tuple[Claim | ClaimFile, str]] = [
+        (claim, _module_of(claim.chapter, name)) for name, claim in known.items()
+    ]
     names: list[str] = []
     for given in claims:
         if isinstance(given, str):
@@ -192,11 +191,11 @@ def _in_order(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
             raise ClaimError(f"{origin}: {taken}; choose another")
         origins[claim.id] = origin
     chapters = list(CHAPTERS)
-
-    def place(claim: _Claim) -> tuple[int, tuple[int, str]]:
-        return chapters.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id)
-
-    return {claim.id: claim for claim in sorted((claim for claim, _ in entries), key=place)}
+    places = {
+        claim.id: (chapters.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id))
+        for claim, _ in entries
+    }
+    return {claim.id: claim for claim, _ in sorted(entries, key=lambda entry: places[entry[0].id])}
 
 
 def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Claim]:
@@ -238,77 +237,56 @@ def read(path: Path) -> ClaimFile:
     """
     if path.is_dir():
         raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
-    text, texts = read_bytes(path, _CLAIM_FILE), dict[str, bytes]()
-    claim = _run(path, text, texts, is_read=True)
-    file = ClaimFile(path=path, text=text, beside=tuple(sorted(texts.items())), id=claim.id)
-    _LOADED[path, text, file.beside] = claim
+    text = read_bytes(path, _CLAIM_FILE)
+    claim, beside = _run(path, text)
+    file = ClaimFile(path=path, text=text, beside=beside, id=claim.id)
+    _LOADED[path, text, beside] = claim
     return file
 
 
-def _run(path: Path, text: bytes, texts: dict[str, bytes], *, is_read: bool) -> Claim:
-    """Return the claim of a file; ``texts`` of modules beside it are added to as it ``is_read``."""
+_BESIDE: set[str] = set()  # names of modules that were imported from beside a claim file
+
+
+def _run(path: Path, text: bytes) -> tuple[Claim, Beside]:
+    """Return the claim of a file, and the modules in its folder that it imports at its top."""
     if path.suffix != ".py":
         raise ClaimError(f"{path}: not a Python file; a claim file ends in .py")
+    # Modules beside two claim files may have the same name, and may have been edited.
+    for other in _BESIDE:
+        sys.modules.pop(other, None)
     # The same in every process: pickles refer to it.
     name = f"user_claim_{hashlib.sha256(path.stem.encode() + text).hexdigest()[:16]}"
-    for beside in [module for module in sys.modules if module.startswith(f"{name}.")]:
-        del sys.modules[beside]  # what was beside the same text before, in a session that goes on
-    importer = _Importer(path, name, texts, may_read=is_read)
+    module, before, folder = ModuleType(name), set(sys.modules), str(path.resolve().parent)
+    vars(module)["__file__"] = str(path)
+    # A dataclass looks its own module up there, and so does a pickle.
+    sys.modules[name] = module
+    # Behind all others: a statistics.py beside it does not take the place of Python's.
+    sys.path.append(folder)
+    sys.dont_write_bytecode, writes = True, sys.dont_write_bytecode
+    importlib.invalidate_caches()
     try:
-        module = importer.executed(name, path, text)
+        exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        del sys.modules[name]
         place, what = place_in(str(path), error), what_is_wrong(error)
         if isinstance(error, SyntaxError) and error.filename == str(path):
             place, what = f"line {error.lineno}", str(error.msg)
         elif isinstance(error, VerifyError):
             what = str(error)
         raise ClaimError(f"{path}: {place}{': ' if place else ''}{what}; {_CORRECT}") from error
-    importer.may_read = False
-    return _claim_of(module, str(path), path, USER)
-
-
-@dataclass
-class _Importer:
-    """How a claim file imports, and the modules beside it do: those by their ``texts``, others as usual.
-
-    Modules beside two claim files may have the same name, so in ``sys.modules`` it begins with the ``name``
-    of the claim file's own module.
-    """
-
-    path: Path
-    name: str
-    texts: dict[str, bytes]
-    may_read: bool
-
-    def __call__(self, name: str, *given: Any, **named: Any) -> ModuleType:
-        place, full = self.path.with_name(f"{name}.py"), f"{self.name}.{name}"
-        is_beside = name in self.texts or (name not in _NEVER_BESIDE and place.is_file())
-        if any(given[3:]) or not is_beside:  # the fourth is the level of a relative import
-            return __import__(name, *given, **named)
-        if name not in self.texts:
-            if not self.may_read:
-                # A module that is imported later would be missing in the keys of the store.
-                raise ImportError(f"import {name} at the top of {self.path.name}, not in a function")
-            self.texts[name] = read_bytes(place, _CLAIM_FILE)
-        return sys.modules.get(full) or self.executed(full, place, self.texts[name])
-
-    def executed(self, name: str, path: Path, text: bytes) -> ModuleType:
-        """Return the module that a text makes."""
-        module = ModuleType(name)
-        vars(module).update(__file__=str(path), __builtins__={**vars(builtins), "__import__": self})
-        # A dataclass looks its own module up there, and so does a pickle.
-        sys.modules[name] = module
-        try:
-            exec(compile(text, str(path), "exec"), vars(module))  # noqa: S102 - that is what a claim file is for
-        except BaseException:
-            del sys.modules[name]
-            raise
-        return module
-
-
-_NEVER_BESIDE = sys.stdlib_module_names | {"verify", "numpy", "scipy", "sympy", "mpmath"}
+    finally:
+        sys.path.remove(folder)
+        sys.dont_write_bytecode = writes
+        files = {other: getattr(sys.modules[other], "__file__", None) for other in set(sys.modules) - before}
+        beside = {
+            other: Path(file) for other, file in files.items() if file and Path(file).parent == Path(folder)
+        }
+        beside.pop(name, None)
+        _BESIDE.update(beside)
+    texts = sorted((other, file.read_bytes()) for other, file in beside.items())
+    return _claim_of(module, str(path), path, USER), tuple(texts)
 
 
 def _claim_of(module: ModuleType, origin: str, path: Path, chapter: str) -> Claim:

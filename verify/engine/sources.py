@@ -22,7 +22,7 @@ from pydantic import (
 from verify.engine.computations import FEWEST_SCORES, Computed, compute
 from verify.errors import SourcesError, unknown
 from verify.evidence import Outcome, Record, Slug, SourceRecord
-from verify.evidence.texts import prose, refuse
+from verify.evidence.texts import prose
 from verify.files.names import shipped_folder
 from verify.files.reading import MEGABYTE, InputKind, read_text
 from verify.text.escapes import one_line
@@ -36,6 +36,13 @@ _PROBLEMS = {"missing": "is missing; add it", "extra_forbidden": "is no key that
 # An exponent and an index are a part of their formula.
 _NUMBER = re.compile(r"(?<![A-Za-z_0-9.^])(?<![\^_]\{)(?:(?<![\w)\]}])[−-])?\d+(?:\.\d+)?%?")
 _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+def refuse(*mistakes: tuple[bool, str]) -> None:
+    """Raise a ValueError that says the first of the pairs (is it so?, what is wrong) that is so."""
+    for is_wrong, what in mistakes:
+        if is_wrong:
+            raise ValueError(what)
 
 
 def _prose(text: str) -> str:

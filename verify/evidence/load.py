@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from verify.defaults import PROFILES
 from verify.errors import ResultsError, what_is_wrong
-from verify.evidence import Calibration, FalseClaims, Record, RunRecord
+from verify.evidence import Calibration, FalseClaims, RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.comparisons import ComparisonRecord
 from verify.evidence.records import seal_of
@@ -33,7 +33,7 @@ LAST_RUN = Path("reports/results.json")
 
 def names(record: Reported) -> Names:
     """Return what the files of a record's report are called."""
-    return _file_of(record).names
+    return next(kind.names for kind in (_RESULTS, _AUDIT, _COMPARISON) if isinstance(record, kind.record))
 
 
 def creation(record: Reported) -> datetime:
@@ -81,10 +81,9 @@ class _RecordFile(NamedTuple):
     command: str
 
     @property
-    def version(self) -> int:
-        """The schema that this version reads and writes."""
-        version: int = self.record.model_fields["schema_version"].default
-        return version
+    def wanted(self) -> str:
+        """What to give."""
+        return f"the {self.names.evidence} that `{self.command}` wrote"
 
 
 _RESULTS = _RecordFile(RunRecord, "schema", RUN, "sdpa-verify run")
@@ -92,10 +91,6 @@ _AUDIT = _RecordFile(AuditRecord, "audit_schema", AUDIT, "sdpa-verify audit")
 _COMPARISON = _RecordFile(ComparisonRecord, "comparison_schema", COMPARISON, "sdpa-verify audit --against")
 # An audit of 48 layers with 64 heads each takes 20 MB, with long reasons twice that.
 _AT_MOST = 128 * MEGABYTE
-
-
-def _file_of(record: Reported) -> _RecordFile:
-    return next(each for each in (_RESULTS, _AUDIT, _COMPARISON) if isinstance(record, each.record))
 
 
 def json_schema(record: type[Reported] = RunRecord) -> dict[str, Any]:
@@ -146,34 +141,41 @@ def shipped() -> RunRecord:
 
 def claims_in(path: Path) -> dict[str, str]:
     """Return the chapters of the claims in a results file, by their ids; none where it cannot be read."""
-    with contextlib.suppress(ResultsError, LookupError, TypeError, AttributeError):
-        claims = _content(path, _RESULTS)["claims"]
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        claims = json.loads(path.read_bytes())["claims"]
         return {str(claim["id"]): str(claim["chapter"]) for claim in claims}
     return {}
 
 
 _Table = TypeVar("_Table", Calibration, FalseClaims)
-_TABLES: dict[type[Record], str] = {Calibration: "calibration.json", FalseClaims: "false_claims.json"}
 
 
 def stored_table(kind: type[_Table]) -> _Table:
     """Return the table of a campaign that ships with this version: `Calibration` or `FalseClaims`."""
-    path = shipped_folder("data") / _TABLES[kind]
-    return kind.model_validate_json(path.read_bytes())
+    name = "calibration.json" if kind is Calibration else "false_claims.json"
+    return kind.model_validate_json((shipped_folder("data") / name).read_bytes())
 
 
 def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     """Return the record in a file that is of one of these kinds, as its schema says."""
-    path = Path(path)
-    content = _content(path, *kinds)
+    path, wanted = Path(path), f"give {' or '.join(kind.wanted for kind in kinds)}"
+    text = read_text(path, InputKind(_AT_MOST, ResultsError, wanted, dash=True))
+    try:
+        content = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        what = f"line {error.lineno}: not complete JSON ({error.msg})"
+        raise ResultsError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultsError(f"{path}: is not a results file; {wanted}") from error
     keys = content.keys() if isinstance(content, dict) else ()
-    kind = next((each for each in kinds if each.schema in keys), None)
+    kind = next((kind for kind in kinds if kind.schema in keys), None)
     if kind is None:
-        raise ResultsError(f'{path}: has no "{kinds[0].schema}"; {_wanted(*kinds)}')
-    if (schema := content[kind.schema]) != kind.version:
+        raise ResultsError(f'{path}: has no "{kinds[0].schema}"; {wanted}')
+    version = kind.record.model_fields["schema_version"].default
+    if (schema := content[kind.schema]) != version:
         raise ResultsError(
             f"{path}: {kind.schema} {json.dumps(schema)[:20]}, this version reads {kind.schema} "
-            f"{kind.version}; install the sdpa-verify that wrote it, or run `{kind.command}` again"
+            f"{version}; install the sdpa-verify that wrote it, or run `{kind.command}` again"
         )
     again = f"run `{kind.command}` to write it again"
     try:
@@ -183,19 +185,3 @@ def _loaded(path: Path, *kinds: _RecordFile) -> Reported:
     if record.seal != seal_of(content):
         raise ResultsError(f"{path}: changed since it was written; {again}")
     return record
-
-
-def _content(path: Path, *kinds: _RecordFile) -> Any:
-    """Return the JSON in a file that should be of one of these kinds."""
-    text = read_text(path, InputKind(_AT_MOST, ResultsError, _wanted(*kinds), dash=True))
-    try:
-        return json.loads(text.removeprefix("\ufeff"))
-    except json.JSONDecodeError as error:
-        what = f"line {error.lineno}: not complete JSON ({error.msg})"
-        raise ResultsError(f"{path}: {what}; run `{kinds[0].command}` to write it again") from error
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(f"{path}: is not a results file; {_wanted(*kinds)}") from error
-
-
-def _wanted(*kinds: _RecordFile) -> str:
-    return "give " + " or ".join(f"the {kind.names.evidence} that `{kind.command}` wrote" for kind in kinds)

@@ -14,10 +14,11 @@ deprecated the dataframe interchange protocol, and what takes its place needs a 
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, computed_field, model_validator
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     computed_property = property  # to type checkers it is nothing else
 else:
     computed_property = computed_field
-
-_FEW = 8  # names that a message lists
 
 
 class Record(BaseModel):
@@ -58,12 +57,7 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, StrEnum) else value
 
 
-class _Identified(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-_Part = TypeVar("_Part", bound=_Identified)
+_Part = TypeVar("_Part", bound=Any)
 
 
 def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
@@ -73,10 +67,10 @@ def by_id(parts: Sequence[_Part], name: str, where: str, what: str) -> _Part:
         ClaimError: there is none; the nearest is suggested.
     """
     named = {part.id: part for part in parts}
-    if name in named:
-        return named[name]
-    known = f"the {what}s are {', '.join(named)}" if 0 < len(named) <= _FEW else f"there are {len(named)}"
-    raise ClaimError(where + unknown(what, name, named, known))
+    if name not in named:
+        known = f"the {what}s are {', '.join(named)}" if 0 < len(named) <= 8 else f"there are {len(named)}"
+        raise ClaimError(where + unknown(what, name, named, known))
+    return named[name]
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -128,29 +122,17 @@ def digest_of(claim: Record) -> str:
     """
     # A round trip takes no computed fields.
     content = claim.model_dump(mode="json", round_trip=True, exclude={"digest"})
-    for kind, names in _TOGETHER.items():
-        for finding in content[kind]:
-            is_zero = finding.get("method") == "exact" and finding["prediction"] == 0
-            _round_together(finding, names, finding["tolerance"] if is_zero else 0.0)
+    groups = [(finding, names) for kind, names in _TOGETHER.items() for finding in content[kind]]
     for layer in (layer for figure in content["series"] for layer in figure["layers"]):
-        _round_together(layer, ("x",))
-        _round_together(layer, ("y", "lo", "hi"))
+        groups += [(layer, ("x",)), (layer, ("y", "lo", "hi"))]
+    for part, names in groups:
+        numbers = [part[name] if isinstance(part[name], list) else [part[name]] for name in names]
+        sizes = [abs(number) for number in itertools.chain(*numbers) if number is not None]
+        place = _place(max(sizes, default=0.0))
+        if part.get("method") == "exact" and part["prediction"] == 0 and part["tolerance"]:
+            place = min(place, _place(part["tolerance"]) - _DIGITS + 1)
+        part.update({name: _rounded(part[name], place) for name in names})
     return fingerprint(_rounded(content))
-
-
-def _round_together(part: dict[str, Any], names: Iterable[str], least: float = 0.0) -> None:
-    """Round the numbers of these names to the tenth digit of the largest, at best to ``least``."""
-    values = {name: part[name] for name in names}
-    sizes = [
-        abs(number)
-        for value in values.values()
-        for number in (value if isinstance(value, list) else [value])
-        if number is not None
-    ]
-    place = _place(max(sizes, default=0.0))
-    if least:
-        place = min(place, _place(least) - _DIGITS + 1)
-    part.update({name: _rounded(value, place) for name, value in values.items()})
 
 
 def _place(number: float) -> int:
@@ -161,9 +143,9 @@ def _place(number: float) -> int:
 def _rounded(value: Any, place: int | None = None) -> Any:
     """Return a value of JSON with its fractions rounded to a decimal place, by default each to its own."""
     if isinstance(value, dict):
-        return {name: _rounded(each, place) for name, each in value.items()}
+        return {name: _rounded(item, place) for name, item in value.items()}
     if isinstance(value, list):
-        return [_rounded(each, place) for each in value]
+        return [_rounded(item, place) for item in value]
     if not isinstance(value, float):
         return value
     at = _place(value) if place is None else place
@@ -188,7 +170,7 @@ def row_of(record: Record, *names: str, **before: object) -> dict[str, Any]:
     for name in names or (*type(record).model_fields, *type(record).model_computed_fields):
         value = getattr(record, name)
         if isinstance(value, dict):
-            row |= {f"{name}_{key}": each for key, each in value.items()}
+            row |= {f"{name}_{key}": item for key, item in value.items()}
         elif name in {"interval", "band"}:
             row[f"{name}_low"], row[f"{name}_high"] = value
         else:

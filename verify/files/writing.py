@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import secrets
-import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,6 @@ from pathlib import Path
 from verify.errors import OutputError
 
 _FULL = frozenset([errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-_OURS = ".sdpa-verify-"  # how the names of files and folders begin that are to be moved to their places
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -52,64 +50,31 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
-    """Write a folder of these files, by their paths in it, in the place of one of ours or of an empty one.
+    """Write files to a folder, by their paths in it, and remove what this wrote there before and is no more.
 
-    It is made whole beside its place and takes that at once. ``marker`` is a file with the paths of all
-    others, by which such a folder is told from others: one that holds anything else stays as it is.
+    ``marker`` is a file with the paths of all others, by which ours are told from what else is there.
 
     Raises:
-        OutputError: the folder holds what is not ours, cannot be made, or the disk is full.
+        OutputError: a file of somebody else's is in the place of one, a folder cannot be made, or the disk is
+            full.
     """
-    content = {**files, marker: "".join(f"{path}\n" for path in sorted(files)).encode()}
     with _as_output_error(folder):
-        place = _led_to(folder)
-        _refuse_others(folder, place, marker)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=_OURS, dir=place.parent))
-        try:
-            for path, text in content.items():
-                (made / path).parent.mkdir(parents=True, exist_ok=True)
-                (made / path).write_bytes(text)
-            made.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else _public(0o777))
-            _exchange(made, place)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-
-
-def _refuse_others(folder: Path, place: Path, marker: str) -> None:
-    """Raise unless a folder is missing, empty, or has nothing but what its marker lists."""
-    if not place.exists():
-        return
-    if not place.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    found = {
-        path.relative_to(place).as_posix()
-        for path in place.rglob("*")
-        if path.is_symlink() or not path.is_dir()
-    }
-    known = (place / marker).read_text(encoding="utf-8").splitlines() if (place / marker).is_file() else []
-    others = sorted(found - {*known, marker})
-    if others or (found and not known):
-        named = others[0] if others else marker
-        raise OutputError(
-            f"{folder}: holds {named!r}, which is not part of what is written there; "
-            "remove it, or choose a new folder"
-        )
-
-
-def _exchange(made: Path, place: Path) -> None:
-    """Move a folder to its place; what was there stays until it is."""
-    if not place.exists():
-        made.rename(place)
-        return
-    before = Path(tempfile.mkdtemp(prefix=_OURS, dir=place.parent))
-    place.rename(before)
-    try:
-        made.rename(place)
-    except OSError:
-        before.rename(place)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
+        listed = folder / marker
+        known = listed.read_text(encoding="utf-8").splitlines() if listed.is_file() else []
+    for path in sorted(files.keys() - set(known)):
+        if (folder / path).exists():
+            raise OutputError(
+                f"{folder}: holds {path!r}, which is not what was written there; remove it, or choose another"
+            )
+    listing = "".join(f"{path}\n" for path in sorted(files)).encode()
+    write_together({folder / path: content for path, content in (*files.items(), (marker, listing))})
+    for path in set(known) - files.keys():
+        gone = (folder / path).resolve()
+        # A listing from elsewhere leads to nothing outside.
+        if gone.is_relative_to(folder.resolve()):
+            gone.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                gone.parent.rmdir()
 
 
 @contextlib.contextmanager
@@ -153,15 +118,15 @@ def check_writable(folder: Path, name: str = "results.json") -> None:
     with _as_output_error(path):
         if _is_device(path):
             return
-        made = [one for one in (folder, *folder.parents) if not one.exists()]
+        made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         with _beside(path, b"", durably=False):
             pass
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         # Another process may have written there by now.
         with contextlib.suppress(OSError):
-            for one in made:
-                one.rmdir()
+            for parent in made:
+                parent.rmdir()
 
 
 def _is_device(path: Path) -> bool:
@@ -180,17 +145,12 @@ def _led_to(path: Path) -> Path:
 def _mode(place: Path) -> int:
     """Return the mode of the file that is there; a new one is as public as the user's umask says."""
     if not place.is_file():
-        return _public(0o666)
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
     if is_read_only(place):
         raise PermissionError(errno.EACCES, "it is read-only")
     return stat.S_IMODE(place.stat().st_mode)
-
-
-def _public(mode: int) -> int:
-    """Return what the user's umask leaves of a mode."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mode & ~mask
 
 
 @contextlib.contextmanager
@@ -199,7 +159,7 @@ def _beside(path: Path, content: bytes, *, durably: bool) -> Iterator[Path]:
     place = _led_to(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     # Its name is known before it is made: so it is removed whenever a signal comes.
-    temporary = place.parent / f"{_OURS}{secrets.token_hex(8)}.tmp"
+    temporary = place.parent / f".sdpa-verify-{secrets.token_hex(8)}.tmp"
     try:
         with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as stream:
             stream.write(content)
