@@ -131,20 +131,20 @@ def in_halves(q: Any, k: Any, v: Any) -> Any:
         (
             partial(attention, scale=lambda q, _: (q.shape[-1] * q.shape[1]) ** -0.5),
             {"d_k": 32, "heads": 2},
-            "not √64: every score is 1.41 times too small",
+            "the scale is 1/sqrt(d*h) where 1/sqrt(d) is intended: every score is 1.41 times too small",
         ),
         # 1/8 at d = 16 is the root of the width of all heads by accident: at d = 8 it is not.
         (partial(attention, scale=lambda *_: 0.125), {"d_k": 16, "heads": 4}, "the scale is 0.125 where"),
         (
             partial(attention, scale=lambda *_: 1.0),
             {"d_k": 16, "heads": 4},
-            "no scale is applied, with d = 16",
+            "the scale is 1 where 1/sqrt(d) is intended: every score is 4 times too large with d = 16",
         ),
-        (in_halves, {"d_k": 32}, "in float16; divide by √32, not 32"),
+        (in_halves, {"d_k": 32}, "every score is 5.66 times too small with d = 32, h = 1, n = 64 in float16"),
     ],
 )
-def test_a_wrong_scale_is_named_with_its_fix(function: Any, sizes: dict[str, Any], problem: str) -> None:
-    """By a name that holds at every width, or by its number."""
+def test_a_wrong_scale_is_named(function: Any, sizes: dict[str, Any], problem: str) -> None:
+    """By a formula that holds at every width, or by its number."""
     probed = probe(function, **sizes)
     (said,) = probed.problems()
     assert problem in said
@@ -231,7 +231,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "next values": (
         lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)),
         {},
-        "values are those of the token before",
+        "the output is not softmax(c·QKᵀ + mask)·V for any c",
     ),
     "other heads": (partial(attention, groups=lambda head, *_: head ^ 1), {"heads": 2}, ""),
     "lost heads": (values_of_three_heads, {"heads": 4}, "h = 8"),

@@ -125,7 +125,7 @@ PROBED: dict[str, tuple[str, tuple[str, ...], int, str]] = {
     "right": (FUNCTION, ("--not-causal",), 0, "scale          0.353553 = 1/sqrt(d)"),
     "corners": (FUNCTION, (), 0, "62 of 62 are right"),
     "not causal": (FUNCTION, ("--causal",), 1, "✗ causal: no, not yes"),
-    "wrong intention": (FUNCTION, ("--intended", "1/d"), 1, "✗ the scale is 1/√8 = 1/√d_k: the default"),
+    "wrong intention": (FUNCTION, ("--intended", "1/d"), 1, "✗ the scale is 1/sqrt(d) where 1/d is intended"),
     "softmax over the queries": (FUNCTION.replace("axis=-1", "axis=-2"), (), 1, "is over the queries"),
     **{
         f"off by {percent}%": (

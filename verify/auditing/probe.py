@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from verify.auditing.probing.corners import MOST_KEYS, Corner, Corners, cases, in_words
 from verify.auditing.probing.function import LAYOUTS, Kernel, RefusedError, Sizes, kernel_of, name_of
 from verify.auditing.probing.model import UNITS, Identity, MeasuredScale, formula_of, identify
-from verify.auditing.scales import DEFAULT, Widths, diagnose, scale_expression
+from verify.auditing.scales import DEFAULT, how_far_off, scale_expression
 from verify.errors import SettingsError, unknown
 
 _MOST = 4096
@@ -50,7 +50,7 @@ class Probe:
     @property
     def formula(self) -> str | None:
         """The expression in d, h and n that the scale follows wherever these were varied, None for none."""
-        full = [scale for scale in self.identity.scales if UNITS[scale.dtype] <= UNITS["float32"]]
+        full = [scale for scale in self.identity.scales if not scale.is_half]
         return formula_of(full) if full and not any(scale.misfit for scale in full) else None
 
     @property
@@ -113,25 +113,18 @@ class Probe:
             raise AssertionError(f"{self.name}: " + "; ".join(problems))
 
     def _wrong_scale(self, wanted: str) -> Iterator[str]:
-        """Yield the first setting whose scale is not the wanted one, by a name that holds at all of them."""
+        """Yield how the scale is another than the wanted one, and at which setting."""
         expression = scale_expression(wanted)
         wrong = []
         for scale in self.identity.scales:
-            intended, is_full = scale.value(expression.text), UNITS[scale.dtype] <= UNITS["float32"]
-            if abs(scale.scale - intended) > 0.01 * abs(intended) + (0 if is_full else scale.half):
-                widths = Widths(scale.d, scale.h, scale.d * scale.h)
-                diagnosis = diagnose(scale.scale, intended, widths, uncertainty=scale.half)
-                does = {does for named in diagnosis.candidates for does in named.does.split(", or ")}
-                wrong.append((scale, diagnosis, does, is_full))
+            room = 0.01 * abs(scale.value(expression.text)) + (scale.half if scale.is_half else 0)
+            if abs(scale.scale - scale.value(expression.text)) > room:
+                wrong.append(scale)
         if wrong:
-            # At one width 1/8 may be the root of another: a mistake explains every setting.
-            lasting = set.intersection(*([does for *_, does, is_full in wrong if is_full] or [wrong[0][2]]))
-            scale, diagnosis, does, _ = next((one for one in wrong if one[2] <= lasting), wrong[0])
-            cause = diagnosis.cause
-            if not does <= lasting:
-                actual = self.formula or f"{scale.scale:.6g}"
-                cause = f"the scale is {actual} where {expression.text} is intended"
-            yield f"{cause}, with {scale}; {diagnosis.fix}"
+            alike = [scale for scale in wrong if not scale.is_half] or wrong[:1]
+            first, actual = alike[0], formula_of(alike) or f"{alike[0].scale:.6g}"
+            off = how_far_off(first.scale / first.value(expression.text))
+            yield f"the scale is {actual} where {expression.text} is intended: {off} with {first}"
 
     def __repr__(self) -> str:
         heads, key_heads, width = self.sizes

@@ -15,7 +15,6 @@ import numpy as np
 import scipy
 
 from verify.auditing.arrays import unit_roundoff
-from verify.auditing.audit import audit
 from verify.auditing.formula import FACTOR, SCALE, Flags, Floats, Formula, Rows, compare, pool
 from verify.auditing.probing.function import Kernel, RefusedError, Sizes
 from verify.auditing.recording import Call
@@ -110,6 +109,11 @@ class MeasuredScale(NamedTuple):
     half: float = 0.0
     misfit: str = ""
 
+    @property
+    def is_half(self) -> bool:
+        """Whether arrays were of half precision."""
+        return self.dtype in ("float16", "bfloat16")
+
     def value(self, expression: str) -> float:
         """Return the value of an expression in d, h, D = d·h and n at this setting."""
         return scale_expression(expression).value(d=self.d, h=self.h, D=self.d * self.h, n=self.n)
@@ -182,16 +186,9 @@ def _fitted(kernel: Kernel, sizes: Sizes, model: Model) -> Identity:
     tried = [replace(model, groups=groups) for groups in GROUPINGS]
     fits = [(other, *measure(kernel, sizes, other, 16, start)) for other in tried]
     model, first, call = next((fit for fit in fits if not fit[1].misfit), fits[0])
-    if first.misfit:  # an audit knows likely mistakes by name
-        single = [np.float32(np.asarray(array)) for array in (call.query, call.key, call.value, call.output)]
-        q, k, v, out = single
-        sink, cap = None if call.sink is None else np.asarray(call.sink, np.float32), call.softcap
-        findings = audit(
-            q, k, v=v, out=out, mask=call.mask, sink=sink, softcap=cap, scale=start, intended=start
-        ).findings
-        causes = [finding.cause for finding in findings if finding.kind == "formula" and finding.cause]
-        plain = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}"
-        return Identity(model, faults=(*faults, *(causes[:1] or [plain])))
+    if first.misfit:
+        fault = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}"
+        return Identity(model, faults=(*faults, f"{fault}; an audit of its arrays may name the mistake"))
     model, unexplained = replace(model, dtype=call.dtype), ""
     if UNITS[model.dtype] > max(UNITS[kernel.dtype], unit_roundoff(np.asarray(call.output))):
         unexplained = f"rows are the formula's to the rounding of {model.dtype} only"

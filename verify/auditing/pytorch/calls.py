@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 
-from verify.auditing.recording import Call, Intended
+from verify.auditing.recording import Call
 
 DROPPED = "dropout was on, so outputs are not those of the scores alone; they were left out"
 
@@ -31,40 +30,6 @@ class Arguments(NamedTuple):
     is_causal: bool = False
     scale: float | None = None
     enable_gqa: bool = False
-
-
-class LayerInfo(NamedTuple):
-    """What is known of a layer beside its calls, as in `Layer`; ``notes`` are of this call."""
-
-    backend: str
-    intended: Intended | None = None
-    width: int | None = None
-    padded: Mapping[str, int] = MappingProxyType({})
-    mask: str = ""
-    notes: tuple[str, ...] = ()
-
-
-Make = Callable[[Any], tuple[Call, LayerInfo]]
-"""Returns the call that a module, None outside any, has made, and what is known of its layer."""
-
-
-class Keeper(Protocol):
-    """What functions that stand in for PyTorch's tell their calls to: a `Recorder`."""
-
-    def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
-        """Return whether no more calls of a caller are kept."""
-
-    def see(self, at: Any, query: Any, key: Any, make: Make) -> None:
-        """Keep the call that ``make`` returns, if there is room for it."""
-
-    def leave_out(self, what: str) -> None:
-        """Note in words what is not recorded."""
-
-    def unharmed(self, what: str) -> AbstractContextManager[None]:
-        """Note an error inside, which the program does not see."""
-
-    def expecting_graphs(self) -> AbstractContextManager[None]:
-        """Count the graphs that are compiled inside as seen."""
 
 
 @contextmanager
@@ -93,8 +58,7 @@ def refuse_other(*tensors: Any) -> None:
     """Raise a ValueError for tensors whose numbers cannot be read."""
     for tensor in tensors:
         if not is_plain(tensor):
-            layout = getattr(tensor, "layout", None)
-            raise ValueError(f"a {type(tensor).__name__} of layout {layout} has no plain numbers")
+            raise ValueError(f"a {type(tensor).__name__} has no plain numbers")
 
 
 def split_mask(mask: Any, added: Any = None) -> tuple[Any, Any]:

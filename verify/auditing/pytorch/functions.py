@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional
@@ -23,18 +23,19 @@ from torch.overrides import TorchFunctionMode
 from verify.auditing.pytorch.calls import (
     DROPPED,
     Arguments,
-    Keeper,
-    LayerInfo,
     attention_call,
     flex_call,
     refuse_other,
     replaced,
     split_mask,
 )
-from verify.auditing.pytorch.intentions import layer_info
+from verify.auditing.pytorch.intentions import described
 from verify.auditing.pytorch.places import caller
-from verify.auditing.recording import Call, Intended
+from verify.auditing.recording import Call, Intended, Layer
 from verify.auditing.scales import DEFAULT
+
+if TYPE_CHECKING:
+    from verify.auditing.pytorch.recorder import Recorder
 
 _SLOW = (
     "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
@@ -50,7 +51,7 @@ _flex = flex_module.flex_attention
 class _Recording(threading.local):
     """The recorder of this process, and in this thread what a caller that records has inside."""
 
-    recorder: Keeper | None = None
+    recorder: Recorder | None = None
     inside: list[tuple[Arguments, Any]] | None = None
 
 
@@ -61,7 +62,7 @@ _recording = _Recording()
 os.register_at_fork(after_in_child=lambda: setattr(_Recording, "recorder", None))
 
 
-def current() -> Keeper | None:
+def current() -> Recorder | None:
     """Return the recorder that calls go to, None where there is none.
 
     Compilers and tracers would record our own work, and a backward pass makes calls again that were seen.
@@ -69,9 +70,7 @@ def current() -> Keeper | None:
     if torch.compiler.is_compiling() or torch._C._is_tracing():
         return None
     recorder = _Recording.recorder
-    if recorder is None or torch._C._current_graph_task_id() != -1:
-        return None
-    return recorder
+    return recorder if recorder is not None and torch._C._current_graph_task_id() == -1 else None
 
 
 @contextmanager
@@ -95,9 +94,9 @@ def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
         elif not recorder.is_closed(at := caller(), given.query, given.key):
             notes = (DROPPED,) if given.dropout_p > 0 else ()
 
-            def call(module: Any) -> tuple[Call, LayerInfo]:
-                info = layer_info(module, "scaled_dot_product_attention", given.scale, notes)
-                return attention_call(given, output), info
+            def call(module: Any) -> tuple[Call, Layer]:
+                layer = described(module, "scaled_dot_product_attention", given.scale, notes)
+                return attention_call(given, output), layer
 
             recorder.see(at, given.query, given.key, call)
     return output
@@ -108,14 +107,15 @@ def flex_attention(*args: Any, **kwargs: Any) -> Any:
     recorder = current()
     if recorder is None or _recording.inside is not None:
         return _flex(*args, **kwargs)
-    with recorder.expecting_graphs():
-        result = _flex(*args, **kwargs)
+    before = recorder.compiled_graphs()
+    result = _flex(*args, **kwargs)
+    recorder.expected_graphs += recorder.compiled_graphs() - before
 
-    def call(_module: Any) -> tuple[Call, LayerInfo]:
+    def call(_module: Any) -> tuple[Call, Layer]:
         output = result[0] if isinstance(result, tuple) else result
         call, only_adds = flex_call(output, *args, **kwargs)
         meant = None if only_adds else Intended(DEFAULT, "unknown", _NO_SUM)
-        return call, LayerInfo("flex_attention", meant)
+        return call, Layer("", (), meant, backend="flex_attention")
 
     with recorder.unharmed("flex_attention"):
         named = {name: kwargs[name] for name in ("query", "key", "value") if name in kwargs}
@@ -129,8 +129,12 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
     recorder = current()
     if recorder is None or _recording.inside is not None:
         return _multi_head(*args, **kwargs)
-    at, query = caller(), kwargs.get("query", args[0] if args else None)
-    if recorder.is_closed(at, query, kwargs.get("key", args[1] if len(args) > 1 else None), axis=0):
+    at = caller()
+    query, key = (
+        kwargs.get(name, args[place] if len(args) > place else None)
+        for place, name in enumerate(("query", "key"))
+    )
+    if recorder.is_closed(at, query, key, axis=0):
         return _multi_head(*args, **kwargs)
     products, evaluates = _Products(), not torch.is_grad_enabled() and kwargs.get("training") is False
     # A function mode hides what is inside, unless the original finds no function of a tensor's own.
@@ -138,21 +142,19 @@ def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
         result = _multi_head(*args, **kwargs)
     with recorder.unharmed("multi_head_attention_forward"):
         width, heads = args[3:5] if len(args) > 4 else (kwargs["embed_dim_to_check"], kwargs["num_heads"])
-        notes = (_SLOW,) if evaluates else ()
-        info = LayerInfo("multi_head_attention_forward", width=int(width), notes=notes)
         if inside:
             given, output = inside[0]
-            dropped = given.dropout_p > 0
-            query, key = given[:2]
+            dropped, query, key = given.dropout_p > 0, given.query, given.key
         else:
             dropped = products.dropped
             query, key = (four_heads(array, heads) for array in products.scored())
-        info = info._replace(notes=(DROPPED, *notes)) if dropped else info
+        notes = ((DROPPED,) if dropped else ()) + ((_SLOW,) if evaluates else ())
+        layer = Layer("", (), width=int(width), backend="multi_head_attention_forward", notes=notes)
         recorder.see(
             at,
             query,
             key,
-            lambda _: (attention_call(given, output) if inside else products.call(heads), info),
+            lambda _: (attention_call(given, output) if inside else products.call(heads), layer),
         )
     return result
 
@@ -222,7 +224,7 @@ for _original, _new in _STAND_INS:
 
 
 @contextmanager
-def standing_in(recorder: Keeper) -> Iterator[None]:
+def standing_in(recorder: Recorder) -> Iterator[None]:
     """Let all modules have the functions that record in the place of the originals while this lasts."""
     # PyTorch's compiler lists functions when it is first used, and has to find the originals.
     with suppress(ImportError, AttributeError):

@@ -10,8 +10,7 @@ import math
 from typing import Any
 
 from verify.auditing.masks import configured_mask
-from verify.auditing.pytorch.calls import LayerInfo
-from verify.auditing.recording import Intended
+from verify.auditing.recording import Intended, Layer
 from verify.auditing.scales import DEFAULT
 
 _UNSCALED = frozenset(
@@ -34,17 +33,15 @@ _OWN = {"inkling": "1/d", "zamba": "(d/2)**-0.5", "zamba2": "(d/2)**-0.5"}
 """Families with a scale of their own in d."""
 
 
-def layer_info(
-    module: Any, backend: str, scale: float | None = None, notes: tuple[str, ...] = ()
-) -> LayerInfo:
+def described(module: Any, backend: str, scale: float | None = None, notes: tuple[str, ...] = ()) -> Layer:
     """Return what a module, None outside any, and its configuration say of a call with this ``scale``."""
     config = getattr(module, "config", None)
     intended = intention(module, config)
     if intended is None and scale == 1:
-        said = "the call was given scale 1, and queries may have been scaled before it"
-        intended = Intended(DEFAULT, "unknown", said)
+        why = "the call was given scale 1, and queries may have been scaled before it"
+        intended = Intended(DEFAULT, "unknown", why)
     mask = configured_mask(module, config)
-    return LayerInfo(backend, intended, width(config), other_widths(config), mask, notes)
+    return Layer("", (), intended, _width(config), backend, _other_widths(config), notes, mask=mask)
 
 
 def intention(module: Any, config: Any) -> Intended | None:
@@ -65,7 +62,7 @@ def intention(module: Any, config: Any) -> Intended | None:
     return _stretched(config, kind) or _by_layer(module, config, kind)
 
 
-def width(config: Any) -> int | None:
+def _width(config: Any) -> int | None:
     """Return the model's width D."""
     for name in ("hidden_size", "d_model"):
         if (stated := _number(config, name)) is not None:
@@ -73,7 +70,7 @@ def width(config: Any) -> int | None:
     return None
 
 
-def other_widths(config: Any) -> dict[str, int]:
+def _other_widths(config: Any) -> dict[str, int]:
     """Return widths that might be taken for d: those of latent attention, and hidden size over heads."""
     found = {}
     latent, rope, nope = (
@@ -83,7 +80,7 @@ def other_widths(config: Any) -> dict[str, int]:
         found["absorbed"] = int(latent + rope)
     if nope is not None:
         found["without rotary part"] = int(nope)
-    heads, whole = _number(config, "num_attention_heads"), width(config)
+    heads, whole = _number(config, "num_attention_heads"), _width(config)
     if heads and whole and int(whole) % int(heads) == 0:
         found["width over heads"] = int(whole) // int(heads)
     return found

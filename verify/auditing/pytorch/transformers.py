@@ -14,14 +14,13 @@ from verify.auditing.pytorch import functions
 from verify.auditing.pytorch.calls import (
     DROPPED,
     Arguments,
-    LayerInfo,
     block_mask_seen,
     refuse_other,
     replaced,
     split_mask,
 )
-from verify.auditing.pytorch.intentions import layer_info
-from verify.auditing.recording import Call
+from verify.auditing.pytorch.intentions import described
+from verify.auditing.recording import Call, Layer
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
@@ -50,16 +49,16 @@ def standing_in() -> Iterator[Callable[[], None]]:
 
 
 def _lookup(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that finds what ``original`` finds, but recording."""
+    """Return a method that returns what ``original`` does, but recording."""
 
     @functools.wraps(original)
-    def find(interface: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+    def get(interface: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         attention = original(interface, name, *args, **kwargs)
         if functions.current() is None or not callable(attention) or hasattr(attention, _MARK):
             return attention
         return _recording(attention, str(name))
 
-    return find
+    return get
 
 
 def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any]:
@@ -77,52 +76,41 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
         if any(word in backend for word in _MASKED_ELSEWHERE):
             recorder.leave_out(f"calls of {backend}, whose masks cannot be read, were not recorded")
             return result
-        fits = len(inside) == 1 and inside[0][0].query.shape == query.shape
-        given = Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
+        # What PyTorch's attention was given in turn is what counts.
+        inner = inside[0][0] if len(inside) == 1 and inside[0][0].query.shape == query.shape else None
+        given = inner or Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
 
-        def call(_module: Any) -> tuple[Call, LayerInfo]:
-            return _call(module, given, inside[0][0] if fits else None, kwargs, result[0], backend)
+        def call(_module: Any) -> tuple[Call, Layer]:
+            refuse_other(query, key, value, result[0])
+            mask, bias = given.attn_mask, None
+            if inner is None:
+                bias = kwargs.get("position_bias")
+                if not isinstance(mask, torch.Tensor | None):
+                    mask = block_mask_seen(mask, query, key)
+                elif mask is not None and mask.dim() and mask.shape[-1] > key.shape[2] > 0:
+                    mask = mask[..., : key.shape[2]]  # caches may be longer than their content
+            seen, bias = split_mask(mask, bias)
+            sinks = kwargs.get("s_aux")
+            dropping = bool(kwargs.get("dropout")) and (module.training or inner is not None)
+            # Its shape is [sequence, token, head, d], or its last two axes are one.
+            output = result[0].reshape(len(query), query.shape[2], query.shape[1], value.shape[-1])
+            call = Call(
+                query=query,
+                key=key,
+                value=value,
+                output=None if dropping else output.transpose(1, 2),
+                mask=seen,
+                bias=bias,
+                causal=bool(given.is_causal),
+                scale=None if given.scale is None else float(given.scale),
+                softcap=kwargs.get("softcap"),
+                sink=None if sinks is None else sinks.reshape(-1),
+            )
+            notes = (DROPPED,) if dropping else ()
+            return call, described(module, f"transformers, {backend}", given.scale, notes)
 
         recorder.see(module, query, key, call)
         return result
 
     setattr(attend, _MARK, True)
     return attend
-
-
-def _call(
-    module: Any, given: Arguments, inner: Arguments | None, options: dict[str, Any], output: Any, backend: str
-) -> tuple[Call, LayerInfo]:
-    """Return the call, and what the module's configuration says of it.
-
-    ``inner`` is what PyTorch's attention was given in turn, whose scale and mask are what counts. The output
-    has shape [sequence, token, head, d], or its last two axes as one.
-    """
-    query, key, value = given[:3]
-    refuse_other(query, key, value, output)
-    if inner is not None:
-        seen, bias = split_mask(inner.attn_mask)
-    else:
-        mask = given.attn_mask
-        if not isinstance(mask, torch.Tensor | None):
-            mask = block_mask_seen(mask, query, key)
-        elif mask is not None and mask.dim() and mask.shape[-1] > key.shape[2] > 0:
-            mask = mask[..., : key.shape[2]]  # some caches are longer than their content
-        seen, bias = split_mask(mask, options.get("position_bias"))
-    scale = (inner or given).scale
-    sinks, dropout = options.get("s_aux"), bool(options.get("dropout"))
-    dropping = dropout and (module.training or inner is not None)
-    output = output.reshape(len(query), query.shape[2], query.shape[1], value.shape[-1])
-    call = Call(
-        query=query,
-        key=key,
-        value=value,
-        output=None if dropping else output.transpose(1, 2),
-        mask=seen,
-        bias=bias,
-        causal=inner is not None and bool(inner.is_causal),
-        scale=None if scale is None else float(scale),
-        softcap=options.get("softcap"),
-        sink=None if sinks is None else sinks.reshape(-1),
-    )
-    return call, layer_info(module, f"transformers, {backend}", scale, (DROPPED,) if dropping else ())
