@@ -81,7 +81,7 @@ class Probe:
         model = self.identity.model
         actual = {
             "causal": self.causal,
-            "alignment": model.wide,
+            "alignment": model.alignment,
             "window": model.window,
             "softcap": model.softcap,
             "sink": model.sink is not None,
@@ -146,10 +146,7 @@ class Probe:
             mask = "none: each query sees all keys" if model.shift is None else "causal"
             mask += f", off by {model.shift:+d}" if model.shift else ""
             mask += f", a window of {model.window} keys" if model.window else ""
-            mask += f", rectangles aligned {model.wide}" if model.wide else ""
-            mask += (
-                f", with more queries than keys {model.tall}" if model.tall not in (None, model.wide) else ""
-            )
+            mask += f", rectangles aligned {model.alignment}" if model.alignment else ""
             yield "mask", mask
             yield "soft-cap", _in_words(model.softcap)
             sinks = ("none",) if model.sink is None else (f"{sink + 0:.4g}" for sink in model.sink)

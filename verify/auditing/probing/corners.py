@@ -151,7 +151,7 @@ class Corners:
         call = formula.call
         queries, keys, seen = call.query.shape[2], call.key.shape[2], np.asarray(call.mask)
         place, row = np.arange(keys), np.arange(queries)[:, None]
-        row = row + (keys - queries if self.model.wide == "bottom-right" else 0)
+        row = row + (keys - queries if self.model.alignment == "bottom-right" else 0)
         blocks = {2**power for power in range(13)} | {keys // 8 * 8, keys // 16 * 16, keys - 1}
         for count in sorted(block for block in blocks if 0 < block < keys):
             readings: tuple[tuple[Any, Outcome, str], ...] = (

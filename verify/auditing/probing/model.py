@@ -48,16 +48,15 @@ _FORMULAS = (
 class Model:
     """The attention that a function computes, for arrays of any size.
 
-    Queries see keys up to ``shift`` places on, at most ``window`` of them; all where these are None. ``wide``
-    and ``tall`` say how that lies where there are fewer and more queries than keys, "top-left" or
+    Queries see keys up to ``shift`` places on, at most ``window`` of them; all where these are None.
+    ``alignment`` says how that lies where there are fewer or more queries than keys, "top-left" or
     "bottom-right", None where it is neither. ``dtype`` is what it computes in if that is coarser than its
     arrays are.
     """
 
     shift: int | None = None
     window: int | None = None
-    wide: str | None = None
-    tall: str | None = None
+    alignment: str | None = None
     softcap: float | None = None
     sink: tuple[float, ...] | None = None
     groups: str = "interleaved"
@@ -72,11 +71,9 @@ class Model:
         ahead = np.arange(keys) - np.arange(queries)[:, None]
         if self.shift is None:
             return np.ones(ahead.shape, bool)
-        if queries != keys:
-            alignment = self.wide if queries < keys else self.tall
-            if alignment is None:
-                raise RefusedError("how its mask lies there is not known")
-            ahead -= keys - queries if alignment == "bottom-right" else 0
+        if queries != keys and self.alignment is None:
+            raise RefusedError("how its mask lies there is not known")
+        ahead -= keys - queries if self.alignment == "bottom-right" else 0
         seen: Flags = ahead <= self.shift
         return seen if self.window is None else seen & (ahead > self.shift - self.window)
 
@@ -222,19 +219,17 @@ def _sinks(kernel: Kernel, sizes: Sizes, unit: float) -> tuple[tuple[float, ...]
     With queries of 0 the n weights of the last row add up to a·n/(n + exp(sink)): two numbers of keys tell
     the factor a and the sink apart, as well as weights with the relative rounding error ``unit`` can.
     """
-    inverse = []
+    totals = []
     for keys in (8, 16):
         query, key, _ = sizes.arrays(keys, keys)
-        total = _weights(kernel, 0 * query, key)[0, :, -1].sum(axis=-1)
-        if not np.isfinite(total).all() or (total <= 0).any():
-            return None, math.nan
-        inverse.append(1 / total)
+        totals.append(_weights(kernel, 0 * query, key)[0, :, -1].sum(axis=-1))
     # 1/total = 1/a + exp(sink)/(a·n)
-    factor = 1 / (2 * inverse[1] - inverse[0])
-    share = factor * 16 * (inverse[0] - inverse[1])
+    few, many = 1 / np.array(totals)
+    factor = 1 / (2 * many - few)
+    share = factor * 16 * (few - many)
     room, mean = max(_CLOSE, 32 * unit), float(factor.mean())
     # Weights of each key for itself, as sigmoids, add up to ever more.
-    if not math.isfinite(mean) or not np.allclose(factor, factor[0], rtol=room):
+    if not np.isfinite(share).all() or factor[0] <= 0 or not np.allclose(factor, factor[0], rtol=room):
         return None, math.nan
     factor_of_all = 1.0 if math.isclose(mean, 1, rel_tol=room) else mean
     if (np.abs(share) < room).all():
@@ -262,15 +257,15 @@ def _mask(kernel: Kernel, sizes: Sizes) -> Model | None:
     fitting = [rule for rule in rules if np.array_equal(rule.visible(_SQUARE, _SQUARE), square)]
     if not fitting:
         return None
-    alignments: dict[str, Any] = {}
-    for name, shape in (("wide", (5, 9)), ("tall", (9, 5))):
+    rectangles: dict[tuple[int, int], Any] = {}
+    for shape in ((5, 9), (9, 5)):
         with suppress(RefusedError):
-            rectangle: Any = seen(*shape)
-            for alignment in ("bottom-right", "top-left"):
-                aligned = replace(fitting[0], wide=alignment, tall=alignment).visible(*shape)
-                if np.array_equal(aligned, rectangle):
-                    alignments[name] = alignment
-    return replace(fitting[0], **alignments)
+            rectangles[shape] = seen(*shape)
+    for alignment in ("top-left", "bottom-right") if rectangles else ():
+        rule = replace(fitting[0], alignment=alignment)
+        if all(np.array_equal(rule.visible(*shape), shown) for shape, shown in rectangles.items()):
+            return rule
+    return fitting[0]
 
 
 def _last_row(kernel: Kernel, sizes: Sizes, products: Floats) -> Floats:
