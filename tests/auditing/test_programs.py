@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from verify.auditing.record import Program, record
+from verify.auditing.record import program, record
 from verify.errors import RecordingError, SettingsError
 
 SHOWS = """
@@ -34,26 +34,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ran(text: str, folder: Path) -> int:
     """Return the status of a program with this text."""
     (folder / "text.py").write_text(text)
-    return Program(str(folder / "text.py"), []).run()
+    return program(str(folder / "text.py"), [])()
 
 
 def test_a_script(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """It has its own arguments and imports its neighbours; afterwards ours are back."""
     monkeypatch.chdir("/")
     before = sys.argv, list(sys.path), sys.modules["__main__"]
-    one = Program(str(folder / "script.py"), ["--option", "x"])
-    assert (one.title, one.run()) == ("script.py", 0)
     name = str(folder / "script.py")
+    assert program(name, ["--option", "x"])() == 0
     assert capsys.readouterr().out == f"__main__ {name} {[name, '--option', 'x']} next door 3\n"
     assert (sys.argv, sys.path, sys.modules["__main__"]) == before
 
 
 def test_a_module(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A package runs by its ``__main__``, with imports relative to it."""
-    assert Program("bundle", ["x"], is_module=True).run() == 0
+    assert program("bundle", ["x"], is_module=True)() == 0
     name = str(folder / "bundle" / "__main__.py")
     assert capsys.readouterr().out == f"__main__ {name} {[name, 'x']} next door 4\n"
-    assert Program("bundle.none", [], is_module=True).run() == 1
+    assert program("bundle.none", [], is_module=True)() == 1
     assert "No module named bundle.none" in capsys.readouterr().err
 
 
@@ -102,11 +101,11 @@ def test_signals(folder: Path) -> None:
 def test_what_is_no_script(name: str, reason: str) -> None:
     """It is refused before anything runs."""
     with pytest.raises(RecordingError, match=rf"cannot be read \({reason}.*give a Python script, or -m"):
-        Program(name, [])
+        program(name, [])
 
 
 @pytest.mark.parametrize("name", ["max_sequences", "max_bytes"])
-@pytest.mark.parametrize("bad", [0, -1, True, 1.5, "1", None])
+@pytest.mark.parametrize("bad", [0, True, "1"])
 def test_limits_are_whole_numbers(name: str, bad: object) -> None:
     """At once, and not first when the context is entered; one line says which."""
     with pytest.raises(SettingsError) as caught:

@@ -64,80 +64,60 @@ def record(
     return recording_of(model, folder, max_sequences, max_bytes, source, inputs=inputs)
 
 
-class Program:
-    """A program, which is found at once and run once.
+def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> Callable[[], int]:
+    """Return what runs a program in this process, with ``arguments`` after its name, and returns its status.
 
-    ``arguments`` are those after its name. Raises a RecordingError where there is no such script.
+    What the program raises is shown as Python does, and its status is 1; an interruption passes.
+
+    Raises:
+        RecordingError: there is no such script.
     """
+    if not is_module:
+        read_bytes(Path(name), _SCRIPT)
 
-    def __init__(self, name: str, arguments: Sequence[str], *, is_module: bool = False) -> None:
-        self._name, self._arguments, self._is_module = name, list(arguments), is_module
-        if not is_module:
-            read_bytes(Path(name), _SCRIPT)
-
-    @property
-    def title(self) -> str:
-        """The name of the program without its folder."""
-        return self._name if self._is_module else Path(self._name).name
-
-    def run(self) -> int:
-        """Run the program in this process, and return its exit status.
-
-        What it raises is shown as Python does, and its status is 1; an interruption passes.
-        """
+    def run() -> int:
         before = sys.argv, list(sys.path)
         # What runs it puts the program's name in the place of the first one.
-        sys.argv = [self._name, *self._arguments]
+        sys.argv = [name, *arguments]
         try:
             with _signals_of_python():
-                if self._is_module:
+                if is_module:
                     sys.path[0] = str(Path.cwd())
-                    runpy.run_module(self._name, run_name="__main__", alter_sys=True)
+                    runpy.run_module(name, run_name="__main__", alter_sys=True)
                 else:
-                    sys.path[0] = str(Path(self._name).resolve().parent)
-                    runpy.run_path(self._name, run_name="__main__")
+                    sys.path[0] = str(Path(name).resolve().parent)
+                    runpy.run_path(name, run_name="__main__")
         except SystemExit as ended:
-            return _status(ended.code)
+            if ended.code is None or isinstance(ended.code, int):
+                return (ended.code or 0) & 0xFF
+            sys.stderr.write(f"{ended.code}\n")
+            return 1
         except Exception as error:  # noqa: BLE001 - whatever the program raises is its own
-            _show(error)
+            frame = error.__traceback__
+            while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+                frame = frame.tb_next
+            traceback.print_exception(type(error), error, frame)
             return 1
         finally:
             sys.argv, sys.path[:] = before
         return 0
 
+    return run
+
 
 @contextmanager
 def _signals_of_python() -> Iterator[None]:
     """Let signals do what they do in a program of Python's, but leave the time to write what was recorded."""
-    wanted: dict[int, Callable[..., Any]] = {signal.SIGINT: signal.default_int_handler}
+
+    def end(number: int, _frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            wanted[getattr(signal, name)] = _end
-    before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
+        if number := getattr(signal, name, None):
+            before[number] = signal.signal(number, end)
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _end(number: int, _frame: Any) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
-def _status(code: object) -> int:
-    """Return the exit status that Python makes of what ``sys.exit`` was given."""
-    if code is None:
-        return 0
-    if isinstance(code, int):
-        return code & 0xFF
-    sys.stderr.write(f"{code}\n")
-    return 1
-
-
-def _show(error: Exception) -> None:
-    """Show what the program raised, from its own first frame on."""
-    frame = error.__traceback__
-    while frame is not None and frame.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
-        frame = frame.tb_next
-    traceback.print_exception(type(error), error, frame)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import RecordingError
@@ -129,14 +130,12 @@ def check_call(call: Call, place: str) -> None:
     Raises:
         RecordingError: as `check_shapes`.
     """
-    check_shapes(
-        {
-            name: Described(tuple(map(int, array.shape)), dtype_name(array.dtype))
-            for name, field in ARRAYS.items()
-            if (array := getattr(call, field)) is not None
-        },
-        place,
-    )
+    arrays = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
+    described = {
+        name: Described(tuple(map(int, array.shape)), dtype_name(array.dtype))
+        for name, array in arrays.items()
+    }
+    check_shapes(described, place)
 
 
 def check_shapes(arrays: Mapping[str, Described], place: str) -> None:
@@ -145,65 +144,48 @@ def check_shapes(arrays: Mapping[str, Described], place: str) -> None:
     Raises:
         RecordingError: one is missing, empty, of another kind of number, or does not fit the others.
     """
-    if problem := next(_problems(arrays), None):
+    if problem := next(chain(_wrong_alone(arrays), _wrong_together(arrays)), None):
         raise RecordingError(f"{place}: {problem}")
 
 
-def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
-    """Yield in a line each what does not fit; each may take for granted what comes before it."""
+def _wrong_alone(arrays: Mapping[str, Described]) -> Iterator[str]:
+    """Yield in a line each what is wrong with an array itself, and which are missing."""
     yield from (f"has no {name}; give q and k at least" for name in ("q", "k") if name not in arrays)
     for name, (shape, dtype) in arrays.items():
-        yield from _problems_of_one(name, shape, dtype)
-    heads = arrays["q"].shape[1]
-    for name in [one for one in ("k", "v") if one in arrays]:
+        kind, wanted = "|".join(FLOATING), f"one of {', '.join(FLOATING)}"
+        if name == "mask":
+            kind, wanted = "bool", "booleans, True where a key may be seen; what is added to scores is bias"
+        elif name == "documents":
+            kind, wanted = "u?int[0-9]+", "whole numbers, one for each document"
+        if not re.fullmatch(kind, dtype):
+            yield f"{name} has dtype {dtype}; give {wanted}"
+        if name in ("q", "k", "v", "out") and (len(shape) != len(_AXES) or min(shape) < 1):
+            yield f"{name} has {_shown(shape)}; give it as [{', '.join(_AXES)}], at least 1 of each"
+
+
+def _wrong_together(arrays: Mapping[str, Described]) -> Iterator[str]:
+    """Yield in a line each which arrays do not fit each other, though each is right by itself."""
+    shown = {name: _shown(array.shape) for name, array in arrays.items()}
+    sequences, heads, queries, _ = arrays["q"].shape
+    keys = arrays["k"].shape[2]
+    for name in [name for name in ("k", "v") if name in arrays]:
         if heads % (own := arrays[name].shape[1]):
-            yield (
-                f"{name} has {own} heads, which do not divide q's {heads}; "
-                f"give as many as q, or a divisor of {heads}"
-            )
+            yield f"{name} has {own} heads, which do not divide q's {heads}; give as many as q, or a divisor"
     for name, axis, other, other_axis in _SHARED:
         if {name, other} <= arrays.keys():
-            one, wanted = arrays[name].shape, arrays[other].shape
-            if one[axis] != wanted[other_axis]:
-                yield (
-                    f"{name} has shape {_shown(one)} and {other} {_shown(wanted)}, which differ in axis "
-                    f"{axis} ({_AXES[axis]}); give {wanted[other_axis]} there"
-                )
-    scores = (*arrays["q"].shape[:3], arrays["k"].shape[2])
-    for name in [one for one in ("mask", "bias") if one in arrays]:
-        shape = arrays[name].shape
-        sizes = zip(reversed(shape), reversed(scores), strict=False)
-        if len(shape) > len(scores) or any(size not in (1, wanted) for size, wanted in sizes):
-            yield (
-                f"{name} has shape {_shown(shape)}, the scores {_shown(scores)}; "
-                "give a shape that is broadcast to them"
-            )
-    if "documents" in arrays:
-        (sequences, *_), tokens = arrays["q"].shape, arrays["k"].shape[2]
-        if arrays["documents"].shape != (sequences, tokens):
-            yield f"documents has shape {_shown(arrays['documents'].shape)}; give [{sequences}, {tokens}]"
-    if "sink" in arrays and arrays["sink"].shape != (heads,):
-        yield f"sink has shape {_shown(arrays['sink'].shape)}; give [{heads}], one a head"
+            wanted_size = arrays[other].shape[other_axis]
+            if arrays[name].shape[axis] != wanted_size:
+                differ = f"which differ in axis {axis} ({_AXES[axis]}); give {wanted_size} there"
+                yield f"{name} has {shown[name]} and {other} {shown[other]}, {differ}"
+    for name in [name for name in ("mask", "bias") if name in arrays]:
+        sizes = zip(reversed(arrays[name].shape), (keys, queries, heads, sequences), strict=False)
+        if len(arrays[name].shape) > len(_AXES) or any(size not in (1, most) for size, most in sizes):
+            scores = f"the scores [{sequences}, {heads}, {queries}, {keys}]"
+            yield f"{name} has {shown[name]}, {scores}; give a shape that is broadcast to them"
+    for name, exact, each in (("documents", (sequences, keys), "token"), ("sink", (heads,), "head")):
+        if name in arrays and arrays[name].shape != exact:
+            yield f"{name} has {shown[name]}; give {list(exact)}, one a {each}"
 
 
-def _problems_of_one(name: str, shape: tuple[int, ...], dtype: str) -> Iterator[str]:
-    if name == "mask" and dtype != "bool":
-        yield (
-            f"mask has dtype {dtype}; give booleans, True where a key may be seen, "
-            "and what is added to the scores as bias"
-        )
-    elif name == "documents" and not re.fullmatch("u?int[0-9]+", dtype):
-        yield f"documents has dtype {dtype}; give whole numbers, one for each document"
-    elif name not in ("mask", "documents") and dtype not in FLOATING:
-        yield f"{name} has dtype {dtype}; give one of {', '.join(FLOATING)}"
-    if name in ("q", "k", "v", "out"):
-        if len(shape) != len(_AXES):
-            yield f"{name} has shape {_shown(shape)}; give it as {_shown(_AXES)}"
-        for axis, size in zip(_AXES, shape, strict=True):
-            if size < 1:
-                what = "d = 0" if axis == "d" else f"no {axis}s"
-                yield f"{name} has {what}, its shape is {_shown(shape)}; give one at least"
-
-
-def _shown(shape: Sequence[object]) -> str:
-    return f"[{', '.join(map(str, shape))}]"
+def _shown(shape: Sequence[int]) -> str:
+    return f"shape [{', '.join(map(str, shape))}]"

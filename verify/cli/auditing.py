@@ -139,18 +139,19 @@ def record(
     unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts. Judge the
     recording with `sdpa-verify audit DIR`.
     """
-    from verify.auditing.record import Program
+    from verify.auditing.record import program as running
     from verify.auditing.record import record as recording_attention
     from verify.errors import VerifyError
 
-    script = Program(program, arguments, is_module=is_module)
+    run = running(program, arguments, is_module=is_module)
+    source = program if is_module else Path(program).name
     recorded = recording_attention(
-        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=script.title
+        out=out, max_sequences=max_sequences, max_bytes=max_bytes, inputs=inputs, source=source
     )
     status = 0
     try:
         with recorded as recording:
-            status = script.run()
+            status = run()
     except VerifyError as error:
         if not status:
             raise
