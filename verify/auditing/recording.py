@@ -163,7 +163,7 @@ def _wrong_alone(arrays: Mapping[str, Described]) -> Iterator[str]:
             yield f"{name} has {_shown(shape)}; give it as [{', '.join(_AXES)}], at least 1 of each"
 
 
-def _wrong_together(arrays: Mapping[str, Described]) -> Iterator[str]:
+def _wrong_together(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
     """Yield in a line each which arrays do not fit each other, though each is right by itself."""
     shown = {name: _shown(array.shape) for name, array in arrays.items()}
     sequences, heads, queries, _ = arrays["q"].shape
