@@ -9,8 +9,8 @@ import pytest
 from tests.report.browser import CHROMIUM
 from tests.report.records import record
 from verify.evidence import RunRecord
+from verify.report.drawings import draw_figures
 from verify.report.html import render_html
-from verify.report.parts import Parts
 from verify.report.pdf import render_pdf
 
 
@@ -21,21 +21,21 @@ def run() -> RunRecord:
 
 
 @pytest.fixture(scope="session")
-def parts(run: RunRecord) -> Parts:
-    """Return the run's view, formulas and figures."""
-    return Parts.of(run, "full")
+def figures(run: RunRecord) -> dict[str, str]:
+    """Return the run's figures."""
+    return draw_figures(run, edition="full")
 
 
 @pytest.fixture(scope="session")
-def page(run: RunRecord, parts: Parts) -> str:
+def page(run: RunRecord, figures: dict[str, str]) -> str:
     """Return the run's HTML."""
-    return render_html(run, parts)
+    return render_html(run, figures)
 
 
 @pytest.fixture(scope="session")
-def pdf(run: RunRecord, parts: Parts) -> bytes:
+def pdf(run: RunRecord, figures: dict[str, str]) -> bytes:
     """Return the run's PDF with all of its evidence."""
-    return render_pdf(run, parts, "full")
+    return render_pdf(run, figures, "full")
 
 
 @pytest.fixture

@@ -10,17 +10,20 @@ from tests.report.records import CLAIMS, record
 from verify.evidence.words import Badge
 from verify.report.audit import audit_report
 from verify.report.formulas import Formula, Formulas
-from verify.report.run import report_of
-from verify.report.typeset import render
+from verify.report.run import Report
+from verify.report.typeset import Medium
 from verify.text.latex import spoken
 
 FOLDER = Path(__file__).parent / "golden"
 
 
-class Spelled:
+class Spelled(Medium):
     """Spells pictures out, so that a golden card does not depend on fonts."""
 
     folds = True
+
+    def __init__(self) -> None:
+        super().__init__(Formulas(), {})
 
     def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
         """Return the formula as plain text."""
@@ -38,7 +41,7 @@ class Spelled:
 def cards() -> dict[str, str]:
     """Return the card of every made-up claim as HTML, by claim id."""
     given = {"measured": "", "evidence": "results.json", "sheet": "report.pdf"}
-    page = render("report.html.j2", report_of(record()), Formulas(), Spelled(), **given)
+    page = Spelled().render("report.html.j2", Report(record()), **given)
     found = re.findall(r'<article class="card" id="([^"]+)".*?</article>', page, flags=re.DOTALL)
     assert found == [claim.id for claim in CLAIMS]
     whole = re.finditer(r'<article class="card".*?</article>', page, flags=re.DOTALL)
@@ -51,7 +54,7 @@ def audits() -> dict[str, str]:
     """Return the page of an audit in which all is well and of one with every judgement, by a name for it."""
     pages = {}
     for name, audit in (("audit-good", good(2, 2)), ("audit-bad", bad(3, 2))):
-        page = render("audit.html.j2", audit_report(audit), Formulas(), Spelled())
+        page = Spelled().render("audit.html.j2", audit_report(audit))
         main = re.search(r"<main.*</main>", page, flags=re.DOTALL)
         assert main is not None
         # A new field of the record changes its seal, and nothing that is read.

@@ -9,13 +9,10 @@ from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
-from verify.evidence.words import badge
+from verify.evidence.words import badge, remark
 from verify.report.cards import Card, aliases, card
-from verify.report.formulas import Formulas
-from verify.report.run import report_of
-from verify.report.tables import CheckTable, check_table, control_table
-from verify.report.typeset import render
-from verify.text.latex import Prose
+from verify.report.run import Report
+from verify.report.tables import check_table, control_table, refuted
 
 
 @pytest.mark.parametrize(
@@ -31,7 +28,7 @@ def test_only_what_is_derived_is_called_so(proof: Proof, tone: str, word: str, n
     """Word, colour and count of a derivation go together; each has its own mark."""
     derivation = SCORE_VARIANCE.derivation.model_copy(update={"status": proof})
     claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation, "checks": (check("at", 64, 64),)})
-    seen = report_of(record(claim))
+    seen = Report(record(claim))
     (tally,) = seen.proofs
     made = seen.chapters[0].cards[0]
     assert (tally.badge, tally.count) == (made.proof, 1)
@@ -44,10 +41,7 @@ def test_only_what_is_derived_is_called_so(proof: Proof, tone: str, word: str, n
 def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
     """Version, seed, profile, date, value with interval and level, and the whole digest."""
     made = next(
-        one
-        for chapter in report_of(record()).chapters
-        for one in chapter.cards
-        if one.claim.id == PAIRWISE.id
+        one for chapter in Report(record()).chapters for one in chapter.cards if one.claim.id == PAIRWISE.id
     )
     for part in (
         "sdpa-verify 0.1.0, pairwise-estimator.at-d32",
@@ -130,7 +124,7 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
         claim = SCORE_VARIANCE.model_copy(
             update={"derivation": SCORE_VARIANCE.derivation.model_copy(update=changes)}
         )
-        page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
+        page = Spelled().render("report.html.j2", Report(record(claim)), **given)
         assert all(word in page for word in words)
         assert ("Two commands check it" in page) is ("coq" in changes)
 
@@ -148,7 +142,7 @@ def test_a_value_is_printed_once_and_only_web_addresses_are_links() -> None:
     )
     claim = SCORE_VARIANCE.model_copy(update={"facts": facts, "references": references})
     given = {"evidence": "results.json", "sheet": "report.pdf"}
-    page = render("report.html.j2", report_of(record(claim)), Formulas(), Spelled(), **given)
+    page = Spelled().render("report.html.j2", Report(record(claim)), **given)
     assert "p: <b>0.5</b>" in page
     assert "r: ⟨√2⟩ = <b>1.41421</b>" in page
     assert 'href="https://a.org"' in page
@@ -163,8 +157,7 @@ BIASED = control("biased-prediction", "it is larger by twice the tolerance", 65.
 def shown(checks: list[Check], controls: list[ControlRecord]) -> tuple[str, str, str]:
     """Return what is printed of a claim with these."""
     made = of(checks=(*checks,), controls=(*controls,)).contrast
-    assert made is not None
-    return made.basis, spaced(made.found), spaced(made.wrong)
+    return made.basis, spaced(made.value), spaced(made.wrong)
 
 
 def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
@@ -183,7 +176,7 @@ def test_only_what_is_refuted_is_called_so() -> None:
     standing = control("squared", "it is $d_k^2$", 16, 4, doubt="it is too skewed")
     assert shown([FIRST], [standing])[2] == ""
     assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
-    assert of(checks=()).contrast is None
+    assert of(checks=()).contrast.value == ""
 
 
 @pytest.mark.parametrize(
@@ -219,23 +212,23 @@ def test_exact_numbers_say_how_well_they_agree(
 def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
     """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
     made = check("at", estimate, 64, relation="≤", error=error)
-    row = check_table("c", (made,)).groups[0].rows[0]
-    assert spaced(row.remark) == f"estimate ÷ bound {shown}"
-    assert check_table("c", (check("at", 64, 64),)).groups[0].rows[0].remark == ""
+    row = check_table((made,))[0][0].rows[0]
+    assert spaced(remark(row.check)) == f"estimate ÷ bound {shown}"
+    assert remark(check("at", 64, 64)) == ""
 
 
 def test_settings_of_all_checks_are_printed_once() -> None:
     """What all checks have alike stands above the table and not in each title."""
     made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, "law": "normal"}) for n in (1, 2)]
-    table = check_table("c", made)
-    assert table.common == "In all checks: law normal."
-    notes = [row.title.note for group in table.groups for row in group.rows if row.title]
+    groups, common = check_table(made)
+    assert common == "In all checks: law normal."
+    notes = [row.title.note for group in groups for row in group.rows if row.title]
     assert [spaced(note) for note in notes] == [
         "$d_{k}$ = 1; ±1% of the prediction",
         "$d_{k}$ = 2; ±1% of the prediction",
     ]
-    assert check_table("c", []) == CheckTable((), Prose(""))
-    assert check_table("c", made[:1]).common == ""
+    assert check_table([]) == ((), "")
+    assert check_table(made[:1])[1] == ""
 
 
 def test_a_table_of_controls_says_how_many_are_refuted() -> None:
@@ -244,16 +237,14 @@ def test_a_table_of_controls_says_how_many_are_refuted() -> None:
         control("one", "it is larger", 70, 64, cell={"d_k": 64, "law": "normal"}),
         control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, doubt="it is too skewed"),
     ]
-    table = control_table("c", wrong)
-    assert (table.refuted, table.common) == (1, "In all controls: law normal.")
-    assert [row.anchor for row in table.rows] == ["c.one", "c.two"]
-    assert [spaced(row.what) for row in table.rows] == [
+    rows, common = control_table(wrong)
+    assert (refuted(wrong), common) == (1, "In all controls: law normal.")
+    assert [row.control for row in rows] == wrong
+    assert [spaced(row.what) for row in rows] == [
         "it is larger ($d_{k}$ = 64)",
         "it is smaller ($d_{k}$ = 8)",
     ]
-    assert [row.verdict.tone for row in table.rows] == ["good", "bad"]
-    assert spaced(table.rows[0].power) == "> 0.9999"
-    assert spaced(table.rows[0].found) == "64.00 in [63.52, 64.48]"
+    assert list(map(spaced, rows[0].cells)) == ["70", "64.00 in [63.52, 64.48]", "> 0.9999"]
 
 
 def test_rows_of_one_quantity_stand_under_one_title() -> None:
@@ -263,11 +254,11 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         *(check(f"m{n}", n, n, quantity="mean", cell={"d_k": n}) for n in (2, 4)),
         *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
     ]
-    groups = check_table("c", made).groups
-    assert [[row.anchor for row in one.rows] for one in groups] == [
-        ["c.v2", "c.v4"],
-        ["c.m2", "c.m4"],
-        ["c.b2", "c.b4"],
+    groups, _ = check_table(made)
+    assert [[row.check.id for row in one.rows] for one in groups] == [
+        ["v2", "v4"],
+        ["m2", "m4"],
+        ["b2", "b4"],
     ]
     assert [one.title and spaced(one.title.note) for one in groups] == [
         "±1% of the prediction",

@@ -18,10 +18,8 @@ from verify.evidence import Verdict
 from verify.evidence.load import shipped
 from verify.files.names import shipped_folder
 from verify.montecarlo.attention import gradients, softmax
-from verify.report.formulas import Formulas
 from verify.report.html import measured_points
-from verify.report.run import Report, report_of
-from verify.report.typeset import render
+from verify.report.run import Report
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +38,7 @@ def script() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def reference() -> Report:
     """Return the report of the reference run."""
-    return report_of(shipped())
+    return Report(shipped())
 
 
 # The draws.
@@ -137,7 +135,7 @@ def test_the_words_hold_of_the_pictures(script: Any) -> None:
 
 def page(report: Report) -> str:
     """Return the lesson of a report as HTML."""
-    return render("lesson.j2", report, Formulas(), Spelled(), measured=measured_points(report))
+    return Spelled().render("lesson.j2", report, measured=measured_points(report))
 
 
 def test_every_number_is_the_runs_and_leads_to_its_check(reference: Report) -> None:
@@ -169,7 +167,7 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
         "no claim": [],
     }[change]
     others = [one for one in run.claims if one.id != claim.id]
-    report = report_of(run.model_copy(update={"claims": (*others, *changed)}))
+    report = Report(run.model_copy(update={"claims": (*others, *changed)}))
     assert [scene.name for scene in report.lesson] == ["variance", "softmax"]
     assert "vanish" not in page(report).partition("<script")[0]
 
@@ -177,4 +175,4 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
 def test_a_record_cannot_end_the_script(reference: Report) -> None:
     """What stands in it is data, whatever a record says."""
     assert "<" not in measured_points(reference)
-    assert report_of(record()).lesson == ()
+    assert Report(record()).lesson == ()

@@ -20,7 +20,7 @@ from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
 from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_screen
-from verify.report.parts import Parts
+from verify.report.drawings import draw_figures
 from verify.report.pdf import render_pdf
 
 
@@ -107,7 +107,7 @@ def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
 def test_same_record_same_bytes(
     subsetter: str,
     run: RunRecord,
-    parts: Parts,
+    figures: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
@@ -117,14 +117,14 @@ def test_same_record_same_bytes(
         monkeypatch.setattr("weasyprint.pdf.fonts.harfbuzz_subset", None)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     with caplog.at_level(logging.WARNING):
-        first = render_pdf(run, parts, "brief")
+        first = render_pdf(run, figures, "brief")
     warned = [entry.getMessage() for entry in caplog.records]
     assert all("Using fontTools instead of HarfBuzz-Subset" in line for line in warned)
     assert bool(warned) == (subsetter == "fontTools")
     assert capfd.readouterr() == ("", "")
     later = time.time() + 86_400
     monkeypatch.setattr(time, "time", lambda: later)
-    assert render_pdf(run, parts, "brief") == first
+    assert render_pdf(run, figures, "brief") == first
     assert "SOURCE_DATE_EPOCH" not in os.environ
 
 
@@ -215,9 +215,9 @@ def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
 
 
 @pytest.mark.parametrize("edition", ["brief", pytest.param("report", marks=pytest.mark.slow)])
-def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, parts: Parts) -> None:
+def test_a_short_edition_holds_every_claim(edition: str, run: RunRecord, figures: dict[str, str]) -> None:
     """It is as short as promised, carries the evidence, and links to single findings lead somewhere."""
-    made = render_pdf(run, parts, edition)
+    made = render_pdf(run, figures, edition)
     opened = pikepdf.open(BytesIO(made))
     assert opened.attachments["results.json"].get_file().read_bytes().decode() == run.to_json()
     assert len(opened.pages) <= {"brief": 3, "report": 12}[edition]
@@ -235,10 +235,10 @@ def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture
     Every link in them leads somewhere, or WeasyPrint would say so.
     """
     run = shipped()
-    parts = Parts.of(run, "full")
+    figures = draw_figures(run, edition="full")
     with caplog.at_level(logging.WARNING):
         brief, report, full = (
-            len(pikepdf.open(BytesIO(render_pdf(run, parts, one))).pages)
+            len(pikepdf.open(BytesIO(render_pdf(run, figures, one))).pages)
             for one in ("brief", "report", "full")
         )
     assert brief == 3

@@ -23,29 +23,26 @@ from verify.evidence import (
     Verdict,
 )
 from verify.evidence.load import shipped
-from verify.report.formulas import Formulas
-from verify.report.front import failures, is_led
+from verify.report.front import is_led
 from verify.report.html import render_html
-from verify.report.parts import Parts
-from verify.report.run import Report, report_of
-from verify.report.typeset import render
+from verify.report.run import TOLD, Report
 
 
 def method(made: RunRecord) -> str:
     """Return the chapter on the method as text."""
-    page = render("method.j2", report_of(made), Formulas(), Spelled())
+    page = Spelled().render("method.j2", Report(made))
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
 @pytest.fixture(scope="module")
 def reference() -> Report:
     """Return the report of the reference run."""
-    return report_of(shipped())
+    return Report(shipped())
 
 
 def test_counts_add_up() -> None:
     """The counts are those of the record."""
-    seen = report_of(record())
+    seen = Report(record())
     assert sum(tally.count for tally in seen.verdicts) == len(CLAIMS)
     assert {tally.badge.word: tally.count for tally in seen.proofs} == {
         "derived": 2,
@@ -67,8 +64,8 @@ def test_checks_are_counted_as_measured_and_exact() -> None:
     """Wherever their number stands it says how many rest on draws; of one kind alone, that kind."""
     exact = exact_check("e", 0.5, "1/2", "p")
     claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 64, 64), check("b", 64, 64), exact)})
-    assert report_of(record(claim)).checks == "3 checks (2 measured, 1 exact)"
-    assert report_of(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
+    assert Report(record(claim)).checks == "3 checks (2 measured, 1 exact)"
+    assert Report(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
 
 
 # The first page.
@@ -81,7 +78,7 @@ def test_an_answer_stands_only_on_what_the_run_confirmed(reference: Report) -> N
     rests = ("score-variance", "jacobian-saturation", "vanishing-or-exploding")
     refuted = with_verdict(run.claim("sqrt-scaling-unique"), Verdict.REFUTED)
     spoiled = (refuted, *map(run.claim, rests))
-    (_, first), (_, second) = report_of(run.model_copy(update={"claims": spoiled})).answer
+    (_, first), (_, second) = Report(run.model_copy(update={"claims": spoiled})).answer
     assert first == (f"“{refuted.title}” is refuted",)
     assert second == ("a claim is not part of this run",)
 
@@ -95,14 +92,25 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
     assert float(keys[0].estimate.split("\N{NO-BREAK SPACE}")[0]) == round(slope.estimate, 4)
     low, high = (float(end) for end in keys[0].interval.strip("[]").split(",\N{NO-BREAK SPACE}"))
     assert low <= slope.interval[0] < slope.interval[1] <= high
-    assert {key.link.split(".")[0] for key in report_of(record()).keys} <= {one.id for one in CLAIMS}
+    assert {key.link.split(".")[0] for key in Report(record()).keys} <= {one.id for one in CLAIMS}
 
 
 def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
     """Every claim of that chapter stands there with its result."""
     limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
-    assert [card.claim for card, _ in reference.limits] == limits
-    assert all(holds for _, holds in reference.limits)
+    assert [card.claim for card in reference.limits] == limits
+    assert all(card.contrast.short for card in reference.limits)
+
+
+def test_each_claim_stands_on_one_page_of_the_short_print(reference: Report) -> None:
+    """With its figures; a run without its claims has no page, and advice rests on a claim of the run."""
+    told = [card.claim.id for page in reference.pages for card in page.cards]
+    assert sorted(told) == sorted(TOLD)
+    assert Report(record()).advice == ()
+    assert len(reference.advice) == 16
+    assert all(card.contrast.short and card.claim.derivation.latex for card, _ in reference.advice)
+    few = Report(reference.record.model_copy(update={"claims": (reference.record.claim("self-score"),)}))
+    assert [(page.id, len(page.cards)) for page in few.pages] == [("limits", 1)]
 
 
 # Sources and their statements.
@@ -116,10 +124,10 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
             seen.evidence_of(part) for source in seen.sources for one in source.decided for part in one.parts
         ]
 
-    assert {*parts(report_of(record(SCORE_VARIANCE)))} == {
+    assert {*parts(Report(record(SCORE_VARIANCE)))} == {
         *((f"score-variance.{name}",) * 2 for name in ("slope", "at-d64", "squared")),
     }
-    everything = report_of(record())
+    everything = Report(record())
     assert ("over-scaling", "over-scaling") in parts(everything)
     waiting = [(one.id, everything.waits_for(one)) for source in everything.sources for one in source.open]
     assert waiting == [("b6", ("gradient-through-layers",))]
@@ -128,7 +136,7 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
 def test_sources_keep_their_order_and_count_what_became_of_their_statements() -> None:
     """Open statements stand apart; what a source does not say of itself is named as missing."""
     run = record()
-    shown = report_of(run).sources
+    shown = Report(run).sources
     assert [one.source for one in shown] == list(run.sources)
     for one in shown:
         stated = [made for made in run.statements if made.source == one.source.id]
@@ -136,12 +144,12 @@ def test_sources_keep_their_order_and_count_what_became_of_their_statements() ->
         assert ("no author given" in one.byline) == (one.source.author is None)
         assert ("no date given" in one.byline) == (one.source.date is None)
     shuffled = run.model_copy(update={"statements": run.statements[::-1]})
-    assert [one.source for one in report_of(shuffled).sources] == list(run.sources)
+    assert [one.source for one in Report(shuffled).sources] == list(run.sources)
 
 
 def test_corrections_begin_with_what_is_wrong() -> None:
     """Then what is misprinted, then what needs conditions; what holds or is open is none."""
-    assert [one.id for one in report_of(record()).corrections] == ["v4", "b3", "v3"]
+    assert [one.id for one in Report(record()).corrections] == ["v4", "b3", "v3"]
 
 
 # What made the run.
@@ -204,7 +212,7 @@ def refuted(claim: ClaimRecord, *checks: Check) -> ClaimRecord:
 
 def test_a_report_of_a_claim_is_about_it() -> None:
     """Title, question, statement, numbers and figure are its own, and its number is the catalogue's."""
-    report = report_of(run_of("score-variance", numbers={"score-variance": "1.2"}))
+    report = Report(run_of("score-variance", numbers={"score-variance": "1.2"}))
     (lead,) = report.leads
     assert report.title == CLAIMS[0].title
     assert report.question == "Is it true?"
@@ -227,9 +235,9 @@ def test_what_is_given_is_printed() -> None:
     run = run_of(
         "score-variance", title="How $d_k$ acts", question="Does $d_k$ matter?", author="A. <b> Müller"
     )
-    report = report_of(run)
+    report = Report(run)
     assert (report.title, report.question, report.author) == tuple(run.run.presentation.model_dump().values())
-    page = render_html(run, Parts.of(run))
+    page = render_html(run)
     assert "<title>How d_k acts</title>" in page
     assert page.count("A. &lt;b&gt; Müller") >= 3
     assert 'id="lesson"' not in page
@@ -239,7 +247,7 @@ def test_what_is_given_is_printed() -> None:
 
 def test_own_claims_need_no_chapter() -> None:
     """Where all claims are the user's own they are counted from one."""
-    report = report_of(
+    report = Report(
         run_of("score-variance", "double-sum", numbers={"score-variance": "1", "double-sum": "2"})
     )
     assert (report.chapters[0].id, report.chapters[0].number) == ("chapter", "")
@@ -266,7 +274,7 @@ def test_a_refuted_run_says_by_how_much(
         failed = check("off", estimate, prediction, error=0.1)
     run = run_of("score-variance")
     run = run.model_copy(update={"claims": (refuted(run.claims[0], failed),)})
-    (failure,) = failures(run)
+    (failure,) = Report(run).failures
     assert failure.link == "score-variance.off"
     assert spaced(failure.short).endswith(words)
     assert "simultaneous interval" in failure.whole
@@ -279,8 +287,8 @@ def test_the_headline_of_a_refuted_run() -> None:
     failed = check("off", 63.9, 128.0, error=0.1)
     run = run_of("score-variance", title="My own claim")
     run = run.model_copy(update={"claims": (refuted(run.claims[0], fine, failed),)}).sealed()
-    assert [key.link for key in report_of(run).leads[0].keys] == ["score-variance.off", "score-variance.fine"]
-    page = render_html(run, Parts.of(run))
+    assert [key.link for key in Report(run).leads[0].keys] == ["score-variance.off", "score-variance.fine"]
+    page = render_html(run)
     heading = re.search(r"<h1.*?</h1>", page, re.DOTALL)
     assert heading is not None
     assert "Refuted:" in heading[0]
@@ -292,7 +300,7 @@ def test_the_headline_of_a_refuted_run() -> None:
 def test_a_run_of_all_has_the_usual_question() -> None:
     """Nothing asked for by name, or all that the answer needs: then the answer stands there."""
     assert not is_led(record())
-    assert report_of(record()).title.startswith("Scaled dot-product attention")
+    assert Report(record()).title.startswith("Scaled dot-product attention")
     assert is_led(run_of("score-variance"))
 
 

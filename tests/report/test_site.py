@@ -16,7 +16,7 @@ from tests.tool import Ended
 from verify.errors import FormulaError, ResultsError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
-from verify.report import site as module
+from verify.report import formulas
 from verify.report.site import MARKER, site_files, write_site
 from verify.text.latex import plain, spoken
 
@@ -109,10 +109,11 @@ def test_an_audit_has_no_site() -> None:
 def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The site is written, and what is wrong is told."""
 
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise FormulaError("no engine")
 
-    monkeypatch.setattr(module, "draw_formulas", broken)
+    monkeypatch.setattr(formulas, "_typeset", broken)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
     claim = next(one for one in CLAIMS if one.derivation.latex)
     problem = write_site(record(claim, statements=()), tmp_path / "site", workers=1)
     assert isinstance(problem, FormulaError)

@@ -11,13 +11,15 @@ import pytest
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
 from verify.errors import RenderError
 from verify.evidence import RunRecord, load
-from verify.report import formulas, html, pdf
-from verify.report import parts as parts_module
-from verify.report.cache import DrawingCache, usable_caches
-from verify.report.parts import Parts
+from verify.report import formulas as formulas_module
+from verify.report import html, pdf
+from verify.report import drawings
+from verify.report.cache import usable_caches
+from verify.report.drawings import draw_figures
+from verify.report.formulas import Formulas
 from verify.report.write import write_report
 
-PHASES = ["figures", "formulas", "html", "pdf", "write"]
+PHASES = ["figures", "html", "pdf", "write"]
 
 
 def fake_pdf(_record: RunRecord, _parts: object, _edition: str) -> bytes:
@@ -103,8 +105,8 @@ class Panic(BaseException):
 @pytest.mark.parametrize(
     ("phase", "raised"),
     [
-        ("parts.draw_figures", RecursionError),
-        ("parts.report_on", SystemExit),
+        ("drawings.draw_figures", RecursionError),
+        ("html.Report", SystemExit),
         ("html.render_html", Panic),
         ("pdf.render_pdf", Panic),
         ("pdf.render_pdf", SystemExit),
@@ -158,44 +160,25 @@ def test_a_disk_full_while_rendering_costs_that_step_only(
     assert "rendering, pdf: a-temporary-file: No space left on device" in str(written.problem)
 
 
-def test_a_second_report_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is the same report; so is one drawn by two processes."""
+def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the same report; what is damaged or of another version is drawn again."""
     run = record(SCORE_VARIANCE)
-    first = Parts.of(run)
+    first, formulas = draw_figures(run, 1), Formulas()
+    page = html.render_html(run, first, formulas)
+    formulas.save()
 
-    def _figures(_: object) -> list[str]:
+    def drawn_again(*_: object, **__: object) -> None:
         raise AssertionError("drawn again")
 
-    def _formulas(_: object) -> list[str]:
-        raise AssertionError("drawn again")
-
-    for draw in (_figures, _formulas):
-        monkeypatch.setattr(parts_module, draw.__name__, draw)
-    second = Parts.of(run)
-    assert second.figures == first.figures
-    assert second.formulas.dump() == first.formulas.dump()
-
-
-def kept(folder: Path) -> list[Path]:
-    """Return the files of a cache."""
-    return [path for path in folder.rglob("*") if path.is_file()]
-
-
-def test_what_was_put_in_is_found_by_its_content() -> None:
-    """Another content or another library's version finds nothing."""
-    DrawingCache("mathjax 4").put("x²", "<svg/>\n")
-    assert DrawingCache("mathjax 4").get("x²") == "<svg/>\n"
-    assert DrawingCache("mathjax 4").get("x³") is None
-    assert DrawingCache("mathjax 5").get("x²") is None
-
-
-@pytest.mark.parametrize("content", [b"", b"cut", b"\xff\xfe", b"seal\n<svg/>"])
-def test_a_damaged_file_is_drawn_again(cache: Path, content: bytes) -> None:
-    """A file cut short by a full disk is no drawing."""
-    DrawingCache().put("x", "<svg/>")
-    (path,) = kept(cache)
-    path.write_bytes(content)
-    assert DrawingCache().get("x") is None
+    for module, name in ((drawings, "_drawn"), (formulas_module, "_typeset")):
+        monkeypatch.setattr(module, name, drawn_again)
+    assert draw_figures(run, 1) == first
+    assert html.render_html(run, first, Formulas()) == page
+    (path,) = cache.rglob("figures.json")
+    for content in (b"", b"cut", b"\xff\xfe", b'[["another version"], {}]'):
+        path.write_bytes(content)
+        with pytest.raises(AssertionError):
+            draw_figures(run, 1)
 
 
 VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
@@ -235,7 +218,7 @@ def test_without_a_javascript_engine_formulas_are_plain_text(
     known = write_report(made, tmp_path, lambda _phase: None, 1)
     # What stands in for the engine's program ends at once, as V8 does where address space is limited.
     monkeypatch.setattr("sys.executable", shutil.which("false"))
-    formulas._mathjax.cache_clear()
+    formulas_module._mathjax.cache_clear()
     # Formulas that are kept from before need no engine, those that are broken into lines included.
     assert write_report(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))

@@ -1,21 +1,22 @@
-"""Where drawings are kept between reports: the user's cache folder, or a temporary one for what draws."""
+"""Where drawings stay between reports: the user's cache folder, or a temporary one for what draws."""
 
 import contextlib
 import hashlib
+import json
 import os
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
 from verify.errors import OutputError
 from verify.files.writing import environment, temporary_folder, write_together
 
-_KEPT_DAYS = 60
-_DAY = 86_400.0
 _VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")  # what Fontconfig and Matplotlib look for
+_LARGEST = 50_000_000  # bytes of a file of drawings; a larger one has grown over many runs
 
 
 def user_cache() -> Path | None:
@@ -41,70 +42,42 @@ def usable_caches() -> Iterator[None]:
         yield
         return
     with contextlib.ExitStack() as stack:
-        try:
+        # Where there is no place for temporary files either, each library does what it can.
+        with contextlib.suppress(OSError):
             folder = stack.enter_context(temporary_folder())
-        except OSError:
-            # There is no place for temporary files either: each library does what it can.
-            yield
-            return
-        stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
+            stack.enter_context(environment(**dict.fromkeys(_VARIABLES, str(folder))))
         yield
 
 
-class DrawingCache:
-    """A cache of texts; one that cannot be read or written keeps nothing, silently.
+class DrawingCache(dict[str, Any]):
+    """Drawings by what they were drawn of, from earlier reports too.
 
-    ``made_by`` names the versions of what draws; this package's own code always counts among them, so that
-    no drawing outlives a change of the code that makes it.
+    They are of one file, and begin anew where it was written by another version of these ``packages``, which
+    draw them, or of this one. A file that cannot be read or written is none.
     """
 
-    def __init__(self, *made_by: str) -> None:
-        self._made_by = "\n".join((_package_digest(), *made_by))
+    def __init__(self, name: str, *packages: str) -> None:
+        super().__init__()
+        self._made_by = [_own_digest(), *map(version, packages)]
         folder = user_cache()
-        self._folder = folder / "drawings" if folder else None
+        self._path = folder / f"{name}.json" if folder else None
+        with contextlib.suppress(OSError, ValueError):
+            if self._path and self._path.stat().st_size < _LARGEST:
+                made_by, drawings = json.loads(self._path.read_bytes())
+                self.update(drawings if made_by == self._made_by else {})
+        self._known = len(self)
 
-    def get(self, content: str) -> str | None:
-        """Return what was drawn from ``content``, or None; a file cut short or changed counts as none."""
-        if self._folder is None:
-            return None
-        path = self._path(content, self._folder)
-        try:
-            seal, _, drawing = path.read_text(encoding="utf-8").partition("\n")
-            if time.time() - path.stat().st_mtime > _DAY:
-                os.utime(path)
-        except (OSError, UnicodeError):
-            return None
-        return drawing if seal == _hash(drawing) else None
-
-    def put(self, content: str, drawing: str) -> None:
-        """Keep what was drawn from ``content``."""
-        if self._folder is not None:
-            kept = f"{_hash(drawing)}\n{drawing}".encode()
+    def save(self) -> None:
+        """Write down what has come to it."""
+        if self._path and len(self) > self._known:
+            content = json.dumps([self._made_by, self], ensure_ascii=False)
             with contextlib.suppress(OutputError):
-                write_together({self._path(content, self._folder): kept}, durably=False)
-
-    def tidy(self) -> None:
-        """Remove what was not asked for in two months."""
-        if self._folder is None:
-            return
-        with contextlib.suppress(OSError):
-            for path in self._folder.glob("??/*"):
-                if time.time() - path.stat().st_mtime > _KEPT_DAYS * _DAY:
-                    path.unlink(missing_ok=True)
-
-    def _path(self, content: str, folder: Path) -> Path:
-        key = _hash(f"{self._made_by}\n\n{content}")
-        return folder / key[:2] / key[2:]
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+                write_together({self._path: content.encode()}, durably=False)
+            self._known = len(self)
 
 
 @cache
-def _package_digest() -> str:
-    return _digest(Path(__file__).parent.glob("*.py"))
-
-
-def _digest(files: Iterable[Path]) -> str:
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in sorted(files))).hexdigest()
+def _own_digest() -> str:
+    """Return a digest of the code that draws."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

@@ -2,8 +2,7 @@
 
 import base64
 import logging
-from importlib import util
-from importlib.metadata import distribution, version
+from importlib.metadata import distribution
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
@@ -32,20 +31,11 @@ def _face(package: ModuleType, name: str, family: str, weight: int, style: str =
 
 
 SERIF, SANS, MONO = "Source Serif Pro", "Source Sans Pro", "DejaVu Sans Mono"
-
-
-def _mono_file() -> Path:
-    """Return the face for code: no registry has Source Code as a package, Matplotlib brings one as free.
-
-    It is found without Matplotlib, which takes a quarter of a second to load.
-    """
-    package = util.find_spec("matplotlib")
-    assert package is not None  # noqa: S101 - this package requires it
-    assert package.origin is not None  # noqa: S101 - it is no namespace
-    return Path(package.origin).with_name("mpl-data") / "fonts" / "ttf" / "DejaVuSansMono.ttf"
-
-
-_MONO_FILE = _mono_file()
+# No registry has Source Code or STIX Two Math as a package by itself; these two bring free faces along.
+_MONO_FILE = Path(
+    str(distribution("matplotlib").locate_file("matplotlib/mpl-data/fonts/ttf/DejaVuSansMono.ttf"))
+)
+_MATH_FILE = Path(str(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")))
 FACES = (
     _face(font_source_serif_pro, "SourceSerifPro", SERIF, 400),
     _face(font_source_serif_pro, "SourceSerifProIt", SERIF, 400, "italic"),
@@ -55,41 +45,39 @@ FACES = (
     _face(font_source_sans_pro, "SourceSansProSemibold", SANS, 600),
     Face(MONO, 400, "normal", _MONO_FILE, _MONO_FILE),
 )
-
-
-def _math(family: str) -> Face:
-    """Return the face for formulas: no package has it by itself, ziamath brings one as free."""
-    file = Path(str(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf")))
-    return Face(family, 400, "normal", file, file)
-
-
-MATH, ROOT = _math("STIX Two Math"), _math("Low Root")
+MATH = Face("STIX Two Math", 400, "normal", _MATH_FILE, _MATH_FILE)
+ROOT = MATH._replace(family="Low Root")
 _PACKAGES = ("fonttools", "font-source-sans-pro", "font-source-serif-pro", "matplotlib", "ziamath")
-_KINDS = {".otf": "opentype", ".ttf": "truetype"}
 
 
 def rules_for_print() -> str:
     """Return ``@font-face`` rules that name the installed files."""
-    return "".join(_rule(face, face.for_print.as_uri(), _KINDS[face.for_print.suffix]) for face in FACES)
+    kinds = {".otf": "opentype", ".ttf": "truetype"}
+    return "".join(_rule(face, face.for_print.as_uri(), kinds[face.for_print.suffix]) for face in FACES)
 
 
 def rules_for_screen(characters: str, mathematical: str) -> str:
     """Return ``@font-face`` rules that carry the faces with them, cut down to these characters.
 
-    The ``mathematical`` ones are those of formulas.
-
-    They are kept: to cut faces takes a third of a page's time.
+    The ``mathematical`` ones are those of formulas. To cut faces takes a third of a page's time, so what was
+    cut for an earlier page is remembered.
     """
-    cache = DrawingCache("faces", *(f"{name} {version(name)}" for name in _PACKAGES))
+    cache = DrawingCache("faces", *_PACKAGES)
     wanted = f"{characters}\n{mathematical}"
-    rules = cache.get(wanted)
-    if rules is None:
-        rules = "".join(_rule(face, _subset(face, characters), "woff2") for face in FACES)
-        rules += _rule(MATH, _mathematical_subset(MATH, mathematical), "woff2")
+    if wanted not in cache:
+        rules = ""
+        for face in FACES:
+            # Kerning takes most of the time; the few words in italics or in bold serif do without.
+            kerned = face.style == "normal" and (face.family, face.weight) not in {(SERIF, 600), (MONO, 400)}
+            rules += _rule(
+                face, _cut(face, characters, "MATH", "GSUB", *([] if kerned else ["GPOS"])), "woff2"
+            )
+        rules += _rule(MATH, _cut(MATH, mathematical, "GSUB", "GPOS"), "woff2")
         # A browser leaves room for the widest of a face's root signs: low roots have a face with one.
-        rules += _rule(ROOT, _mathematical_subset(ROOT, "√", can_grow=False), "woff2")
-        cache.put(wanted, rules)
-    return rules
+        rules += _rule(ROOT, _cut(ROOT, "√", "GSUB", "GPOS", can_grow=False), "woff2")
+        cache[wanted] = rules
+        cache.save()
+    return str(cache[wanted])
 
 
 def _rule(face: Face, address: str, kind: str) -> str:
@@ -99,25 +87,14 @@ def _rule(face: Face, address: str, kind: str) -> str:
     )
 
 
-def _subset(face: Face, characters: str) -> str:
-    """Return a face cut down to some characters, as a data address."""
-    # Kerning takes most of the time; the few words in italics or in bold serif do without, and code must.
-    kerned = face.style == "normal" and (face.family, face.weight) not in {(SERIF, 600), (MONO, 400)}
-    return _cut(face, characters, "MATH", "GSUB", "GDEF", "BASE", *([] if kerned else ["GPOS"]))
-
-
-def _mathematical_subset(face: Face, characters: str, *, can_grow: bool = True) -> str:
-    """Return a face for formulas with the higher forms of its signs, or without, as a data address."""
-    return _cut(face, characters, "GSUB", "GPOS", "GDEF", "BASE", can_grow=can_grow)
-
-
 def _cut(face: Face, characters: str, *dropped: str, can_grow: bool = True) -> str:
-    from fontTools.subset import Options, Subsetter  # noqa: PLC0415 - cut faces are kept, and loading takes time
+    """Return a face cut down to some characters, with or without their higher forms, as a data address."""
+    from fontTools.subset import Options, Subsetter  # noqa: PLC0415 - cut faces are remembered, and loading takes time
     from fontTools.ttLib import TTFont  # noqa: PLC0415
 
     logging.getLogger("fontTools").setLevel(logging.ERROR)
     options = Options(hinting=False, layout_features=["kern"])
-    options.drop_tables += dropped
+    options.drop_tables += [*dropped, "GDEF", "BASE"]
     options.no_subset_tables += ["name"]  # to look for idle names takes longer than to carry them
     subsetter = Subsetter(options)
     subsetter.populate(text=characters)

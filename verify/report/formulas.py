@@ -1,4 +1,7 @@
-"""Formulas from LaTeX as SVG and MathML, which MathJax makes in a process of its own; or as plain text."""
+"""Formulas from LaTeX, as MathML for the page and as operators for a PDF, both of which MathJax makes.
+
+MathJax runs in a process of its own (`v8`); where that cannot be, formulas are plain text.
+"""
 
 import atexit
 import json
@@ -6,78 +9,54 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator
 from functools import cache
 from html import unescape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
-from xml.sax.saxutils import quoteattr
 
 from verify.errors import FormulaError, RenderError
+from verify.report.cache import DrawingCache
 from verify.report.mathml import drawn_by_browsers
 from verify.text.latex import in_lines, spoken
 
 MATHJAX = "django-static-mathjax"
 """The package that carries MathJax; nothing of Django is used."""
 
-_UNITS = 1000.0  # MathJax draws in thousandths of an em
+_UNITS = 1000  # of MathJax's drawings in an em
 _LETTER, _LINE = 0.5, 1.2  # em of a letter and a line of plain text, about
 _HREF = "{http://www.w3.org/1999/xlink}href"
-_SHAPES = frozenset(["svg", "g", "use", "path", "rect", "line", "polyline", "polygon", "ellipse"])
-_PLACES = frozenset(["x", "y", "width", "height", "x1", "y1", "x2", "y2", "cx", "cy", "rx", "ry", "points"])
-_STROKES = frozenset(["stroke-width", "stroke-dasharray", "stroke-linecap", "fill"])
-_LONE_GLYPH = re.compile('<use href="[^"]*"/>')
-_ATTRIBUTES = _PLACES | _STROKES | {"transform", "d", "viewBox", "preserveAspectRatio"}
+_TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """A drawn formula: lengths in em of its own font; ``body`` refers to ``glyphs`` by their ids.
+class Formula(NamedTuple):
+    """A formula that was set; its lengths are in em of its own font.
 
-    Its ``mathml`` is empty where browsers do not draw all of it.
+    ``operators`` draw it in a PDF, in thousandths of an em, with names of glyphs in place of their codes;
+    ``left`` is where the drawing begins, and ``depth`` how far it reaches below its line. What is plain text
+    has neither MathML nor operators.
     """
 
-    latex: str
-    is_displayed: bool
     mathml: str
-    body: str
-    glyphs: tuple[tuple[str, str], ...]
-    view_box: str
+    operators: str
+    left: float
     width: float
     height: float
     depth: float
 
-    @property
-    def is_text(self) -> bool:
-        """Whether it was not drawn, and is set as plain text."""
-        return not self.view_box
-
-
-class Typeset(NamedTuple):
-    """What MathJax makes of a formula, both from reading it once: SVG and MathML.
-
-    Where it gives up there is no SVG, and in place of MathML its reason.
-    """
-
-    drawn: str | None
-    spelled: str
-
 
 class Formulas:
-    """Draws each formula once; of those in ``made``, MathJax's part is done already.
+    """Sets each formula once, and remembers what was set for earlier reports.
 
-    If ``as_text``, nothing is drawn, and formulas only have the sizes that their plain text has, about.
+    Where MathJax's process cannot run, ``problem`` says why, and formulas that are not remembered only have
+    the sizes that their plain text has, about.
     """
 
-    def __init__(
-        self, made: Mapping[tuple[str, bool], Typeset] | None = None, *, as_text: bool = False
-    ) -> None:
-        self._made = made or {}
-        self._as_text = as_text
-        self._drawn: dict[tuple[str, bool], Formula] = {}
+    def __init__(self) -> None:
+        self._cache = DrawingCache("formulas", "mini-racer", MATHJAX)
+        self.problem: FormulaError | None = None
 
     def inline(self, latex: str) -> Formula:
         """Return a formula for running text.
@@ -85,41 +64,41 @@ class Formulas:
         Raises:
             RenderError: the LaTeX is wrong or needs what the report does not draw.
         """
-        return self._draw(latex, display=False)
+        return self._set(latex, displayed=False)
 
-    def display(self, latex: str, limit: float | None = None) -> Formula:
+    def display(self, latex: str, limit: float = float("inf")) -> Formula:
         """Return a displayed formula, broken into lines where it is wider than ``limit`` em.
 
         Raises:
             RenderError: the LaTeX is wrong or needs what the report does not draw.
         """
-        drawn = self._draw(latex, display=True)
-        if limit is None or drawn.width <= limit:
-            return drawn
-        lines = in_lines(latex, lambda part: self._draw(part, display=True).width, limit)
-        return self._draw(lines, display=True)
+        formula = self._set(latex, displayed=True)
+        if formula.width <= limit:
+            return formula
+        lines = in_lines(latex, lambda part: self._set(part, displayed=True).width, limit)
+        return self._set(lines, displayed=True)
 
-    def dump(self) -> str:
-        """Return all that was drawn so far as JSON, for ``load``."""
-        return json.dumps([astuple(one) for one in self._drawn.values()])
+    def outline(self, glyph: str) -> str:
+        """Return the path of a glyph that some formula is drawn with."""
+        path: str = self._cache[f"glyph {glyph}"]
+        return path
 
-    def load(self, drawings: str) -> None:
-        """Take over what another drawer has drawn."""
-        for latex, is_displayed, mathml, body, glyphs, *box in json.loads(drawings):
-            pairs = tuple((name, outline) for name, outline in glyphs)
-            formula = Formula(latex, is_displayed, mathml, body, pairs, *box)
-            self._drawn.setdefault((latex, is_displayed), formula)
+    def save(self) -> None:
+        """Remember what was set for the next report."""
+        self._cache.save()
 
-    def _draw(self, latex: str, *, display: bool) -> Formula:
-        if self._as_text:
-            return Formula(latex, display, "", "", (), "", _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
-        key = (latex, display)
-        if key not in self._drawn:
-            drawn, spelled = self._made.get(key) or typeset([key])[key]
-            if drawn is None:
-                raise _refusal(latex, spelled)
-            self._drawn[key] = _compact(latex, drawn, display=display, mathml=drawn_by_browsers(spelled))
-        return self._drawn[key]
+    def _set(self, latex: str, *, displayed: bool) -> Formula:
+        key = f"{'display' if displayed else 'inline'} {latex}"
+        if key not in self._cache and not self.problem:
+            try:
+                drawn, spelled = _typeset(latex, displayed=displayed)
+            except FormulaError as error:
+                self.problem = error
+            else:
+                self._cache |= _read(latex, key, drawn, spelled)
+        if key in self._cache:
+            return Formula(*self._cache[key])
+        return Formula("", "", 0, _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
 
 
 @cache
@@ -140,10 +119,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_mathjax.cache_clear)
 
 
-def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Typeset]:
-    """Return what MathJax makes of formulas, each with whether it is displayed: one call for all is faster.
-
-    Where it cannot read one, its drawing says so.
+def _typeset(latex: str, *, displayed: bool) -> tuple[str | None, str]:
+    """Return what MathJax makes of a formula: SVG and MathML, or None and why it gives up.
 
     Raises:
         FormulaError: MathJax's process has ended.
@@ -153,7 +130,7 @@ def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Type
     assert process.stdout is not None  # noqa: S101
     answer = ""
     try:
-        process.stdin.write(json.dumps(formulas) + "\n")
+        process.stdin.write(json.dumps([latex, displayed]) + "\n")
         process.stdin.flush()
         answer = process.stdout.readline()
     except BrokenPipeError:
@@ -166,74 +143,87 @@ def typeset(formulas: Sequence[tuple[str, bool]]) -> dict[tuple[str, bool], Type
             f"formulas are plain text, as the process that sets them ended with status {process.returncode}; "
             "its JavaScript engine takes gigabytes of address space: raise `ulimit -v`, then render again"
         )
-    return {one: Typeset(*made) for one, made in zip(formulas, json.loads(answer), strict=True)}
+    drawn, spelled = json.loads(answer)
+    return drawn, spelled
 
 
-def glyph_definitions(formulas: Iterable[Formula], prefix: str) -> str:
-    """Return the glyphs of several formulas as SVG paths, each once, sorted by id."""
-    glyphs = dict(sorted(glyph for formula in formulas for glyph in formula.glyphs))
-    return "".join(f'<path id="{prefix}{name}" d="{outline}"/>' for name, outline in glyphs.items())
+def _read(latex: str, key: str, drawn: str | None, spelled: str) -> dict[str, object]:
+    """Return a formula that MathJax has set under its key, and its glyphs under theirs."""
 
+    def refusal(why: str) -> RenderError:
+        return RenderError(
+            f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; fix it in the claim"
+        )
 
-def _refusal(latex: str, why: str) -> RenderError:
-    return RenderError(f"the LaTeX ${latex}$ cannot be typeset: {' '.join(why.split())}; fix it in the claim")
-
-
-def _compact(latex: str, svg: str, *, display: bool, mathml: str) -> Formula:
+    if drawn is None:
+        raise refusal(spelled)
     # Of "Misplaced &" MathJax makes no XML.
-    if wrong := re.search(r'data-mjx-error="([^"]*)"', svg):
-        raise _refusal(latex, unescape(wrong[1]))
-    root = ET.fromstring(svg)  # noqa: S314 - our own renderer's output
-    box = root.get("viewBox")
-    if box is None:
-        raise _refusal(latex, "numbered equations are not supported")
-    _, top, width, height = (float(number) for number in box.split())
+    if wrong := re.search(r'data-mjx-error="([^"]*)"', drawn):
+        raise refusal(unescape(wrong[1]))
+    root = ET.fromstring(drawn)  # noqa: S314 - our own renderer's output
+    if "viewBox" not in root.attrib:
+        raise refusal("numbered equations are not supported")
+    try:
+        operators = "\n".join(part for node in root for part in _operators(node))
+    except _NotDrawnError as error:
+        raise refusal(f"it needs {error}, which the report does not draw") from error
+    left, top, width, height = map(float, root.attrib["viewBox"].split())
+    box = (length / _UNITS for length in (left, width, height, top + height))
     glyphs = {
-        _name(path.attrib["id"]): path.attrib["d"] for path in root.iter(_tag("path")) if "id" in path.attrib
+        f"glyph {_name(path.attrib['id'])}": path.attrib["d"] for path in root.iter() if "id" in path.attrib
     }
-    body = "".join(_shape(child, latex) for child in root if child.tag != _tag("defs"))
-    return Formula(
-        latex=latex,
-        is_displayed=display,
-        mathml=mathml,
-        body=body,
-        glyphs=tuple(sorted(glyphs.items())),
-        view_box=box,
-        width=width / _UNITS,
-        height=height / _UNITS,
-        depth=(top + height) / _UNITS,
-    )
+    return glyphs | {key: Formula(drawn_by_browsers(spelled, displayed=key[0] == "d"), operators, *box)}
 
 
-def _tag(name: str) -> str:
-    return "{http://www.w3.org/2000/svg}" + name
+class _NotDrawnError(Exception):
+    """What a formula needs that is neither a glyph nor a bar."""
+
+
+def _operators(
+    node: ET.Element, x: float = 0, y: float = 0, across: float = 1, down: float = 1
+) -> Iterator[str]:
+    """Yield a node of MathJax's SVG as operators, its coordinates moved to (x, y) and scaled."""
+    x, y, across, down = _moved(node.get("transform", ""), x, y, across, down)
+    kind = node.tag.rpartition("}")[2]
+    if {node.get(name, "currentColor") for name in ("fill", "stroke")} != {"currentColor"}:
+        raise _NotDrawnError("a frame")
+    if kind == "use":
+        yield f"BT {across:.6g} 0 0 {down:.6g} {x:.6g} {y:.6g} Tm <{_name(node.attrib[_HREF][1:])}> Tj ET"
+    elif kind in {"rect", "svg"}:
+        left, top, width, height = (float(node.get(name, 0)) for name in ("x", "y", "width", "height"))
+        place = f"{x + across * left:.6g} {y + down * top:.6g} {across * width:.6g} {down * height:.6g} re"
+        if kind == "rect":
+            yield f"{place} f"
+            return
+        # A tall bracket has a piece of a glyph, seen through a window.
+        inner_left, inner_top, inner_width, inner_height = map(float, node.attrib["viewBox"].split())
+        wider, higher = across * width / inner_width, down * height / inner_height
+        corner = x + across * left - wider * inner_left, y + down * top - higher * inner_top
+        yield f"q {place} W n"
+        yield from _inside(node, *corner, wider, higher)
+        yield "Q"
+    elif kind == "g":
+        yield from _inside(node, x, y, across, down)
+    elif kind != "defs":
+        raise _NotDrawnError(f"<{kind}>, say for a character that the mathematical font lacks")
+
+
+def _inside(node: ET.Element, *place: float) -> Iterator[str]:
+    for child in node:
+        yield from _operators(child, *place)
+
+
+def _moved(transform: str, x: float, y: float, across: float, down: float) -> tuple[float, ...]:
+    """Return where a transformation moves the origin, and its scale."""
+    for kind, arguments in _TRANSFORM.findall(transform):
+        first, *rest = map(float, re.split(r"[\s,]+", arguments.strip()))
+        if kind == "translate":
+            x, y = x + across * first, y + down * sum(rest)
+        else:
+            across, down = across * first, down * (rest or [first])[0]
+    return x, y, across, down
 
 
 def _name(identifier: str) -> str:
     # "MJX-12-TEX-I-1D451": the number counts renderings, the rest names the glyph.
     return identifier.split("-", 2)[2]
-
-
-def _shape(node: ET.Element, latex: str) -> str:
-    """Return a node as SVG text, leaving out whatever does not draw."""
-    kind = node.tag.rpartition("}")[2]
-    if kind not in _SHAPES:
-        raise _refusal(latex, f"it needs <{kind}>, say for a character that the mathematical font lacks")
-    inner = "".join(_shape(child, latex) for child in node)
-    if kind == "use":
-        where = "".join(
-            f" {key}={quoteattr(node.attrib[key])}" for key in ("transform",) if key in node.attrib
-        )
-        return f'<use href="#{_name(node.attrib[_HREF][1:])}"{where}/>'
-    kept = {
-        key: value for key, value in node.attrib.items() if key in _ATTRIBUTES and value != "currentColor"
-    }
-    kept = {key: value for key, value in kept.items() if (kind, key) != ("g", "stroke-width")}
-    if kind == "g" and not kept:
-        return inner
-    if kind == "g" and not inner:
-        return ""
-    written = "".join(f" {key}={quoteattr(value)}" for key, value in kept.items())
-    if kind == "g" and _LONE_GLYPH.fullmatch(inner):
-        return f"{inner[:-2]}{written}/>"
-    return f"<{kind}{written}>{inner}</{kind}>" if inner else f"<{kind}{written}/>"

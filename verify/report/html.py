@@ -1,23 +1,26 @@
-"""The report as one HTML file that needs nothing else, and how the page takes pictures in."""
+"""The report as one HTML file that needs nothing else, and how a page takes pictures in."""
 
 import itertools
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from verify.evidence import RunRecord
+from verify.evidence.audits import AuditRecord
 from verify.evidence.load import Reported, names
 from verify.evidence.words import Badge
 from verify.files.names import AUDIT, COMPARISON, RUN, shipped_folder
+from verify.report.audit import audit_report
+from verify.report.comparison import comparison_report
+from verify.report.drawings import draw_figures
 from verify.report.fonts import rules_for_screen
-from verify.report.formulas import Formula
+from verify.report.formulas import Formula, Formulas
 from verify.report.mathml import characters_in
-from verify.report.parts import Parts
 from verify.report.run import Report
-from verify.report.typeset import mark_drawings, render, standalone, trusted
+from verify.report.typeset import MARKS, STROKE_WIDTH, Medium, trusted
 from verify.text.latex import spoken
 
 _PLAIN_STYLES = ("common.css", "page.css")
@@ -39,49 +42,34 @@ _LETTER = re.compile(r'<math alttext="([^"]+)"([^<>]*)>(<(m[ion])(?: [^<>]*)?>\1
 """A formula of a single token, which is its own text."""
 
 
-def render_html(record: Reported, parts: Parts | None = None) -> str:
+def render_html(
+    record: Reported, figures: Mapping[str, str] | None = None, formulas: Formulas | None = None
+) -> str:
     """Return the report of a record as a self-contained HTML page.
 
-    ``parts`` are the record's drawn figures and formulas, made here if not given.
+    ``figures`` are the record's drawings, made here if not given.
 
     Raises:
         RenderError: a formula or figure of the record cannot be drawn.
     """
-    parts = parts or Parts.of(record)
-    called = names(record)
-    made = make_page(
-        f"{called.page}.j2",
-        parts,
-        evidence=called.evidence,
-        sheet=called.sheet,
-        measured=trusted(measured_points(parts.report)) if isinstance(parts.report, Report) else "",
+    called, measured = names(record), Markup()
+    report: object
+    if isinstance(record, RunRecord):
+        figures = draw_figures(record) if figures is None else figures
+        report = Report(record)
+        measured = trusted(measured_points(report))
+    else:
+        report = audit_report(record) if isinstance(record, AuditRecord) else comparison_report(record)
+    medium = HtmlMedium(formulas or Formulas(), figures or {})
+    page = medium.render(
+        f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet, measured=measured
     )
-    style = faces_of([made.page]) + _joined(*_STYLES[called]) + made.mark_rules
-    scripts = [one for one in _SCRIPTS[called] if one not in _TEACHING or 'id="lesson"' in made.page]
-    body = made.page.replace("/* drawn */", made.figure_rules, 1)
+    style = faces_of([page]) + _joined(*_STYLES[called]) + medium.mark_rules()
+    scripts = [name for name in _SCRIPTS[called] if name not in _TEACHING or 'id="lesson"' in page]
+    body = page.replace("/* drawn */", medium.figure_rules(), 1)
     # A record's own text may hold the place holder too; the real one comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     return before + _joined(*scripts) + after
-
-
-class HtmlPage(NamedTuple):
-    """A page made of a template, and the style rules of its marks and of its figures."""
-
-    page: str
-    mark_rules: str
-    figure_rules: str
-
-
-def make_page(template: str, parts: Parts, **more: object) -> HtmlPage:
-    """Return a page made of a template and a report's parts, with what else the template is given.
-
-    Raises:
-        RenderError: a formula of the report cannot be typeset.
-    """
-    medium = HtmlMedium(parts.figures)
-    page = render(template, parts.report, parts.formulas, medium, **more)
-    page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
-    return HtmlPage(_LETTER.sub(r"<math\2>\3", page), medium.mark_rules(), medium.figure_rules())
 
 
 def faces_of(pages: Iterable[str]) -> str:
@@ -96,28 +84,29 @@ def _joined(*files: str) -> str:
     return "".join((folder / name).read_text(encoding="utf-8") for name in files)
 
 
-class HtmlMedium:
+class HtmlMedium(Medium):
     """Formulas as MathML, figures and marks in the text's own colour."""
 
     folds = True
 
-    def __init__(self, figures: Mapping[str, str]) -> None:
-        self._figures = figures
+    def __init__(self, formulas: Formulas, figures: Mapping[str, str]) -> None:
+        super().__init__(formulas, figures)
         self._marks: set[tuple[str, str]] = set()
         self._styles: dict[str, str] = {}
         self._places = itertools.count(1)
 
+    def render(self, template: str, report: object, **more: object) -> str:
+        """Return a page with names that browsers read whole."""
+        page = super().render(template, report, **more)
+        page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
+        return _LETTER.sub(r"<math\2>\3", page)
+
     def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
-        """Return a formula as MathML, or as a drawing where browsers do not draw all of that."""
-        words, width = escape(spoken(latex)), formula.width * _BROADEST
+        """Return a formula as MathML."""
+        width = formula.width * _BROADEST
         attributes = f' style="--w:{width:.1f}"' if width > _WIDE else ""
-        if not formula.mathml:
-            svg = re.sub(r'( id="|href="#)', rf"\g<1>D{next(self._places)}-", standalone(formula))
-            return trusted(
-                svg.replace("<svg ", f'<svg class="f" role="img" aria-label="{words}"{attributes} ', 1)
-            )
-        attributes += ' displaystyle="true"' if formula.is_displayed else ""
-        return trusted(formula.mathml.replace("<math", f'<math alttext="{words}"{attributes}', 1))
+        opening = f'<math alttext="{escape(spoken(latex))}"{attributes}'
+        return trusted(formula.mathml.replace("<math", opening, 1))
 
     def mark(self, badge: Badge) -> Markup:
         """Return an element that the style rules cut out of its colour: its word stands beside it."""
@@ -126,11 +115,11 @@ class HtmlMedium:
 
     def figure(self, key: str, words: str) -> Markup:
         """Return the figure's own SVG with its words; its styles are the page's."""
-        svg = self._figures[key].replace("xlink:href", "href")
+        svg = self.figures[key].replace("xlink:href", "href")
         # A figure may stand twice in a page; its ids must not.
         place = next(self._places)
         ids = {name: f"D{place}-{at}" for at, name in enumerate(re.findall(r' id="([^"]+)"', svg))}
-        svg = re.sub(r'( id="|url\(#|href="#)([^")]+)', lambda found: found[1] + ids[found[2]], svg)
+        svg = re.sub(r'( id="|url\(#|href="#)([^")]+)', lambda link: link[1] + ids[link[2]], svg)
         svg = re.sub(r' style="([^"]*)"', self._class, svg)
         svg = re.sub(r' xmlns(?::xlink)?="[^"]*"', "", svg)
         opening, rest = svg.split(">", 1)
@@ -141,11 +130,16 @@ class HtmlMedium:
 
     def mark_rules(self) -> str:
         """Return the style rules that give the marks so far their shapes and colours."""
-        shapes = {name: quote(shape, safe=_SAFE) for name, shape in mark_drawings().items()}
-        return "\n".join(
-            f".{tone}-{mark}{{color:var(--{tone});mask-image:url('data:image/svg+xml,{shapes[mark]}')}}"
-            for tone, mark in sorted(self._marks)
+        opening = (
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><g fill='none' stroke='black' "
+            f"stroke-width='{STROKE_WIDTH}' stroke-linecap='round' stroke-linejoin='round'>"
         )
+        rules = ""
+        for tone, mark in sorted(self._marks):
+            drawing = MARKS[mark].replace('"', "'").replace("currentColor", "black")
+            address = quote(f"{opening}{drawing}</g></svg>", safe=_SAFE)
+            rules += f".{tone}-{mark}{{color:var(--{tone});mask-image:url('data:image/svg+xml,{address}')}}\n"
+        return rules.rstrip("\n")
 
     def figure_rules(self) -> str:
         """Return the style rules of the figures so far."""
@@ -154,6 +148,6 @@ class HtmlMedium:
 
 def measured_points(report: Report) -> str:
     """Return what the lesson's pictures show of the run, as JSON by series, safe inside a page."""
-    points = {series: found for one in report.lesson for series, found in one.points.items()}
+    points = {series: values for scene in report.lesson for series, values in scene.points.items()}
     # No tag can begin in it: a record's own text may say anything.
     return json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")

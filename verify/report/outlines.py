@@ -1,11 +1,11 @@
-"""Formulas and marks as operators of a PDF page; a formula's glyphs are a font, so it is found and copied.
+"""Formulas and marks as WeasyPrint takes them; formulas have a font, so they can be searched and copied.
 
 WeasyPrint would draw their SVG again wherever they stand, which takes it a third of all its time.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -18,8 +18,6 @@ from fontTools.svgLib.path import parse_path
 from verify.report.formulas import Formula
 from verify.report.typeset import STROKE_WIDTH
 
-_TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
-_NOT_FILLED = ("fill", "stroke-width", "stroke-dasharray")
 _GLYPHS = 256  # of a font
 _TO_UNICODE = """\
 /CIDInit /ProcSet findresource begin 12 dict begin begincmap
@@ -29,20 +27,22 @@ _TO_UNICODE = """\
 
 
 class PdfDrawing:
-    """What WeasyPrint takes from its cache as an image; it is drawn in the text's colour."""
+    """What WeasyPrint takes from its cache as an image; it is drawn in the text's colour.
 
-    def __init__(self, view_box: str, operators: str) -> None:
-        self._box = tuple(float(number) for number in view_box.split())
-        self._operators = operators.encode()
+    ``corner`` and ``width`` are those of what ``operators`` draw.
+    """
+
+    def __init__(self, operators: str, corner: tuple[float, float], width: float, height: float) -> None:
+        self._operators, self._corner = operators.encode(), corner
+        self._width, self._height = width, height
 
     def get_intrinsic_size(self, _resolution: float, _font_size: float) -> tuple[None, None, float]:
         """Return no width, no height (the page gives them), and their ratio."""
-        return None, None, self._box[2] / self._box[3]
+        return None, None, self._width / self._height
 
     def draw(self, stream: Any, width: float, _height: float, style: Mapping[str, Any]) -> None:
         """Draw into a page's stream, ``width`` wide, its top left corner at the origin."""
-        left, top, full_width, _ = self._box
-        scale = width / full_width
+        scale, (left, top) = width / self._width, self._corner
         stream.set_color(style["color"])
         stream.set_color(style["color"], stroke=True)
         stream.transform(a=scale, d=scale, e=-left * scale, f=-top * scale)
@@ -53,26 +53,27 @@ class FormulaFonts:
     """The glyphs of a document's formulas, in as many Type 3 fonts as they need."""
 
     def __init__(self) -> None:
-        self._outlines: dict[str, str] = {}
+        self._codes: dict[str, tuple[int, int]] = {}
 
-    def drawn(self, formula: Formula) -> PdfDrawing | None:
-        """Return a formula ready to be drawn, or None where it is more than glyphs and bars."""
-        outlines = self._outlines | dict(formula.glyphs)
-        codes = {name: divmod(place, _GLYPHS) for place, name in enumerate(outlines)}
-        try:
-            parts = [_operators(child, codes) for child in ET.fromstring(f"<g>{formula.body}</g>")]  # noqa: S314
-        except _NotGlyphsError:
-            return None
-        self._outlines = outlines
-        return PdfDrawing(formula.view_box, "\n".join(parts))
+    def drawn(self, formula: Formula) -> PdfDrawing:
+        """Return a formula ready to be drawn."""
 
-    def add_to(self, pdf: Any) -> None:
-        """Add the fonts to a document that WeasyPrint has drawn: all of its pages share their fonts."""
+        def coded(glyph: re.Match[str]) -> str:
+            font, code = self._codes.setdefault(glyph[1], divmod(len(self._codes), _GLYPHS))
+            return f"/Formulas{font} 1000 Tf <{code:02X}>"
+
+        operators = re.sub("<([^>]*)>", coded, formula.operators)
+        left, width, height, depth = (1000 * length for length in formula[2:])
+        return PdfDrawing(operators, (left, depth - height), width, height)
+
+    def add_to(self, pdf: Any, outline: Callable[[str], str]) -> None:
+        """Add the fonts, of glyphs with these outlines, to a document: all of its pages share their fonts."""
         page = referenced(pdf, pdf.page_references[0])
         fonts = referenced(pdf, referenced(pdf, page["Resources"])["Font"])
-        glyphs = list(self._outlines.items())
+        glyphs = list(self._codes)
         for number, start in enumerate(range(0, len(glyphs), _GLYPHS)):
-            fonts[f"Formulas{number}"] = _font(pdf, dict(glyphs[start : start + _GLYPHS]))
+            outlines = {name: outline(name) for name in glyphs[start : start + _GLYPHS]}
+            fonts[f"Formulas{number}"] = _font(pdf, outlines)
 
 
 def stroked(mark: str) -> PdfDrawing:
@@ -81,7 +82,7 @@ def stroked(mark: str) -> PdfDrawing:
     for path in ET.fromstring(f"<g>{mark}</g>"):  # noqa: S314 - our own
         paint = "B" if "fill" in path.attrib else "S"
         drawn.append(f"[{path.get('stroke-dasharray', '')}] 0 d {_path(path.attrib['d'])} {paint}")
-    return PdfDrawing("0 0 16 16", "\n".join(drawn))
+    return PdfDrawing("\n".join(drawn), (0, 0), 16, 16)
 
 
 def referenced(pdf: Any, reference: bytes) -> Any:
@@ -134,10 +135,6 @@ def _added(pdf: Any, made: Any) -> bytes:
     return reference
 
 
-class _NotGlyphsError(Exception):
-    pass
-
-
 class _Pen(BasePen):  # type: ignore[misc]
     """Writes a path down as PDF operators."""
 
@@ -167,41 +164,3 @@ def _path(path: str) -> str:
     pen = _Pen()
     parse_path(path, pen)
     return "\n".join(pen.operators)
-
-
-def _operators(node: ET.Element, codes: Mapping[str, tuple[int, int]]) -> str:
-    """Return a node of MathJax's SVG as operators: glyphs as letters of a font, bars as rectangles."""
-    if any(name in node.attrib for name in _NOT_FILLED):
-        raise _NotGlyphsError
-    if node.tag == "use":
-        font, code = codes[node.attrib["href"][1:]]
-        drawn = f"BT /Formulas{font} 1000 Tf <{code:02X}> Tj ET"
-    elif node.tag == "rect":
-        drawn = "{} {} {} {} re f".format(*(node.get(name, "0") for name in ("x", "y", "width", "height")))
-    elif node.tag in {"g", "svg"}:
-        drawn = "\n".join(_operators(child, codes) for child in node)
-    else:
-        raise _NotGlyphsError
-    before = _window(node) if node.tag == "svg" else ""
-    for kind, arguments in _TRANSFORM.findall(node.get("transform", "")):
-        first, *rest = map(float, re.split(r"[\s,]+", arguments.strip()))
-        if kind not in {"translate", "scale"}:
-            raise _NotGlyphsError
-        second = (rest or [0.0 if kind == "translate" else first])[0]
-        before += (
-            f"1 0 0 1 {first:g} {second:g} cm "
-            if kind == "translate"
-            else f"{first:g} 0 0 {second:g} 0 0 cm "
-        )
-    return f"q {before}{drawn} Q" if before else drawn
-
-
-def _window(node: ET.Element) -> str:
-    """Return what moves, scales and clips the inside of a nested drawing."""
-    x, y, width, height = (float(node.get(name, "0")) for name in ("x", "y", "width", "height"))
-    left, top, inner_width, inner_height = map(float, node.attrib["viewBox"].split())
-    across, down = width / inner_width, height / inner_height
-    return (
-        f"{x:g} {y:g} {width:g} {height:g} re W n "
-        f"{across:g} 0 0 {down:g} {x - left * across:g} {y - top * down:g} cm "
-    )

@@ -5,33 +5,28 @@ All links are relative, so it works from a folder and behind any prefix.
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from verify.citing.citations import place_on_site
 from verify.citing.summaries import as_svg
 from verify.citing.values import SOURCE
-from verify.errors import FormulaError, RenderError, ResultsError
-from verify.evidence import ClaimRecord, RunRecord, Statement
+from verify.errors import RenderError, ResultsError
+from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import origin
 from verify.executors.workers import Workers
 from verify.files.names import shipped_folder
 from verify.files.writing import write_folder
-from verify.report.cards import aliases
+from verify.report.cards import aliases, decides, keys_of
+from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
-from verify.report.html import faces_of, make_page
-from verify.report.parts import Parts, draw_figures, draw_formulas
-from verify.report.run import Report, report_of
+from verify.report.html import HtmlMedium, faces_of
+from verify.report.run import Report
 from verify.text.latex import plain
 
 _STYLES = ("common.css", "page.css", "rows.css", "site.css")
 _INDEX = "index.html"
-_ID = re.compile(r' id="([^"]+)"')
-_LINK = re.compile(r' href="#([^"]+)"')
-
-
 MARKER = ".sdpa-verify-site"
 """The file of a site that lists all others: a folder that has it may be written again."""
 
@@ -73,29 +68,22 @@ def site_files(
     """
     if not isinstance(record, RunRecord):
         raise ResultsError("site: only a run has one; give a results.json")
-    index = inventory(shown or record)
-    report, problem = report_of(shown or record), None
-    figures = draw_figures(record, workers)
-    try:
-        formulas = draw_formulas(report, workers)
-    except FormulaError as error:
-        formulas, problem = Formulas(as_text=True), error
-    parts = Parts(report, formulas, figures)
-    made = {}
+    report, formulas, figures = Report(shown or record), Formulas(), draw_figures(record, workers)
+    pages, styled = {}, ""
     for path, (template, given) in _pages(report).items():
-        root = "../" * path.count("/")
         canonical = f"{address.rstrip('/')}/{path.removesuffix(_INDEX)}" if address else ""
-        made[path] = make_page(template, parts, root=root, canonical=canonical, **given)
-    pages = {
-        path: one.page.replace("/* rules */", one.mark_rules + one.figure_rules, 1)
-        for path, one in made.items()
-    }
+        medium = HtmlMedium(formulas, figures)
+        page = medium.render(template, report, root="../" * path.count("/"), canonical=canonical, **given)
+        pages[path] = page.replace("/* rules */", medium.mark_rules() + medium.figure_rules(), 1)
+        styled += page
+    formulas.save()
     files = {path: page.encode() for path, page in _linked(pages).items()}
-    files["assets/site.css"] = (faces_of(pages.values()) + "".join(map(_template, _STYLES))).encode()
+    files["assets/site.css"] = (faces_of([styled]) + "".join(map(_template, _STYLES))).encode()
     files["assets/site.js"] = _template("site.js").encode()
     for claim in record.claims:
         files[f"badges/{claim.id}.svg"] = as_svg(record, claim).encode()
-    return files | {"results.json": record.to_json().encode(), "objects.inv": index}, problem
+    files |= {"results.json": record.to_json().encode(), "objects.inv": inventory(shown or record)}
+    return files, formulas.problem
 
 
 def _template(name: str) -> str:
@@ -104,56 +92,44 @@ def _template(name: str) -> str:
 
 def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
     """Return each page's template and what it is given besides the report, by its path."""
-    claims, statements = report.record.claims, report.record.statements
-    searched = {claim.id: _searched(claim) for claim in claims}
-    searched |= {f"statement-{one.id}": f"{one.id} {plain(one.text)}".casefold() for one in statements}
+    statements = report.record.statements
+    # A claim is searched for by its texts, by other names for it, and by the ids of its checks.
+    searched = {
+        f"statement-{stated.id}": f"{stated.id} {plain(stated.text)}".casefold() for stated in statements
+    }
+    for claim in report.record.claims:
+        texts = (claim.id, claim.title, claim.statement, claim.meaning, claim.chapter_title)
+        words = (*map(plain, texts), aliases().get(claim.id, ""), *(check.id for check in claim.checks))
+        searched[claim.id] = " ".join(" ".join(words).split()).casefold()
     pages: dict[str, tuple[str, dict[str, Any]]] = {
         _INDEX: ("site-index.j2", {"searched": searched, "origin": origin(report.record)})
     }
     for card in report.cards:
-        given = {"card": card, "stated": _stated(card.claim.id, statements)}
-        pages[place_on_site(card.claim.id) + _INDEX] = ("site-claim.j2", given)
+        about = [stated for stated in statements if decides(card.claim.id, stated)]
+        path = place_on_site(card.claim.id) + _INDEX
+        pages[path] = "site-claim.j2", {"card": card, "stated": about}
     for source in report.sources:
-        for one in source.statements:
-            path = place_on_site(f"source.{one.id}") + _INDEX
-            pages[path] = ("site-statement.j2", {"stated": one, "source": source})
+        for stated in source.statements:
+            path = place_on_site(f"{SOURCE}.{stated.id}") + _INDEX
+            pages[path] = "site-statement.j2", {"stated": stated, "source": source}
     return pages
 
 
-def _searched(claim: ClaimRecord) -> str:
-    """Return the words that a claim is found by: its texts, other names for it, and the ids of its checks."""
-    texts = (claim.id, claim.title, claim.statement, claim.meaning, claim.chapter_title)
-    words = (*map(plain, texts), aliases().get(claim.id, ""), *(check.id for check in claim.checks))
-    return " ".join(" ".join(words).split()).casefold()
-
-
-def _stated(claim: str, statements: tuple[Statement, ...]) -> list[Statement]:
-    return [one for one in statements if claim in {one.claim, *(part.claim for part in one.parts)}]
-
-
-def _linked(pages: Mapping[str, str]) -> dict[str, str]:
+def _linked(pages: dict[str, str]) -> dict[str, str]:
     """Return pages whose links to a place on another page lead there; what no page has leads to the first."""
-    own = {path: set(_ID.findall(page)) for path, page in pages.items()}
-    places = dict(_places(own))
+    own = {path: set(re.findall(r' id="([^"]+)"', page)) for path, page in pages.items()}
+    places = {name: path for path, ids in own.items() for name in ids}
 
-    def linked(path: str, page: str) -> str:
-        root = "../" * path.count("/")
+    def led(link: re.Match[str], path: str) -> str:
+        if link[1] in own[path]:
+            return link[0]
+        root, place = "../" * path.count("/"), places.get(link[1])
+        return f' href="{root}{place}#{link[1]}"' if place else f' href="{root}{_INDEX}"'
 
-        def led(found: re.Match[str]) -> str:
-            if found[1] in own[path]:
-                return found[0]
-            place = places.get(found[1])
-            return f' href="{root}{place}#{found[1]}"' if place else f' href="{root}{_INDEX}"'
-
-        return _LINK.sub(led, page)
-
-    return {path: linked(path, page) for path, page in pages.items()}
-
-
-def _places(own: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    for path, ids in own.items():
-        for name in ids:
-            yield name, path
+    return {
+        path: re.sub(r' href="#([^"]+)"', lambda link, path=path: led(link, path), page)  # type: ignore[misc]
+        for path, page in pages.items()
+    }
 
 
 def inventory(record: RunRecord) -> bytes:
@@ -161,25 +137,19 @@ def inventory(record: RunRecord) -> bytes:
 
     Sphinx with intersphinx, MyST and mkdocstrings read it: four lines, and a compressed line for each label.
     """
+    labels = []
+    for claim in record.claims:
+        page = place_on_site(claim.id) + _INDEX
+        labels.append(f"claim:{claim.id} std:label -1 {page} {_line(claim.title)}\n")
+        labels += [f"claim:{key} std:label -1 {page}#{key} {key}\n" for key in keys_of(claim)]
+    for stated in record.statements:
+        page = place_on_site(f"{SOURCE}.{stated.id}") + _INDEX
+        labels.append(f"statement:{stated.id} std:label -1 {page} {_line(stated.text)}\n")
     head = (
         "# Sphinx inventory version 2\n# Project: sdpa-verify\n"
         f"# Version: {record.tool.version}\n# The remainder of this file is compressed using zlib.\n"
     )
-    lines = (f"{name} std:label -1 {uri} {title}\n" for name, uri, title in _labels(record))
-    return head.encode() + zlib.compress("".join(lines).encode(), 9)
-
-
-def _labels(record: RunRecord) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, the place and the title of each thing that a document may link to."""
-    for claim in record.claims:
-        page = f"{place_on_site(claim.id)}index.html"
-        yield f"claim:{claim.id}", page, _line(claim.title)
-        parts = [one.id for some in (claim.checks, claim.controls, claim.facts) for one in some]
-        for key in (f"{claim.id}.{part}" for part in parts):
-            yield f"claim:{key}", f"{page}#{key}", key
-    for statement in record.statements:
-        page = f"{place_on_site(f'{SOURCE}.{statement.id}')}index.html"
-        yield f"statement:{statement.id}", page, _line(statement.text)
+    return head.encode() + zlib.compress("".join(labels).encode(), 9)
 
 
 def _line(text: str) -> str:

@@ -7,86 +7,56 @@ from itertools import groupby
 from typing import NamedTuple
 
 from verify.evidence import Check, ControlRecord, Setting, Verdict
-from verify.evidence.words import (
-    Badge,
-    badge,
-    cell_text,
-    control_badge,
-    predicted,
-    remark,
-    rounding_error,
-    tolerance_text,
-)
+from verify.evidence.words import cell_text, interval95, predicted, rounding_error, tolerance_text
 from verify.text import numbers
 from verify.text.latex import Prose
 
-_EXACT = 7  # digits of an exact value, one more than of its prediction
+EXACT_DIGITS = 7  # of an exact value, one more than of its prediction
 
 
 class Title(NamedTuple):
-    """What checks are about: quantity, prediction in symbols, and their settings and tolerance."""
+    """What checks are about: quantity with its prediction in symbols, and their settings and tolerance."""
 
     quantity: Prose
-    formula: Prose
     note: Prose
 
 
-class TableRow(NamedTuple):
-    """One check as a row; ``title`` is None where its group has one for all its rows.
+class Row(NamedTuple):
+    """A check as a row; ``title`` is None where its group has one for all its rows.
 
-    ``cells`` are prediction, estimate, standard error and the ends of the interval; ``remark`` says how
-    close a bound is and what is unusual about the check.
+    ``cells`` are prediction, estimate, standard error and the ends of the interval.
     """
 
-    anchor: str
+    check: Check
     title: Title | None
     label: Prose
-    remark: Prose
     cells: tuple[str, ...]
-    sample: str
-    verdict: Badge
 
 
 class Group(NamedTuple):
     """Checks of one quantity, or of one fit, under a common title; or single checks each with its own."""
 
     title: Title | None
-    rows: tuple[TableRow, ...]
-
-
-class CheckTable(NamedTuple):
-    """A claim's checks; ``common`` is the line of the settings that all of them have."""
-
-    groups: tuple[Group, ...]
-    common: Prose
+    rows: tuple[Row, ...]
 
 
 class ControlRow(NamedTuple):
-    """A wrong version of the claim and what became of it."""
+    """A wrong version of the claim, and what it predicts, what was measured, and with what power."""
 
-    anchor: str
+    control: ControlRecord
     what: Prose
-    predicted: str
-    found: str
-    power: str
-    verdict: Badge
+    cells: tuple[str, str, str]
 
 
-class ControlTable(NamedTuple):
-    """A claim's controls; ``common`` is the line of the settings that all of them have."""
-
-    rows: tuple[ControlRow, ...]
-    common: Prose
-    refuted: int
-
-
-def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
-    """Return a claim's checks in groups, in their order; ``claim`` is its id."""
+def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
+    """Return a claim's checks in groups, in their order, and the line of what all of them have."""
     gathered = [tuple(members) for _, members in groupby(checks, key=_group_key)]
     common = shared_settings(checks) if len(gathered) > 1 else {}
     # Numbers of alike size in one column have alike many digits.
     measured = [check for check in checks if check.standard_error]
-    shared = numbers.shared_places([(one.estimate, one.standard_error, one.interval) for one in measured])
+    shared = numbers.shared_places(
+        [(check.estimate, check.standard_error, check.interval) for check in measured]
+    )
     places = {check.id: place for check, place in zip(measured, shared, strict=True)}
     # What most exact checks allow for, mostly rounding, is said once.
     exact = Counter(str(tolerance_text(check)) for check in checks if check.method == "exact")
@@ -95,19 +65,18 @@ def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
     for members in gathered:
         settings = shared_settings(members)
         own = cell_text(settings, without=tuple(common))
-        is_fit, alone = members[0].method == "fit", len(members) == 1
-        title = Title(Prose("Weighted fit"), Prose(""), own) if is_fit else _title(members, own, usual)
+        is_fit, is_single = members[0].method == "fit", len(members) == 1
+        title = Title(Prose("Weighted fit"), own) if is_fit else _title(members, own, usual)
         rows = tuple(
-            _row(
-                claim,
+            Row(
                 check,
-                places.get(check.id),
+                _title((check,), Prose(""), usual) if is_fit else title if is_single else None,
                 cell_text(check.cell, without=tuple(settings)),
-                _title((check,), Prose(""), usual) if is_fit else title if alone else None,
+                _cells(check, places.get(check.id)),
             )
             for check in members
         )
-        if is_fit or not alone:
+        if is_fit or not is_single:
             groups.append(Group(title, rows))
         elif groups and groups[-1].title is None:
             groups[-1] = Group(None, groups[-1].rows + rows)
@@ -116,42 +85,45 @@ def check_table(claim: str, checks: Sequence[Check]) -> CheckTable:
     line = _common_line("checks", common)
     if usual:
         line = Prose(f"{line} Exact checks: {usual}, unless stated otherwise.".strip())
-    return CheckTable(tuple(groups), line)
+    return tuple(groups), line
 
 
-def control_table(claim: str, controls: Sequence[ControlRecord]) -> ControlTable:
-    """Return a claim's controls, in their order; ``claim`` is its id."""
+def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[ControlRow, ...], Prose]:
+    """Return a claim's controls, in their order, and the line of what all of them have."""
     common = shared_settings(controls) if len(controls) > 1 else {}
     rows = []
     for control in controls:
-        # A control has no standard error of its own; its interval's width shows which digits count.
-        error = (control.interval[1] - control.interval[0]) / 10
-        found = numbers.estimate(control.estimate, error, control.interval)
+        error = digits_of(control)
+        measured = numbers.estimate(control.estimate, error, control.interval)
         where = cell_text(control.cell, without=tuple(common))
-        rows.append(
-            ControlRow(
-                anchor=f"{claim}.{control.id}",
-                what=Prose(f"{control.what} ({where})" if where else control.what),
-                predicted=predicted(control, error),
-                found=f"{found.alone} in {found.interval}"
-                if error
-                else numbers.exact(control.estimate, _EXACT),
-                power=numbers.power(control.power) if control.blocks else "exact",
-                verdict=control_badge(control.verdict),
-            )
+        cells = (
+            predicted(control, error),
+            f"{measured.alone} in {measured.interval}"
+            if error
+            else numbers.exact(control.estimate, EXACT_DIGITS),
+            numbers.power(control.power) if control.blocks else "exact",
         )
-    refuted = sum(control.verdict is Verdict.REFUTED for control in controls)
-    return ControlTable(tuple(rows), _common_line("controls", common), refuted)
+        rows.append(ControlRow(control, Prose(f"{control.what} ({where})" if where else control.what), cells))
+    return tuple(rows), _common_line("controls", common)
 
 
-def shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
-    """Return the settings that are the same for all: of a single one, all of them."""
-    first = of[0].cell if of else {}
-    return {
-        key: value
-        for key, value in first.items()
-        if all(key in one.cell and one.cell[key] == value for one in of)
-    }
+def digits_of(control: ControlRecord) -> float:
+    """Return what says which digits of a control count: it has no standard error, but an interval."""
+    return (control.interval[1] - control.interval[0]) / 10
+
+
+def value_of(check: Check) -> str:
+    """Return what a check measured or computed, with the digits that its standard error supports."""
+    if check.method == "exact":
+        return numbers.exact(check.estimate, EXACT_DIGITS)
+    return numbers.estimate(check.estimate, check.standard_error, check.interval).alone
+
+
+def alone(check: Check) -> str:
+    """Return the 95% interval of a check by itself: 1.96 standard errors to either side; nothing if exact."""
+    if check.method == "exact":
+        return ""
+    return numbers.estimate(check.estimate, check.standard_error, interval95(check)).interval
 
 
 def sample_size(check: Check) -> str:
@@ -162,12 +134,23 @@ def sample_size(check: Check) -> str:
     return f"{numbers.count(check.blocks)} / {millions if check.draws >= 1e6 else numbers.count(check.draws)}"
 
 
+def shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
+    """Return the settings that are the same for all: of a single one, all of them."""
+    first = of[0].cell if of else {}
+    return {key: value for key, value in first.items() if all(other.cell.get(key) == value for other in of)}
+
+
+def refuted(controls: Sequence[ControlRecord]) -> int:
+    """Return how many controls are refuted, as they must be."""
+    return sum(control.verdict is Verdict.REFUTED for control in controls)
+
+
 def _group_key(check: Check) -> tuple[object, ...]:
     """Return what neighbouring checks have in common if they stand under one title."""
     if check.method == "fit":
         return check.method, tuple(check.cell.items())
-    said = check.tolerance, check.tolerance_of, check.tolerance_because
-    return check.method, check.quantity, check.relation, check.origin, *said
+    tolerance = check.tolerance, check.tolerance_of, check.tolerance_because
+    return check.method, check.quantity, check.relation, check.origin, *tolerance
 
 
 def _common_line(owners: str, settings: dict[str, Setting]) -> Prose:
@@ -179,36 +162,27 @@ def _common_line(owners: str, settings: dict[str, Setting]) -> Prose:
 
 def _title(checks: Sequence[Check], settings: Prose, usual: str) -> Title:
     """Return what checks are about."""
-    formulas = {check.prediction_latex for check in checks}
+    first, formulas = checks[0], {check.prediction_latex for check in checks}
     formula = formulas.pop() if len(formulas) == 1 else ""
-    tolerance = tolerance_text(checks[0])
-    word = "threshold" if checks[0].is_threshold else "predicted"
     # A bare number stands in the column of predictions already.
-    symbols = re.search("[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", formula))
-    return Title(
-        quantity=Prose(checks[0].quantity),
-        formula=Prose(f"{word} ${formula}$" if symbols else ""),
-        note=Prose("; ".join(filter(None, [settings, tolerance if tolerance != usual else ""]))),
-    )
+    if re.search("[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", formula)):
+        formula = f", {'threshold' if first.is_threshold else 'predicted'} ${formula}$"
+    else:
+        formula = ""
+    tolerance = tolerance_text(first)
+    notes = [settings, tolerance if tolerance != usual else ""]
+    return Title(Prose(first.quantity + formula), Prose("; ".join(filter(None, notes))))
 
 
-def _row(claim: str, check: Check, place: int | None, label: Prose, title: Title | None) -> TableRow:
-    found = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
-    measured = check.method != "exact"
-    return TableRow(
-        anchor=f"{claim}.{check.id}",
-        title=title,
-        label=Prose("") if title and check.method != "fit" else label,
-        remark=Prose(remark(check)),
-        cells=(
-            predicted(check, check.standard_error, place),
-            found.alone
-            if check.standard_error
-            else rounding_error(check) or numbers.exact(check.estimate, _EXACT),
-            found.error + found.times if found.error else "",
-            found.low + found.times if measured else "",
-            found.high + found.times if measured else "",
-        ),
-        sample=sample_size(check),
-        verdict=badge(check.verdict),
+def _cells(check: Check, place: int | None) -> tuple[str, ...]:
+    measured = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
+    is_exact = check.method == "exact"
+    return (
+        predicted(check, check.standard_error, place),
+        measured.alone
+        if check.standard_error
+        else rounding_error(check) or numbers.exact(check.estimate, EXACT_DIGITS),
+        measured.error + measured.times if measured.error else "",
+        "" if is_exact else measured.low + measured.times,
+        "" if is_exact else measured.high + measured.times,
     )

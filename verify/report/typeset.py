@@ -1,28 +1,25 @@
 """Sets text, formulas, marks and figures into a template, for the screen or for print."""
 
-import math
 import re
-from collections.abc import Callable
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from verify.evidence import Outcome, Proof, Verdict
-from verify.evidence.audits import Judgement
 from verify.evidence.load import command, creation, digest
-from verify.evidence.words import Badge, badge, closed
+from verify.evidence.words import Badge, badge, closed, control_badge, largest_deviation, remark
 from verify.files.names import shipped_folder
-from verify.report.audit import Audit
-from verify.report.comparison import Comparison
-from verify.report.formulas import Formula, Formulas, glyph_definitions
-from verify.report.run import Report
+from verify.report.formulas import Formula, Formulas
+from verify.report.tables import alone, sample_size
 from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, in_pieces, low, plain, spoken, with_apostrophes
 
-SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
-NUMBERED_WIDTH = 36.0  # em of a formula that is centred with its number in the margin
+_SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
+_NUMBERED = 36.0  # em of a formula that is centred with its number in the margin
 _BROKEN = 16.0  # em from which on a formula in text is pieces, between which lines may break
 _WIDEST_PIECE = 27.0  # em of a piece in the columns of the print's tables
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
@@ -65,18 +62,23 @@ RELATIONS = {
 
 
 _FILTERS: dict[str, Callable[..., object]] = {
+    "alone": alone,
     "badge": badge,
     "closed": closed,
     "command": command,
+    "control_badge": control_badge,
     "count": numbers.count,
     "created": creation,
     "date": lambda moment: f"{moment.day} {moment:%B %Y}",
+    "deviation": largest_deviation,
     "digest": digest,
     "exact": numbers.exact,
     "for_tex": for_tex,
     "percent": numbers.percent,
     "plain": plain,
     "prose_for_tex": prose_for_tex,
+    "remark": remark,
+    "sample": sample_size,
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
@@ -84,118 +86,111 @@ _FILTERS: dict[str, Callable[..., object]] = {
 }
 
 
-class Medium(Protocol):
-    """How a page takes pictures in: inline, or as images fetched by name."""
+class Medium(ABC):
+    """Sets text, formulas, marks and figures into templates; how a page takes pictures in is its own.
 
-    @property
-    def folds(self) -> bool:
-        """Whether parts of the page can fold."""
+    ``figures`` are SVGs by their keys.
+    """
 
+    folds: bool
+    """Whether parts of the page can fold."""
+
+    def __init__(self, formulas: Formulas, figures: Mapping[str, str]) -> None:
+        self.formulas = formulas
+        self.figures = figures
+
+    @abstractmethod
     def formula(self, formula: Formula, style: str, latex: str) -> Markup:
-        """Return markup for a formula, drawn from this LaTeX."""
+        """Return markup for a formula, made of this LaTeX."""
 
+    @abstractmethod
     def mark(self, badge: Badge) -> Markup:
         """Return markup for a verdict's sign."""
 
+    @abstractmethod
     def figure(self, key: str, words: str) -> Markup:
         """Return markup for a figure."""
 
+    def render(self, template: str, report: object, **more: Any) -> str:
+        """Return a template filled with a report, and with what else it is given.
 
-def render(
-    template: str, report: Report | Audit | Comparison, formulas: Formulas, medium: Medium, **more: Any
-) -> str:
-    """Return a template filled with a report.
+        Templates read records: filters turn what these hold into text, `prose` into typeset text.
 
-    Templates read records: filters turn what these hold into text, `prose` into typeset text.
+        Raises:
+            RenderError: a formula of the report cannot be typeset.
+        """
+        environment = Environment(
+            loader=FileSystemLoader(shipped_folder("templates")),
+            autoescape=True,
+            undefined=StrictUndefined,
+            finalize=self._finish,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        # An attribute's value is plain text, with no markup for raised digits.
+        environment.filters["attribute"] = lambda text: trusted(str(escape(text)))
+        environment.filters["prose"] = self._prose
+        environment.filters |= _FILTERS
+        # A claim file may come from anywhere: only a web address becomes a link, never a script.
+        environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
+        environment.globals.update(
+            relations=RELATIONS,
+            display=self._display,
+            small_print=self._small_print,
+            fits=self._fits,
+            mark=self.mark,
+            figure=self.figure,
+            folds=self.folds,
+            verdicts={verdict.value: badge(verdict) for verdict in Verdict},
+            outcomes={outcome.name.lower(): badge(outcome) for outcome in Outcome},
+            proofs={proof.name.lower(): badge(proof) for proof in Proof},
+            alarm=badge(Proof.FAILED),
+        )
+        return environment.get_template(template).render(report=report, **more)
 
-    Raises:
-        RenderError: a formula of the report cannot be typeset.
-    """
-    setter = _Setter(formulas, medium)
-    environment = Environment(
-        loader=FileSystemLoader(shipped_folder("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=setter.finish,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # An attribute's value is plain text, with no markup for raised digits.
-    environment.filters["attribute"] = lambda text: trusted(str(escape(text)))
-    environment.filters["prose"] = lambda text: setter.finish(Prose(text))
-    environment.filters |= _FILTERS
-    # A claim file may come from anywhere: only a web address becomes a link, never a script.
-    environment.tests["web"] = lambda url: bool(url) and url.startswith(("https://", "http://"))
-    environment.globals.update(
-        relations=RELATIONS,
-        display=setter.display,
-        small_print=setter.small_print,
-        fits=setter.fits,
-        mark=medium.mark,
-        figure=medium.figure,
-        folds=medium.folds,
-        verdicts={verdict.value: badge(verdict) for verdict in Verdict},
-        outcomes={outcome.name.lower(): badge(outcome) for outcome in Outcome},
-        judgements={judgement.value: badge(judgement) for judgement in Judgement},
-        proofs={proof.name.lower(): badge(proof) for proof in Proof},
-        alarm=badge(Proof.FAILED),
-    )
-    return environment.get_template(template).render(report=report, **more)
-
-
-class _Setter:
-    """Turns what a template prints into markup."""
-
-    def __init__(self, formulas: Formulas, medium: Medium) -> None:
-        self._formulas = formulas
-        self._medium = medium
-
-    def finish(self, value: object) -> object:
+    def _finish(self, value: object) -> object:
         """Return what a template's expression prints: prose typeset, superscripts raised."""
         if isinstance(value, Prose):
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def display(self, latex: str) -> Markup:
+    def _display(self, latex: str) -> Markup:
         """Return a formula on a line of its own, beside its number."""
-        return self._displayed(self._formulas.display(latex, NUMBERED_WIDTH), latex)
+        formula = self.formulas.display(latex, _NUMBERED)
+        width = formula.width * _SCALE
+        return self._set(formula, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
 
-    def small_print(self, latex: str) -> Markup:
+    def _small_print(self, latex: str) -> Markup:
         """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
         if not latex:
             return Markup()
-        widths = [self._formulas.inline(part).width for part in in_pieces(latex)]
+        widths = [self.formulas.inline(part).width for part in in_pieces(latex)]
         if max(widths) > _WIDEST_PIECE or sum(widths) > 3 * _WIDEST_PIECE:
             return Markup("<i>in the full edition</i>")
         return self._inline(low(latex))
 
-    def fits(self, latex: str, width: float, height: float = math.inf) -> bool:
-        """Return whether there is a formula, and it has room in a place of this size in em."""
-        if not latex:
-            return False
-        drawn = self._formulas.display(latex, NUMBERED_WIDTH)
-        return drawn.width * SCALE <= width and drawn.height <= height
-
-    def _displayed(self, drawn: Formula, latex: str) -> Markup:
-        if drawn.is_text:
-            return Markup("<i>{}</i>").format(spoken(latex))
-        width = drawn.width * SCALE
-        return self._medium.formula(drawn, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
+    def _fits(self, latex: str, width: float) -> bool:
+        """Return whether there is a formula, and it has room in a place of this width in em."""
+        return bool(latex) and self.formulas.display(latex, _NUMBERED).width * _SCALE <= width
 
     def _inline(self, latex: str) -> Markup:
-        drawn = self._formulas.inline(latex)
-        if drawn.width > _BROKEN and r"\begin" not in latex and len(parts := in_pieces(latex)) > 1:
-            return Markup(" ").join(self._whole(self._formulas.inline(part), part) for part in parts)
-        return self._whole(drawn, latex)
+        """Return a formula in running text; a long one is pieces, between which lines may break."""
+        is_long = self.formulas.inline(latex).width > _BROKEN and r"\begin" not in latex
+        parts = in_pieces(latex) if is_long else []
+        return Markup(" ").join(map(self._whole, parts if len(parts) > 1 else [latex]))
 
-    def _whole(self, drawn: Formula, latex: str) -> Markup:
-        if drawn.is_text:
-            return Markup("<i>{}</i>").format(spoken(latex))
-        sizes = (drawn.width * SCALE, drawn.height * SCALE, -drawn.depth * SCALE)
+    def _whole(self, latex: str) -> Markup:
+        formula = self.formulas.inline(latex)
+        sizes = (formula.width * _SCALE, formula.height * _SCALE, -formula.depth * _SCALE)
         style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._medium.formula(drawn, style, latex)
+        return self._set(formula, style, latex)
 
-    def _prose(self, prose: Prose) -> Markup:
+    def _set(self, formula: Formula, style: str, latex: str) -> Markup:
+        if not formula.mathml:
+            return Markup("<i>{}</i>").format(spoken(latex))
+        return self.formula(formula, style, latex)
+
+    def _prose(self, prose: str) -> Markup:
         set_so_far, formula = Markup(), Markup()
         before, opening = "", ""  # of the formula that waits for its punctuation, and of the next one
         for piece in pieces(prose):
@@ -229,24 +224,3 @@ def _text(text: str) -> Markup:
 def trusted(markup: str) -> Markup:
     """Return markup as such: only for what this package made itself, or has escaped."""
     return Markup(markup)  # noqa: S704
-
-
-def standalone(formula: Formula) -> str:
-    """Return a formula as a complete SVG."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{formula.view_box}" '
-        f'width="{formula.width * SCALE:.4f}em" height="{formula.height * SCALE:.4f}em" stroke-width="0">'
-        f"<defs>{glyph_definitions([formula], '')}</defs>{formula.body}</svg>"
-    )
-
-
-def mark_drawings() -> dict[str, str]:
-    """Return all marks by name, each as an SVG of its own in black."""
-    stroke = f"fill='none' stroke='black' stroke-width='{STROKE_WIDTH}'"
-    return {
-        name: "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
-        f"<g {stroke} stroke-linecap='round' stroke-linejoin='round'>{{}}</g></svg>".format(
-            drawing.replace('"', "'").replace("currentColor", "black")
-        )
-        for name, drawing in MARKS.items()
-    }

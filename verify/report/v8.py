@@ -1,8 +1,8 @@
-"""MathJax in V8, as a program: it answers each line of formulas on its input with a line of what it made.
+"""MathJax in V8, as a program: it answers each formula on its input with a line of what it made of it.
 
 V8 ends its whole process where memory is short, so it has one of its own; nothing of this package is loaded
-there. A line of input is a JSON list of LaTeX and whether it is displayed; a line of output has for each of
-them SVG and MathML, or null and why there are none.
+there. A line of input is a JSON list of LaTeX and whether it is displayed; a line of output is one of SVG and
+MathML, or of null and why there are none.
 """
 
 import json
@@ -20,7 +20,7 @@ _COMPONENTS = (
     "output/svg",
     "output/svg/fonts/tex",
 )
-_PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "cancel", "html", "mathtools", "unicode")
+_PACKAGES = ("base", "ams", "newcommand", "boldsymbol", "braket", "mathtools")
 _BEFORE = f"""
 var MathJax = {{
   startup: {{adaptor: 'liteAdaptor', typeset: false}},
@@ -38,15 +38,14 @@ function typeset(latex, display) {
   const item = new page.options.MathItem(latex, page.inputJax[0], display);
   item.start.node = adaptor.body;
   item.setMetrics(16, 8, 80 * 16, 1e7, 1);
-  item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
-  const spelled = toMML(item.root);
-  item.typeset(page);
-  return [adaptor.innerHTML(item.typesetRoot), spelled];
-}
-function typesetAll(formulas) {
-  return formulas.map(([latex, display]) => {
-    try { return typeset(latex, display); } catch (error) { return [null, String(error)]; }
-  });
+  try {
+    item.convert(page, MathJax._.core.MathItem.STATE.CONVERT);
+    const spelled = toMML(item.root);
+    item.typeset(page);
+    return [adaptor.innerHTML(item.typesetRoot), spelled];
+  } catch (error) {
+    return [null, String(error)];
+  }
 }
 """
 
@@ -59,7 +58,7 @@ def main(folder: Path) -> None:
         engine.eval((folder / f"{name}.js").read_text(encoding="utf-8"))
     engine.eval(_AFTER)
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(engine.call("typesetAll", json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(engine.call("typeset", *json.loads(line))) + "\n")
         sys.stdout.flush()
 
 

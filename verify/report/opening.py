@@ -4,27 +4,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from verify.evidence import (
-    Axis,
-    ChainRecord,
-    Check,
-    ClaimRecord,
-    DerivationRecord,
-    Figure,
-    OrdinaryFit,
-    PlotLayer,
-    Verdict,
-)
+from verify.evidence import Axis, ChainRecord, Check, ClaimRecord, Figure, OrdinaryFit, PlotLayer, Verdict
 from verify.evidence.words import Badge, badge, cell_text, tolerance_text
-from verify.report.cards import Card, FigureView, alone, drawing
-from verify.report.tables import TableRow, check_table, sample_size, shared_settings
+from verify.report.cards import Card, FigureView, drawing
+from verify.report.tables import Row, check_table, sample_size, shared_settings
 from verify.text import numbers
 from verify.text.latex import Prose, Tex, slashed
 
 HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 """The figures of scores in few and in many dimensions, without and with the scale."""
-
-_RATIO = "ratio"
 OPENING = {"score-variance": r"$q\cdot k$", "sqrt-scaling": r"$q\cdot k/\sqrt{d_k}$"}
 """The claims that are derived and confirmed at the start, with the score that each is about."""
 _FURTHER = {
@@ -43,12 +31,12 @@ _FURTHER = {
     ),
 }
 """The derivations of the second page by their ids: a title, and claims with the names of their chains."""
+_RATIO = "ratio"
 _LOW = re.compile(r"\\left(\(|\[)((?:(?!\\left|\\right|\\sum|\\frac).)*)\\right(\)|\])")
 _SUM, _SCORE = r"\sum_{i=1}^{d_{k}} q_{i} k_{i}", r"q\cdot k"
 _SQUARED_MEAN = re.compile(r"(\\mathbb\{E\}\\left\[(?:(?!\\left|\\right).)*\\right\])\^\{2\}")
 _FEWEST = 3  # dimensions of a figure over them
 _FINER = 30  # parts of a band that its printed ends tell apart
-_SAME_EVERYWHERE = ("d_k", "block")  # settings of points that differ, or say nothing of the law
 
 
 class Line(NamedTuple):
@@ -61,10 +49,9 @@ class Line(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A derivation from what is asked to its result; ``number`` and ``claim`` are those of its claim."""
+    """A derivation from what is asked to its result; its grade may be less than that of its claim."""
 
-    claim: str
-    number: str
+    card: Card
     proof: Badge
     lines: tuple[Line, ...]
 
@@ -77,37 +64,39 @@ class Derived(NamedTuple):
     assumptions: tuple[Prose, ...]
     chains: tuple[Chain, ...]
 
-
-class FitRow(NamedTuple):
-    """A coefficient of a fitted line, or how far the line is from the points.
-
-    ``cells`` are its prediction, estimate, standard error and the ends of its interval, ``band`` is where
-    that interval has to lie; ``alone`` is its 95% interval by itself.
-    """
-
-    what: Prose
-    cells: tuple[str, ...]
-    alone: str
-    band: str
-    verdict: Badge
+    @classmethod
+    def of(
+        cls, name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0
+    ) -> "Derived":
+        """Return chains, each with its claim's card; the first ``unfold`` write the score as a sum."""
+        assumed = dict.fromkeys(text for _, chain in chains for text in chain.assumptions)
+        made = (
+            Chain(
+                card, badge(card.claim.derivation.grade(chain)), tuple(_lines(chain, unfolds=place < unfold))
+            )
+            for place, (card, chain) in enumerate(chains)
+        )
+        return cls(name, title, tuple(map(Prose, assumed)), tuple(made))
 
 
 class FittedLine(NamedTuple):
-    """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn."""
+    """The line through a claim's measured variances; ``about`` names what, its law and how much was drawn.
 
-    about: Prose
-    rows: tuple[FitRow, ...]
-
-
-class Confirmation(NamedTuple):
-    """The start of the report: assumptions and derivations, fitted lines, figures.
-
-    ``further`` are the derivations of the second page. ``level`` is that of each interval of the fits;
-    ``ordinary`` is an unweighted fit, if one is on record.
+    ``rows`` are its coefficients, and how far it is from the points, each with what it is and tolerates, its
+    check as a row, and where its interval has to lie.
     """
 
-    assumptions: tuple[Prose, ...]
-    chains: tuple[Chain, ...]
+    about: Prose
+    rows: tuple[tuple[Prose, Row, str], ...]
+
+
+class Opening(NamedTuple):
+    """The start of the report: derivations, those of the second page, fitted lines, figures.
+
+    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if one is on record.
+    """
+
+    derived: Derived
     further: tuple[Derived, ...]
     fits: tuple[FittedLine, ...]
     level: str
@@ -116,76 +105,53 @@ class Confirmation(NamedTuple):
     ratios: tuple[FigureView, ...]
 
 
-def confirmation(cards: Mapping[str, Card]) -> Confirmation | None:
+def opening(cards: Mapping[str, Card]) -> Opening | None:
     """Return the start of the report, or None where a run lacks one of its claims or a derivation fails."""
-    opening = [cards[name] for name in OPENING if name in cards]
-    derivations = [card.claim.derivation for card in opening]
-    derived = [each for each in derivations if each.status.stands]
-    if len(derived) < len(OPENING):
+    first = [cards[name] for name in OPENING if name in cards and cards[name].claim.derivation.status.stands]
+    if len(first) < len(OPENING):
         return None
-    chains = [_shown(each, whole=place == 0) for place, each in enumerate(derived)]
-    fits = tuple(_fitted(card) for card in opening if _fits(card.claim))
-    levels = [check.level for card in opening for check in _fits(card.claim)]
+    chains = [(first[0], _main(first[0].claim))]
+    for card in first[1:]:
+        # The shortest way to what the claim says.
+        others = [chain for chain in card.claim.derivation.chains if chain.start == _main(card.claim).start]
+        chains.append((card, min(others, key=lambda chain: len(chain.lines))))
+    fits = [check for card in first for check in card.claim.checks if check.method == "fit"]
     figures = {view.key: view for card in cards.values() for view in card.figures}
-    assumptions = dict.fromkeys(text for chain in chains for text in chain.assumptions)
-    return Confirmation(
-        assumptions=tuple(map(Prose, assumptions)),
-        chains=tuple(
-            _numbered(card, chain, unfolds=place == 0)
-            for place, (card, chain) in enumerate(zip(opening, chains, strict=True))
-        ),
+    return Opening(
+        derived=Derived.of("", "", chains, unfold=1),
         further=tuple(_further(cards)),
-        fits=fits,
-        level=numbers.level(min(levels)) if levels else "",
-        ordinary=next(iter(opening[0].claim.fits), None),
+        fits=tuple(_fitted(card) for card in first if any(check in fits for check in card.claim.checks)),
+        level=numbers.level(min(check.level for check in fits)) if fits else "",
+        ordinary=next(iter(first[0].claim.fits), None),
         histograms=tuple(figures[key] for key in HISTOGRAMS if key in figures),
-        ratios=tuple(ratio_views(opening)),
+        ratios=tuple(ratio_views(first)),
     )
 
 
-def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
-    """Yield the figures of measured over derived values of claims, as they are printed."""
-    numbered = {card.claim.id: card.number for card in cards}
-    for key, figure in ratios({card.claim.id: card.claim for card in cards}).items():
-        yield drawing(key, figure)._replace(number=f"{numbered[key.partition('.')[0]]}, as a ratio")
+def derived_in(card: Card) -> Derived | None:
+    """Return the main derivation of a claim, line by line; None of a claim without one."""
+    if not card.claim.derivation.chains:
+        return None
+    chain = _main(card.claim)
+    return Derived.of(card.claim.id, chain.title, [(card, chain)])._replace(assumptions=card.assumptions)
 
 
 def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
     """Yield the derivations of the second page that a run has and that stand."""
     for key, (title, wanted) in _FURTHER.items():
-        found = [
+        chains = [
             (cards[claim], chain)
             for claim, name in wanted
             if claim in cards and cards[claim].claim.derivation.status.stands
             for chain in cards[claim].claim.derivation.chains
             if chain.name == name
         ]
-        if found:
-            assumed = dict.fromkeys(text for _, chain in found for text in chain.assumptions)
-            chains = (_numbered(card, chain, unfolds=False) for card, chain in found)
-            yield Derived(key, title, tuple(map(Prose, assumed)), tuple(chains))
+        if chains:
+            yield Derived.of(key, title, chains)
 
 
-def derived_in(card: Card) -> Derived | None:
-    """Return the main derivation of a claim, line by line; None of a claim without one."""
-    claim = card.claim
-    if not claim.derivation.chains:
-        return None
-    chain = _shown(claim.derivation, whole=True)
-    return Derived(claim.id, chain.title, card.assumptions, (_numbered(card, chain, unfolds=False),))
-
-
-def _numbered(card: Card, chain: ChainRecord, *, unfolds: bool) -> Chain:
-    """Return a chain with its claim's number, and with its own grade, which may be less than the claim's."""
-    proof = badge(card.claim.derivation.grade(chain))
-    return Chain(card.claim.id, card.number, proof, tuple(_lines(chain, unfolds=unfolds)))
-
-
-def _shown(derivation: DerivationRecord, *, whole: bool) -> ChainRecord:
-    """Return the chain of what a claim says, or the shortest that shows it unless the ``whole`` is wanted."""
-    main = derivation.main or derivation.chains[0]
-    same = [chain for chain in derivation.chains if chain.start == main.start]
-    return main if whole else min(same, key=lambda chain: len(chain.lines))
+def _main(claim: ClaimRecord) -> ChainRecord:
+    return claim.derivation.main or claim.derivation.chains[0]
 
 
 def _lines(chain: ChainRecord, *, unfolds: bool) -> Iterator[Line]:
@@ -198,9 +164,9 @@ def _lines(chain: ChainRecord, *, unfolds: bool) -> Iterator[Line]:
     if unfolds and start != chain.start:
         yield Line(left, "=", _as_written(chain.start), Prose("A score is a sum over components"))
         left = None
-    for step in chain.lines:
-        latex = step.latex if unfolds else step.latex.replace(_SUM, _SCORE)
-        yield Line(left, step.relation, _as_written(latex), Prose(step.because))
+    for line in chain.lines:
+        latex = line.latex if unfolds else line.latex.replace(_SUM, _SCORE)
+        yield Line(left, line.relation, _as_written(latex), Prose(line.because))
         left = None
 
 
@@ -210,10 +176,6 @@ def _as_written(latex: str) -> Tex:
     while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
         latex = lower
     return Tex(latex)
-
-
-def _fits(claim: ClaimRecord) -> tuple[Check, ...]:
-    return tuple(check for check in claim.checks if check.method == "fit")
 
 
 def _points(claim: ClaimRecord) -> tuple[Check, ...]:
@@ -229,30 +191,31 @@ def _points(claim: ClaimRecord) -> tuple[Check, ...]:
 
 
 def _fitted(card: Card) -> FittedLine:
-    checks = _fits(card.claim)
+    checks = [check for check in card.claim.checks if check.method == "fit"]
     fit, points = checks[0], _points(card.claim)
     settings = shared_settings(points)
-    law = cell_text(settings, without=_SAME_EVERYWHERE)
+    law = cell_text(settings, without=("d_k", "block"))
     if settings.get("query") == settings.get("key") is not None and len(settings) == 2:
         law = Prose(f"{settings['key']} components")
     dimensions = [check.cell["d_k"] for check in points]
     reach = f"{len(points)} dimensions from {min(dimensions)} to {max(dimensions)}" if points else ""
     drawn = f"{sample_size(fit).replace('/', 'blocks,')} draws"
-    quantity = slashed(fit.quantity.rpartition(" of ")[2])
-    about = f"{quantity}: {'; '.join(filter(None, [law, reach, drawn]))}"
-    rows = [row for group in check_table(card.claim.id, checks).groups for row in group.rows]
-    return FittedLine(
-        about=Prose(about),
-        rows=tuple(_fit_row(check, row) for check, row in zip(checks, rows, strict=True)),
-    )
+    about = f"{slashed(fit.quantity.rpartition(' of ')[2])}: {'; '.join(filter(None, [law, reach, drawn]))}"
+    rows = []
+    for row in (row for group in check_table(checks)[0] for row in group.rows):
+        tolerance = tolerance_text(row.check.model_copy(update={"tolerance_because": ""}))
+        band = [end for end in row.check.band if end is not None]
+        ends = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
+        what = f"{row.check.quantity.rpartition(' of ')[0]} ({tolerance})"
+        rows.append((Prose(what), row, " to ".join(ends)))
+    return FittedLine(Prose(about), tuple(rows))
 
 
-def _fit_row(check: Check, row: TableRow) -> FitRow:
-    tolerance = tolerance_text(check.model_copy(update={"tolerance_because": ""}))
-    band = [end for end in check.band if end is not None]
-    shown = [numbers.beside(end, (max(band) - min(band)) / _FINER) for end in band]
-    what = check.quantity.rpartition(" of ")[0]
-    return FitRow(Prose(f"{what} ({tolerance})"), row.cells, alone(check), " to ".join(shown), row.verdict)
+def ratio_views(cards: Sequence[Card]) -> Iterator[FigureView]:
+    """Yield the figures of measured over derived values of claims, as they are printed."""
+    numbered = {card.claim.id: card.number for card in cards}
+    for key, figure in ratios({card.claim.id: card.claim for card in cards}).items():
+        yield drawing(key, figure, f"{numbered[key.partition('.')[0]]}, as a ratio")
 
 
 def ratios(claims: Mapping[str, ClaimRecord]) -> dict[str, Figure]:
@@ -292,21 +255,18 @@ def _ratio(claim: ClaimRecord) -> Figure:
         lo=tuple(check.interval[0] / check.prediction for check in points),
         hi=tuple(check.interval[1] / check.prediction for check in points),
     )
+    layers = [band, measured]
     too_far = {
         float(control.cell["d_k"]): control.prediction / derived[control.cell["d_k"]]
         for control in claim.controls
         if control.is_near_miss and control.cell.get("d_k") in derived
     }
-    wrong = PlotLayer(
-        kind="points",
-        role="control",
-        label="".join(
-            f"wrong: {numbers.percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'}"
-            for ratio in [*too_far.values()][:1]
-        ),
-        x=tuple(too_far),
-        y=tuple(too_far.values()),
-    )
+    if too_far:
+        first = next(iter(too_far.values()))
+        label = f"wrong: {numbers.percent(abs(first - 1))} {'more' if first > 1 else 'less'}"
+        layers.append(
+            PlotLayer(kind="points", role="control", label=label, x=tuple(too_far), y=tuple(too_far.values()))
+        )
     return Figure(
         id=_RATIO,
         title=f"Within {share} of the derived {what}" if holds else f"Beside the derived {what}",
@@ -314,5 +274,5 @@ def _ratio(claim: ClaimRecord) -> Figure:
         "dimensions, before the band of what is tolerated around 1.",
         x=Axis(label="dimension $d_k$", scale="log"),
         y=Axis(label=f"{what}{of}, measured over derived"),
-        layers=(band, measured, wrong) if too_far else (band, measured),
+        layers=tuple(layers),
     )

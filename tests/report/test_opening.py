@@ -5,23 +5,23 @@ import pytest
 from tests.report.builders import spaced, turned
 from verify.evidence import Proof, RunRecord, Verdict
 from verify.evidence.load import shipped
-from verify.report.confirmation import Confirmation, confirmation, ratios
-from verify.report.run import report_of
+from verify.report.opening import Opening, opening, ratios
+from verify.report.run import Report
 
 CLAIMS = ("score-variance", "sqrt-scaling")
 
 
 @pytest.fixture(scope="module")
-def opening() -> Confirmation:
+def start() -> Opening:
     """Return the start of the reference run's report."""
-    made = report_of(shipped()).confirmation
+    made = Report(shipped()).opening
     assert made is not None
     return made
 
 
-def test_the_algebra_stands_line_by_line(opening: Confirmation) -> None:
+def test_the_algebra_stands_line_by_line(start: Opening) -> None:
     """From the variance asked for to its value: a relation before each line, its reason beside it."""
-    raw, scaled = opening.chains
+    raw, scaled = start.derived.chains
     assert [(line.left, line.relation) for line in raw.lines] == [
         (r"\operatorname{Var}(q\cdot k)", "="),
         *[(None, "=")] * 4,
@@ -29,31 +29,30 @@ def test_the_algebra_stands_line_by_line(opening: Confirmation) -> None:
     assert raw.lines[2].right == r"\sum_{i=1}^{d_k} \mathbb{E}[q_i^2 k_i^2]"
     assert [line.right for line in scaled.lines] == [r"\frac{\operatorname{Var}(q\cdot k)}{d_k}", "1"]
     assert raw.lines[-1].right == "d_k"
-    assert all(line.reason for chain in opening.chains for line in chain.lines)
-    assert len(set(opening.assumptions)) == len(opening.assumptions) == 1
+    assert all(line.reason for chain in start.derived.chains for line in chain.lines)
+    assert len(set(start.derived.assumptions)) == len(start.derived.assumptions) == 1
 
 
-def test_only_what_coq_proved_is_called_proved(opening: Confirmation) -> None:
+def test_only_what_coq_proved_is_called_proved(start: Opening) -> None:
     """A chain under other assumptions, or of another statement, is derived, whatever its claim is called."""
-    words = {part.id: [chain.proof.word for chain in part.chains] for part in opening.further}
-    assert [chain.proof.word for chain in opening.chains] == ["proved", "proved"]
+    words = {part.id: [chain.proof.word for chain in part.chains] for part in start.further}
+    assert [chain.proof.word for chain in start.derived.chains] == ["proved", "proved"]
     assert words["unique"] == ["derived", "proved"]
     assert words["again"] == ["derived", "derived"]
 
 
-def test_the_lines_are_those_that_were_fitted(opening: Confirmation) -> None:
+def test_the_lines_are_those_that_were_fitted(start: Opening) -> None:
     """Each coefficient with its interval, its band and verdict; law and sample stand at its line's head."""
     run = shipped()
-    for claim, line in zip(map(run.claim, CLAIMS), opening.fits, strict=True):
+    for claim, line in zip(map(run.claim, CLAIMS), start.fits, strict=True):
         fits = [check for check in claim.checks if check.method == "fit"]
-        for check, row in zip(fits, line.rows, strict=True):
-            assert row.what.startswith(check.quantity.rpartition(" of ")[0])
-            assert row.verdict.word == check.verdict
-            assert row.band.count(" to ") == 1
-            assert (len(row.cells), row.alone[0]) == (5, "[")
-    about = spaced(opening.fits[0].about)
+        for check, (what, row, band) in zip(fits, line.rows, strict=True):
+            assert what.startswith(check.quantity.rpartition(" of ")[0])
+            assert (row.check, len(row.cells)) == (check, 5)
+            assert band.count(" to ") == 1
+    about = spaced(start.fits[0].about)
     assert "normal components; 9 dimensions from 1 to 1024; 12 956 blocks, 76.9 M draws" in about
-    assert opening.ordinary is not None
+    assert start.ordinary is not None
 
 
 def test_ratios_are_estimates_over_predictions() -> None:
@@ -75,16 +74,26 @@ def test_ratios_are_estimates_over_predictions() -> None:
 def test_nothing_stands_there_without_its_claims_or_their_proofs() -> None:
     """A report of some claims, or a run in which one of the two is not derived, begins as it did."""
     run = shipped()
-    cards = {one.claim.id: one for one in report_of(run).cards}
-    assert confirmation({name: one for name, one in cards.items() if name != "sqrt-scaling"}) is None
+    cards = {one.claim.id: one for one in Report(run).cards}
+    assert opening({name: one for name, one in cards.items() if name != "sqrt-scaling"}) is None
     claim = run.claim("sqrt-scaling")
     failed = claim.derivation.model_copy(update={"status": Proof.FAILED})
     card = cards[claim.id]._replace(claim=claim.model_copy(update={"derivation": failed}))
-    assert confirmation(cards | {claim.id: card}) is None
-    assert report_of(asked_for(run, "score-variance")).confirmation is None
+    assert opening(cards | {claim.id: card}) is None
+    assert Report(asked_for(run, "score-variance")).opening is None
 
 
 def asked_for(run: RunRecord, name: str) -> RunRecord:
     """Return the run of a single claim of a run, asked for by its name."""
     made = run.run.model_copy(update={"claims": (name,)})
     return run.model_copy(update={"run": made, "claims": (run.claim(name),)})
+
+
+def test_the_second_page_derives_the_variance_twice(start: Opening) -> None:
+    """With any moments, scaled, for which factors only, and by the characteristic function."""
+    assert [one.id for one in start.further] == ["general", "scaled", "unique", "again"]
+    # Every derivation that is named there is a chain of the catalogue.
+    assert [len(one.chains) for one in start.further] == [1, 2, 2, 2]
+    general, *_, again = start.further
+    assert general.chains[0].lines[-1].right.startswith("d_k (")
+    assert again.chains[-1].lines[-1].right == "d_k"
