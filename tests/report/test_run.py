@@ -10,8 +10,6 @@ from tests.calibration.study import CONFIDENCE, together
 from tests.report.builders import check, exact_check, spaced, with_verdict
 from tests.report.golden import Spelled
 from tests.report.records import CLAIMS, SCORE_VARIANCE, STATEMENTS, record
-from verify.engine.runner import presentation
-from verify.errors import SettingsError
 from verify.evidence import (
     Calibration,
     Check,
@@ -302,10 +300,3 @@ def test_a_run_of_all_has_the_usual_question() -> None:
     assert not is_led(record())
     assert Report(record()).title.startswith("Scaled dot-product attention")
     assert is_led(run_of("score-variance"))
-
-
-@pytest.mark.parametrize("words", [{"title": " "}, {"question": "$\\frac{x$"}, {"author": "a\nb"}])
-def test_words_that_cannot_be_printed_are_refused(words: dict[str, str]) -> None:
-    """One line names the option; nothing is measured before."""
-    with pytest.raises(SettingsError, match=f"^--{next(iter(words))}"):
-        presentation(**words)

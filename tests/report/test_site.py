@@ -48,7 +48,7 @@ def test_each_claim_and_statement_has_a_page(made: dict[str, bytes]) -> None:
     for path in wanted:
         address = f"{ADDRESS}{path.removesuffix('index.html')}"
         assert f'<link rel="canonical" href="{address}">' in found[path]
-    badges = {f"badges/{claim.id}{suffix}" for claim in CLAIMS for suffix in (".svg", ".json")}
+    badges = {f"badges/{claim.id}.svg" for claim in CLAIMS}
     assets = {"assets/site.css", "assets/site.js", "results.json", "objects.inv"}
     assert made.keys() - found.keys() == badges | assets
 
