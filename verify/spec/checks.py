@@ -101,14 +101,15 @@ class Compared:
         return self.tolerance if isinstance(self.tolerance, Within) else Within(self.tolerance)
 
     @property
-    def relation(self) -> Relation:
-        """What is said of the quantity."""
-        return "=" if self.equals is not None else "≤" if self.at_most is not None else "≥"
+    def compared(self) -> list[tuple[Relation, Any]]:
+        """What is said of the quantity, and what it is compared with; one pair where all is well."""
+        sides: dict[Relation, Any] = {"=": self.equals, "≤": self.at_most, "≥": self.at_least}
+        return [(relation, value) for relation, value in sides.items() if value is not None]
 
     @property
-    def is_compared(self) -> bool:
-        """Whether a prediction is given."""
-        return any(value is not None for value in (self.equals, self.at_most, self.at_least))
+    def relation(self) -> Relation:
+        """What is said of the quantity."""
+        return self.compared[0][0] if self.compared else "≥"
 
     @property
     def predicted(self) -> Any:
@@ -117,10 +118,9 @@ class Compared:
         Raises:
             ClaimError: none is given, or several.
         """
-        given = [value for value in (self.equals, self.at_most, self.at_least) if value is not None]
-        if len(given) != 1:
+        if len(self.compared) != 1:
             raise ClaimError(f"check {self.id}: give one of equals=, at_most= and at_least=")
-        return given[0]
+        return self.compared[0][1]
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Check(Compared):
     off: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        of_chain = isinstance(self.quantity, Chain | Derivation) and not self.is_compared
+        of_chain = isinstance(self.quantity, Chain | Derivation) and not self.compared
         if of_chain and (side := _SIDES.get(self.quantity.relation)):
             object.__setattr__(self, side, self.quantity.end)
         super().__post_init__()

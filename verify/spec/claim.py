@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -38,13 +38,13 @@ class Findings:
         Raises:
             ClaimError: there is none.
         """
-        matching = tuple(
-            check for name, check in self.checks.items() if any(fnmatchcase(name, each) for each in patterns)
-        )
+        matching = [
+            check for name, check in self.checks.items() if any(fnmatchcase(name, p) for p in patterns)
+        ]
         if not matching:
             known = ", ".join(self.checks)
             raise ClaimError(f"no check's id matches {' or '.join(patterns)!r}; the checks are {known}")
-        return matching
+        return tuple(matching)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,19 +99,18 @@ class Claim:
             if getattr(self, name) is not None:
                 self._refuse_other_parameters(name)
 
-    @property
-    def _named(self) -> str:
-        """What a message begins with; one on a claim file begins with the file, from which the id follows."""
-        return f"claim {self.id}: " if self.id else "Claim: "
-
     def _refuse_other_parameters(self, name: str) -> None:
         function, parameters = getattr(self, name), self.parameters[name]
         if not callable(function):
             raise ClaimError(f"{self._named}{name} is not a function; make it one")
-        for other in inspect.signature(function).parameters:
-            if other not in parameters:
-                near, may = nearest(other, parameters), f"it may take {' and '.join(parameters) or 'nothing'}"
-                raise ClaimError(f"{self._named}{name} takes {other!r}; {near}{' ' if near else ''}{may}")
+        for other in set(inspect.signature(function).parameters) - set(parameters):
+            near, may = nearest(other, parameters), f"it may take {' and '.join(parameters) or 'nothing'}"
+            raise ClaimError(f"{self._named}{name} takes {other!r}; {near}{' ' * bool(near)}{may}")
+
+    @property
+    def _named(self) -> str:
+        """What a message begins with; one on a claim file begins with the file, from which the id follows."""
+        return f"claim {self.id}: " if self.id else "Claim: "
 
     def _made_by(self, name: str, *given: Any) -> Any:
         """Return what one of its functions makes of what it names, nothing where there is none."""
@@ -148,10 +147,8 @@ class Claim:
         items = tuple(yielded) if isinstance(yielded, Iterable) else (yielded,)
         for item in items:
             if not isinstance(item, Item):
-                what = f"its experiment yields {type(item).__name__}"
-                raise ClaimError(
-                    f"claim {self.id}: {what}; yield Check, Fit, Wrong, Computed, fact(…) or Plot"
-                )
+                says = "yield Check, Fit, Wrong, Computed, fact(…) or Plot"
+                raise ClaimError(f"claim {self.id}: its experiment yields {type(item).__name__}; {says}")
         return items
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
@@ -160,11 +157,11 @@ class Claim:
         Raises:
             ClaimError: an item does not fit.
         """
+        items = self.items(derivation, tolerance)
         try:
-            return experiment_of(self.items(derivation, tolerance), derivation, tolerance)
+            return experiment_of(items, derivation, tolerance)
         except ClaimError as error:
-            text = str(error)
-            raise ClaimError(text if text.startswith("claim ") else f"claim {self.id}: {text}") from None
+            raise ClaimError(f"claim {self.id}: {error}") from None
 
     def exact_values(self, derivation: Derivation, tolerance: float = 0.01) -> tuple[Fact, ...]:
         """Return the claim's facts, exact values that a document may print."""
@@ -183,15 +180,9 @@ class Claim:
             plots.append(drawing.usual(self.title, fits[0], findings))
         return tuple(plots)
 
-    def words(
-        self,
-        derivation: Derivation,
-        facts: tuple[Fact, ...] | None = None,
-        experiment: Experiment | Callable[[], Experiment] | None = None,
-        checks: Sequence[Check] = (),
-    ) -> Words:
-        """Return what the claim's texts are filled from."""
-        return Words(self, derivation, facts, experiment, tuple(checks))
+    def words(self, derivation: Derivation, *given: Any) -> Words:
+        """Return what the claim's texts are filled from: its derivation, and what ``Words`` takes besides."""
+        return Words(self, derivation, *given)
 
     def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Self:
         """Return this claim with its chapter, and what it does not give itself.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from sympy import Expr, sympify
@@ -64,34 +64,27 @@ def bound_to(experiment: Experiment) -> tuple[str, ...]:
     return tuple(check.id for check in experiment.checks if derived(check))
 
 
-@dataclass
 class Plan:
     """An experiment in the making: what is measured of each comparison, and the checks made so far."""
 
-    items: Sequence[Item]
-    derivation: Derivation
-    run: float
-    checks: dict[str, Comparison] = field(default_factory=dict)
-    given: dict[str, Compared] = field(default_factory=dict)
-    measured: dict[str, tuple[Expr, Setting]] = field(default_factory=dict)
-    cells: dict[Setting, Cell] = field(default_factory=dict)
-    estimands: dict[str, Estimand] = field(default_factory=dict)
-    controlled: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
+    def __init__(self, items: Sequence[Item], derivation: Derivation, run: float) -> None:
         """Find what is measured of each comparison, and compile what is measured at one setting together.
 
         Raises:
             ClaimError: two have one id.
         """
-        ids = Counter(item.id for item in self.items if isinstance(item, Check | Wrong | Computed))
+        self.items, self.derivation, self.run = items, derivation, run
+        self.checks, self.controlled = dict[str, Comparison](), set[str]()
+        self.given, self.measured = dict[str, Compared](), dict[str, tuple[Expr, Setting]]()
+        self.cells, self.estimands = dict[Setting, Cell](), dict[str, Estimand]()
+        ids = Counter(item.id for item in items if isinstance(item, Check | Wrong | Computed))
         if twice := [name for name, times in ids.items() if times > 1]:
             raise ClaimError(f"check {twice[0]}: there are several of this id; give each its own")
-        for item in self.items:
+        for item in items:
             if isinstance(item, Check | Wrong) and item.quantity is not None:
                 self.given[item.id], self.measured[item.id] = item, measurable(item)
             # Bent points, which a lack of fit must notice, are quantities of the same cells.
-            bent = members_of(item, self.items) if isinstance(item, Fit) and has_misfit(item) else ()
+            bent = members_of(item, items) if isinstance(item, Fit) and has_misfit(item) else ()
             for check in bent:
                 quantity, setting = measurable(check)
                 factor = 1 + sympify(check.at[item.over]) ** 2  # type: ignore[union-attr]
@@ -102,39 +95,30 @@ class Plan:
             together.setdefault(setting, {})[name] = quantity
         names: set[str] = set()
         for setting, quantities in together.items():
-            name, shape = cell_name(setting, names), dict(setting.shape) or None
-            laws, at = dict(setting.laws), dict(setting.at)
-            self.cells[setting], estimands = (
-                of_pairs(name, quantities, laws, at)
-                if setting.pairs
-                else measurement(name, quantities, laws, at, tolerance=self.run, shape=shape)
-            )
+            name, laws, at = cell_name(setting, names), dict(setting.laws), dict(setting.at)
+            if setting.pairs:
+                self.cells[setting], estimands = of_pairs(name, quantities, laws, at)
+            else:
+                self.cells[setting], estimands = measurement(
+                    name, quantities, laws, at, tolerance=run, shape=dict(setting.shape) or None
+                )
             self.estimands |= estimands
-            names.add(name)
 
     def quantity(self, given: Compared, name: str = "") -> Quantity:
         """Return a comparison as what is drawn and judged, under another name where one is given."""
         name = name or given.id
         _, setting = self.measured[name]
-        prediction = predicted(given)
+        prediction, cell = predicted(given), self.cells[setting]
         if isinstance(given, Check) and prediction.origin == "derived":
             prediction = replace(prediction, origin=origin(given, self.derivation, prediction.value))
-        return Quantity(
-            name,
-            f"${latex(shown(given, setting))}$",
-            self.cells[setting],
-            self.estimands[name],
-            prediction,
-            given.within.tolerance(self.run),
-            given.relation,
-        )
+        label, band = f"${latex(shown(given, setting))}$", given.within.tolerance(self.run)
+        return Quantity(name, label, cell, self.estimands[name], prediction, band, given.relation)
 
     def wrong(self, item: Wrong) -> Control:
         """Return the control of a wrong version: of a check that it changes, or of its own.
 
-        Without words it is said what is compared.
-
-        The true value is known where it is what a check is compared with, or what a chain derives.
+        Without words it is said what is compared. The true value is known where it is what a check is
+        compared with, or what a chain derives.
 
         Raises:
             ClaimError: it changes no check.
@@ -148,7 +132,7 @@ class Plan:
         if item.computed is not None:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
             changes |= {"computed": item.computed, "settings": tuple(settings.items())}
-        if item.computed is None or item.is_compared:
+        if item.computed is None or item.compared:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):
@@ -179,11 +163,10 @@ class Plan:
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
                 usual = "biased-prediction" if item.control or len(groups) == 1 else f"biased-{item.id}"
                 name = item.control if isinstance(item.control, str) and item.control else usual
-                where = _values(item)
                 # Of several quantities it is said which is meant.
                 value = "the value" if len(groups) == 1 else self.checks[item.id].label
-                subject = f"{value} at {cell_text(where)}" if where else value
-                yield self._off(self.checks[item.id], name, subject)
+                where = f" at {cell_text(_values(item))}" if item.at else ""
+                yield self._off(self.checks[item.id], name, value + where)
 
     def off(self) -> Iterator[Control]:
         """Yield the wrong versions of checks and computed values whose prediction is off by a factor.
@@ -197,7 +180,10 @@ class Plan:
             if isinstance(item, Check):
                 factors |= {f"{item.id}-sharper": item.sharper} if item.sharper else {}
                 truth = right.value if _is_known(check) else self.value_of_same(item, item.sharper_truth)
-                truth = _integral(item) if factors and truth is None else truth
+                rows = sympify(item.quantity).has(Softmax, LogSumExp, Entropy)
+                if factors and truth is None and rows:
+                    with suppress(ClaimError, KeyError):
+                        truth = integrated(item.quantity, item.at)
             for name, factor in factors.items():
                 value = float(factor) * right.value
                 wrong = replace(check, id=name, prediction=Prediction(value, f"{value:.6g}", right.origin))
@@ -238,14 +224,6 @@ def _values(item: Compared) -> dict[str, int | float]:
     return {name: int(value) if value.is_Integer else float(value) for name, value in values.items()}
 
 
-def _integral(item: Check) -> float | None:
-    """Return what a mean over rows is where a one-dimensional integral of it is known."""
-    if sympify(item.quantity).has(Softmax, LogSumExp, Entropy):
-        with suppress(ClaimError, KeyError):
-            return integrated(item.quantity, item.at)
-    return None
-
-
 def _is_known(check: Comparison) -> bool:
     """Return whether a check says what its quantity is: no bound, and no threshold."""
     return check.relation == "=" and check.prediction.origin != "set"
@@ -253,13 +231,6 @@ def _is_known(check: Comparison) -> bool:
 
 def _computed(item: Computed) -> Exact:
     given = Compared(item.id, equals=item.equals, at_most=item.at_most, at_least=item.at_least)
-    return Exact(
-        item.id,
-        item.what if isinstance(item.what, str) else f"${latex(item.what)}$",
-        tuple(item.settings.items()),
-        predicted(given),
-        float(item.code(*item.arguments)),
-        item.allowance,
-        given.relation,
-        item.code,
-    )
+    what = item.what if isinstance(item.what, str) else f"${latex(item.what)}$"
+    settings, value = tuple(item.settings.items()), float(item.code(*item.arguments))
+    return Exact(item.id, what, settings, predicted(given), value, item.allowance, given.relation, item.code)

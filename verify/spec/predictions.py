@@ -51,25 +51,23 @@ def predicted(given: Compared) -> Prediction:
     if isinstance(value, Threshold):
         return replace(_prediction(value.value, given), origin="set")
     if isinstance(value, float) and given.relation != "=" and 0 < value < 1 and round(value, 2) == value:
-        raise ClaimError(
-            f"check {given.id}: its bound {value} is a round number, which nothing derives; say that it is "
-            f"set: Threshold({value})"
-        )
+        says = f"its bound {value} is a round number, which nothing derives; say that it is set"
+        raise ClaimError(f"check {given.id}: {says}: Threshold({value})")
     return _prediction(value, given)
 
 
 def _prediction(value: Any, given: Compared) -> Prediction:
     if isinstance(value, float):
         return Prediction(value, f"{value:.6g}")
-    number = _put_in(value, given)
-    if number.has(E) and n in given.at:  # means over rows
+    exact = _put_in(value, given)
+    if exact.has(E) and n in given.at:  # means over rows
         mean = integrated(value, given.at)
         return Prediction(mean, f"{mean:.6g}")
-    refuse_symbols(f"check {given.id}", number)
-    if number.is_extended_real is False or number.is_infinite:
-        raise ClaimError(f"check {given.id}: {value} is {number} there, no real number; correct at={{…}}")
-    value, is_long = value_of(number), number.is_Rational and len(str(number)) > LONG
-    return Prediction(value, f"{value:.6g}" if number.has(Integral) or is_long else latex(number))
+    refuse_symbols(f"check {given.id}", exact)
+    if exact.is_extended_real is False or exact.is_infinite:
+        raise ClaimError(f"check {given.id}: {value} is {exact} there, no real number; correct at={{…}}")
+    number, is_long = value_of(exact), exact.is_Rational and len(str(exact)) > LONG
+    return Prediction(number, f"{number:.6g}" if exact.has(Integral) or is_long else latex(exact))
 
 
 @lru_cache(maxsize=4096)
@@ -87,28 +85,30 @@ def value_of(number: Expr) -> float:
     return float(number)
 
 
-def _exact(number: Any) -> Any:
-    """Return a value of a symbol exactly: a decimal counts as it is written."""
-    return Rational(str(number)) if isinstance(number, float) else sympify(number)
+def _at(given: Compared, *, indices: bool = True) -> dict[Any, Any]:
+    """Return the values of symbols exactly: a decimal counts as it is written."""
+    return {
+        symbol: Rational(str(number)) if isinstance(number, float) else sympify(number)
+        for symbol, number in given.at.items()
+        if indices or not isinstance(symbol, Index)
+    }
 
 
 def _put_in(x: Any, given: Compared) -> Expr:
     """Return an expression with values put in: of symbols, of moments of laws, and given numbers."""
-    at = {symbol: _exact(number) for symbol, number in given.at.items()}
-    x = sympify(x)
-    values = {**_moments(given), **at}
-    values = {symbol: values[symbol] for symbol in values.keys() & x.free_symbols}
+    at, x = _at(given), sympify(x)
+    values = {symbol: value for symbol, value in (_moments(given) | at).items() if symbol in x.free_symbols}
     value = _substituted(x, frozenset(values.items()))
     if not value.has(Given):
         return value
-    said = {str(family.label) for family in given.laws}
-    named = {str(family.label) for family in families_of(value) if isinstance(family, Given)}
-    if name := min(named - said, default=""):
+    laws = {str(family.label): law for family, law in given.laws.items() if isinstance(family, Given)}
+    families = {str(family.label): family for family in families_of(value) if isinstance(family, Given)}
+    if name := min(families.keys() - laws, default=""):
         raise ClaimError(f"check {given.id}: {name} is given; say its numbers in laws={{{name}: numbers(…)}}")
     numbers: dict[str, Any] = {}
-    for family in (family for family in given.laws if isinstance(family, Given)):
+    for name, family in families.items():
         shape = [int(sympify(size).subs(at)) for size in family.ranges]
-        numbers[str(family.label)] = np.resize(given.laws[family].fill.numbers, shape)  # type: ignore[attr-defined]
+        numbers[name] = np.resize(laws[name].fill.numbers, shape)  # type: ignore[attr-defined]
     return _written_out(definition(value), numbers, {}, {})
 
 
@@ -143,11 +143,10 @@ def _written_out(
 
 def _moments(given: Compared) -> dict[Symbol, Any]:
     """Return mean, deviation, skewness and kurtosis of queries' and keys' components, by their symbols."""
-    laws = {name: given.laws.get(getattr(vocabulary, name), NORMAL) for name in ("q", "k")}
     return {
         getattr(vocabulary, f"{symbol}_{name}"): value
-        for name, law in laws.items()
-        for symbol, value in _shape_of(law).items()
+        for name in ("q", "k")
+        for symbol, value in _shape_of(given.laws.get(getattr(vocabulary, name), NORMAL)).items()
     }
 
 
@@ -199,7 +198,7 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 
 def _end_for(given: Compared, chain: Chain) -> float | None:
     """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
-    at = {symbol: _exact(number) for symbol, number in given.at.items() if not isinstance(symbol, Index)}
+    at = _at(given, indices=False)
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
     sides = (normalised(side) for side in (chain.start, given.quantity))
@@ -224,8 +223,7 @@ def _is_law_of(check: Check, chain: Chain) -> bool:
     share, x, points, values = check.quantity.args
     if chain.relation != "=" or normalised(share) != normalised(chain.start):
         return False
-    at = {symbol: _exact(number) for symbol, number in check.at.items()}
-    step = max(1, len(points) // LAW_POINTS)
+    at, step = _at(check), max(1, len(points) // LAW_POINTS)
     pairs = list(zip(points, values, strict=True))[step // 2 :: step]
     ends = (value_of(sympify(chain.end).subs({x: point, **at})) for point, _ in pairs)
     return all(abs(end - float(value)) <= 1e-9 for end, (_, value) in zip(ends, pairs, strict=True))
@@ -233,8 +231,7 @@ def _is_law_of(check: Check, chain: Chain) -> bool:
 
 def _refuse_other_laws(check: Compared, chain: Chain) -> None:
     """Refuse a check whose components have other moments than its chain assumes."""
-    values = {**_moments(check), **{symbol: _exact(number) for symbol, number in check.at.items()}}
-    families = families_of(check.quantity)
+    values, families = _moments(check) | _at(check), families_of(check.quantity)
     for family, law in {pair: None for line in chain.lines for pair in (line.check.laws or {}).items()}:
         drawn = check.laws.get(family, NORMAL)
         if law.density and family in families and drawn.name not in law.words:

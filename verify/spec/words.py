@@ -6,16 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 from sympy import Symbol, sqrt
 
 from verify.errors import ClaimError, unknown
 from verify.evidence import Check, Fact, Figure
-from verify.montecarlo.experiment import Comparison, Experiment
+from verify.montecarlo.experiment import Comparison, Experiment, Prediction
 from verify.spec.figures import described
 from verify.symbolic.chains import Chain
-from verify.symbolic.notation import in_line
+from verify.symbolic.notation import SIGNS, in_line
 from verify.symbolic.vocabulary import a, d, d_v, j, m, mu_k, mu_q, n, s, score, sigma, squares
 from verify.text.numbers import estimate, exact, supported
 
@@ -25,9 +25,6 @@ _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
 _FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
 """What a number is asked for as: a part of a check, how many digits at most or its error, per cent."""
 
-SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim", "⇔": r"\iff"}
-LATER, NOT_KNOWN = "(measured in a run)", "(not computed)"
-_FORMS = ("estimate", "prediction")
 
 SYMBOLS: Mapping[str, Any] = {
     "d_k": d,
@@ -52,7 +49,8 @@ class Words:
     """What a claim's texts are filled from; ``facts`` and ``experiment`` None where nothing is computed.
 
     ``checks`` are those that were measured, none before a run. An experiment may be given as the function
-    that makes it, for texts that seldom need it.
+    that makes it, for texts that seldom need it. Every method raises a ``ClaimError`` where a slot names
+    something unknown.
     """
 
     claim: Any
@@ -61,59 +59,38 @@ class Words:
     experiment: Experiment | Callable[[], Experiment] | None = None
     checks: Sequence[Check] = ()
 
-    common: ClassVar[Mapping[str, Any]] = SYMBOLS
-
     def said(self) -> dict[str, str]:
-        """Return title, statement and meaning, filled.
-
-        Raises:
-            ClaimError: a slot names something unknown.
-        """
-        texts = {name: self.fill(name, getattr(self.claim, name)) for name in ("statement", "meaning")}
-        # What a title names has to be known before a run.
+        """Return title, statement and meaning, filled; what a title names has to be known before a run."""
         before = replace(self, facts=(), experiment=None, checks=())
+        texts = {name: self.fill(name, getattr(self.claim, name)) for name in ("statement", "meaning")}
         return {"title": before.fill("title", self.claim.title), **texts}
 
     def spoken(self, experiment: Experiment) -> Experiment:
-        """Return the experiment with the controls' words filled.
-
-        Raises:
-            ClaimError: as in ``said``.
-        """
-        controls = []
-        for control in experiment.controls:
-            own = control.comparison
-            what = self.fill(f"control {own.id}", control.what, own)
-            controls.append(replace(control, what=what))
+        """Return the experiment with the controls' words filled."""
+        controls = (
+            replace(control, what=self.fill(f"control {of.id}", control.what, of))
+            for control in experiment.controls
+            for of in [control.comparison]
+        )
         return replace(experiment, controls=tuple(controls))
 
     def drawn(self, figure: Figure) -> Figure:
-        """Return a figure with its texts filled.
-
-        Raises:
-            ClaimError: as in ``said``.
-        """
-        named = f"figure {figure.id}"
+        """Return a figure with its texts filled."""
 
         def labelled(part: Any, what: str) -> Any:
-            return part.model_copy(update={"label": self.fill(f"{named}, {what}", part.label)})
+            return part.model_copy(update={"label": self.fill(f"figure {figure.id}, {what}", part.label)})
 
-        filled = figure.model_copy(
-            update={
-                "title": self.fill(f"{named}, title", figure.title),
-                "x": labelled(figure.x, "x axis"),
-                "y": labelled(figure.y, "y axis"),
-                "layers": tuple(labelled(layer, "label") for layer in figure.layers),
-            }
-        )
+        texts = {
+            "title": self.fill(f"figure {figure.id}, title", figure.title),
+            "x": labelled(figure.x, "x axis"),
+            "y": labelled(figure.y, "y axis"),
+            "layers": tuple(labelled(layer, "label") for layer in figure.layers),
+        }
+        filled = figure.model_copy(update=texts)
         return filled.model_copy(update={"alt": described(filled)})
 
     def fill(self, where: str, text: str, own: Comparison | None = None) -> str:
-        """Return a text with its slots filled; ``own`` is the comparison of a control.
-
-        Raises:
-            ClaimError: as in ``said``.
-        """
+        """Return a text with its slots filled; ``own`` is the comparison of a control."""
 
         def filled(piece: re.Match[str]) -> str:
             if piece[1] is None:
@@ -126,64 +103,60 @@ class Words:
         return _SLOT.sub(filled, text)
 
     def _slot(self, slot: str, own: Comparison | None) -> str:
+        """Return what a slot stands for; where a name means several things, the last of these counts."""
         name, _, form = slot.partition(":")
-        # Where a name means several things, the last of these counts.
-        known: dict[str, Callable[[str], str]] = {}
+        settings = _settings(own) if own else {}
+        known: dict[str, Callable[[str], str]] = {
+            name: partial(_setting, settings, name) for name in settings
+        }
         if own:
-            settings, claimed = _settings(own), own.prediction
-            known |= {setting: partial(_setting, settings, setting) for setting in settings}
-            known["cell"] = partial(_setting, settings, "")
-            known["value"] = partial(_exactly, claimed.value, claimed.latex)
-        known |= {symbol: partial(self._symbol, value) for symbol, value in self._symbols.items()}
-        known |= {fact.id: partial(_exactly, fact.value, fact.latex) for fact in self.facts or ()}
-        main = {"main": self.derivation.main} if self.derivation.main else {}
-        known |= {name: partial(self._shown, of) for name, of in {**main, **self.derivation.others}.items()}
+            known |= {"cell": partial(_setting, settings, ""), "value": partial(_exactly, own.prediction)}
+        known |= {name: partial(_symbol, of) for name, of in {**SYMBOLS, **self.claim.symbols}.items()}
+        known |= {fact.id: partial(_exactly, fact) for fact in self.facts or ()}
+        known |= {"main": partial(_shown, self.derivation.main)} if self.derivation.main else {}
+        known |= {name: partial(_shown, chain) for name, chain in self.derivation.others.items()}
         if name not in known and self.facts is None:
-            return NOT_KNOWN
+            return "(not computed)"
         if name not in known:
-            known |= {check: partial(self._check, check) for check in self._planned}
+            known |= {check: partial(self._check, of) for check, of in self._planned.items()}
         if name not in known:
             raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
         return known[name](form)
-
-    @property
-    def _symbols(self) -> dict[str, Any]:
-        return {**self.common, **self.claim.symbols}
 
     @cached_property
     def _planned(self) -> dict[str, Comparison]:
         experiment = self.experiment() if callable(self.experiment) else self.experiment
         return {check.id: check for check in (experiment.checks if experiment else ())}
 
-    def _shown(self, of: Chain, form: str) -> str:
-        """Return what a chain shows, or one of its sides: the form "start" or "end"."""
-        sides = {"start": of.start, "end": of.end}
-        if form and form not in sides:
-            raise ClaimError(unknown("side", form, sides, "there are start and end"))
-        if form:
-            return f"${in_line(sides[form])}$"
-        return f"${in_line(of.start)} {SIGNS[of.relation]} {in_line(of.end)}$"
-
-    def _symbol(self, value: Any, form: str) -> str:
-        if form:
-            raise ClaimError("a symbol has no forms; leave the colon out")
-        return f"${in_line(value)}$"
-
-    def _check(self, name: str, form: str) -> str:
+    def _check(self, planned: Comparison, form: str) -> str:
         """Return what a check has measured or compares with, or a setting of its cell."""
-        planned = self._planned[name]
         settings = _settings(planned)
         if form.rstrip("=") in settings:
             return _setting(settings, form, "")
-        what, *_ = _parts(form)
-        if what not in _FORMS:
-            known = (*_FORMS, *settings)
-            raise ClaimError(unknown("form", form, known, f"there are {', '.join(known)}"))
+        what, digits, with_error, per_cent = _parts(form)
         if what == "prediction":
-            claimed = planned.prediction
-            return _exactly(claimed.value, claimed.latex, form.removeprefix(what))
-        measured = next((check for check in self.checks if check.id == name), None)
-        return _estimate(measured, form) if measured else LATER
+            return _exactly(planned.prediction, form.removeprefix(what))
+        if what != "estimate":
+            known = ("estimate", "prediction", *settings)
+            raise ClaimError(unknown("form", form, known, f"there are {', '.join(known)}"))
+        check = next((check for check in self.checks if check.id == planned.id), None)
+        if check is None:
+            return "(measured in a run)"
+        by = 100.0 if per_cent else 1.0
+        value, error = check.estimate * by, check.standard_error * by
+        if not with_error:  # no digit that the standard error does not support
+            return supported(value, error, digits or 10) + per_cent
+        low, high = check.interval
+        text = estimate(value, error, (low * by, high * by)).with_error
+        return f"({text}){per_cent}" if per_cent else text
+
+
+def _shown(of: Chain, form: str) -> str:
+    """Return what a chain shows, or one of its sides: the form "start" or "end"."""
+    sides = {"start": in_line(of.start), "end": in_line(of.end)}
+    if form and form not in sides:
+        raise ClaimError(unknown("side", form, sides, "there are start and end"))
+    return f"${sides[form]}$" if form else f"${sides['start']} {SIGNS[of.relation]} {sides['end']}$"
 
 
 def _parts(form: str) -> tuple[str, int, str, str]:
@@ -197,6 +170,12 @@ def _settings(comparison: Comparison) -> dict[str, Any]:
     return dict(getattr(getattr(comparison, "cell", comparison), "settings", ()))
 
 
+def _symbol(value: Any, form: str) -> str:
+    if form:
+        raise ClaimError("a symbol has no forms; leave the colon out")
+    return f"${in_line(value)}$"
+
+
 def _setting(settings: Mapping[str, Any], name: str, form: str) -> str:
     """Return a setting, after its name and a sign of equality where the form ends in one."""
     asked = name + form
@@ -208,23 +187,11 @@ def _setting(settings: Mapping[str, Any], name: str, form: str) -> str:
     return f"${in_line(Symbol(key))} = {shown.strip('$')}$" if asked != key else shown
 
 
-def _exactly(value: float, latex: str, form: str) -> str:
+def _exactly(number: Fact | Prediction, form: str) -> str:
     """Return an exact number as it is written, or as a decimal with a number of digits."""
     what, digits, error, per_cent = _parts(form)
     if what or error:
         raise ClaimError(f"it has no form {form!r}; give a number of digits, such as :3, or nothing")
     if not form:
-        return f"${latex}$"
-    return exact(value * (100 if per_cent else 1), digits or 3) + per_cent
-
-
-def _estimate(check: Check, form: str) -> str:
-    """Return what a check has measured, with no digit that its standard error does not support."""
-    _, digits, with_error, per_cent = _parts(form)
-    by = 100.0 if per_cent else 1.0
-    value, error = check.estimate * by, check.standard_error * by
-    if not with_error:
-        return supported(value, error, digits or 10) + per_cent
-    low, high = check.interval
-    text = estimate(value, error, (low * by, high * by)).with_error
-    return f"({text}){per_cent}" if per_cent else text
+        return f"${number.latex}$"
+    return exact(number.value * (100 if per_cent else 1), digits or 3) + per_cent
