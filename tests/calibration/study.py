@@ -6,13 +6,14 @@ finds it. Every row counts events in independent repetitions and bounds their pr
 
 import argparse
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -24,15 +25,9 @@ from verify.evidence import Calibration, Counted, Settings, Verdict
 from verify.evidence.judging import MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
 from verify.montecarlo import groups
 from verify.montecarlo.blocks import Cell, Sample
-from verify.montecarlo.distributions import (
-    EXPONENTIAL,
-    NORMAL,
-    STANDARD_DISTRIBUTIONS,
-    UNIT_INTERVAL,
-    Distribution,
-    stream,
-)
-from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, Smooth
+from verify.montecarlo.distributions import EXPONENTIAL, NORMAL, STANDARD_DISTRIBUTIONS, UNIT_INTERVAL
+from verify.montecarlo.distributions import Distribution, stream
+from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Smooth
 from verify.montecarlo.experiment import Experiment, Prediction, Quantity, Tolerance, WeightedFit
 from verify.montecarlo.groups import FALSE_CONTRADICTION, Linearised
 from verify.montecarlo.intervals import least_blocks
@@ -60,28 +55,12 @@ DISTRIBUTIONS = (*STANDARD_DISTRIBUTIONS, UNIT_INTERVAL)
 GRID = (1, 2, 8, 64, 512, 1024)
 
 
-def counted(
-    what: str,
-    trials: int,
-    events: int,
-    allowed: float,
-    *,
-    at_least: bool = False,
-    setting: str = "",
-    level: float | None = None,
-) -> Counted:
+def counted(what: str, trials: int, events: int, allowed: float, setting: str = "", **more: Any) -> Counted:
     """Return a row with the exact (Clopper-Pearson) bounds of the events' probability."""
     bounds = stats.binomtest(events, trials).proportion_ci(CONFIDENCE, method="exact")
+    low, high = float(bounds.low), float(bounds.high)
     return Counted(
-        what=what,
-        setting=setting,
-        level=level,
-        trials=trials,
-        events=events,
-        allowed=allowed,
-        at_least=at_least,
-        low=float(bounds.low),
-        high=float(bounds.high),
+        what=what, setting=setting, trials=trials, events=events, allowed=allowed, low=low, high=high, **more
     )
 
 
@@ -95,18 +74,13 @@ def together(rows: Sequence[Counted]) -> tuple[Counted, ...]:
         if row.level is not None:
             coefficient = row.setting.partition(",")[0] if "coefficient" in row.what else ""
             cells.setdefault((row.what, coefficient, row.level), []).append(row)
-    events = list(dict.fromkeys((what, part) for what, part, _ in cells))
-    return tuple(
-        counted(
-            what,
-            sum(row.trials for row in cells[what, part, level]),
-            sum(row.events for row in cells[what, part, level]),
-            level,
-            level=level,
-            setting=part,
-        )
-        for what, part, level in sorted(cells, key=lambda key: (events.index(key[:2]), -key[2]))
-    )
+    events = list(dict.fromkeys(key[:2] for key in cells))
+    whole = []
+    for key in sorted(cells, key=lambda key: (events.index(key[:2]), -key[2])):
+        what, coefficient, level = key
+        trials, missed = (sum(getattr(row, name) for row in cells[key]) for name in ("trials", "events"))
+        whole.append(counted(what, trials, missed, level, coefficient, level=level))
+    return tuple(whole)
 
 
 def _sample(cell: Cell, values: np.ndarray) -> Sample:
@@ -165,7 +139,7 @@ def coverage(job: tuple[Distribution, int, int, int]) -> list[Counted]:
             missed[level] += 1
     setting = f"{distribution.name}, d = {d}, {blocks} blocks of {side}×{side}"
     what = "the interval of the variance misses it"
-    return [counted(what, count, missed[level], level, setting=setting, level=level) for level in LEVELS]
+    return [counted(what, count, missed[level], level, setting, level=level) for level in LEVELS]
 
 
 def corrected(job: tuple[Distribution, int]) -> Counted:
@@ -188,7 +162,7 @@ def corrected(job: tuple[Distribution, int]) -> Counted:
     missed = sum(not low <= truth <= high for low, high in reliable)
     setting = f"{distribution.name}, d = 16, {blocks} blocks of 8×8"
     what = "a skewness-corrected interval that counts as reliable misses"
-    return counted(what, count, missed, level, setting=setting)
+    return counted(what, count, missed, level, setting)
 
 
 def grouped(job: tuple[Distribution, int]) -> Counted:
@@ -210,7 +184,7 @@ def grouped(job: tuple[Distribution, int]) -> Counted:
             missed += not found[0] <= truth - estimand.function(sample.outputs) <= found[1]
     setting = f"{distribution.name}, d = 1, {blocks} blocks of 1×1"
     what = "an interval of group means, which needs no skewness, misses"
-    return counted(what, held, missed, level, setting=setting)
+    return counted(what, held, missed, level, setting)
 
 
 def contradicted(count: int) -> Counted:
@@ -248,35 +222,25 @@ def fits(job: tuple[Distribution, int]) -> list[Counted]:
     relative = tuple(v**-2.0 for v in x)
     line, parabola = WeightedFit("line", x, relative), WeightedFit("parabola", x, relative)
     power = WeightedFit("power", x, (1.0,) * len(x))
-    judged: dict[str, tuple[Callable[[list[Measured], float], Measured], float]] = {
-        "slope": (partial(_coefficient, line, "slope"), 1.0),
-        "intercept": (partial(_coefficient, line, "constant"), 0.0),
-        "quadratic term": (partial(_coefficient, parabola, "square"), 0.0),
-        "log–log exponent": (partial(_coefficient, power, "slope"), 1.0),
+    judged: dict[str, tuple[Any, float]] = {
+        "slope": (partial(line.coefficient, "slope"), 1.0),
+        "intercept": (partial(line.coefficient, "constant"), 0.0),
+        "quadratic term": (partial(parabola.coefficient, "square"), 0.0),
+        "log–log exponent": (partial(power.coefficient, "slope"), 1.0),
         "lack of fit": (line.misfit, 0.0),
     }
-    missed = {(what, level): 0 for what in judged for level in FIT_LEVELS}
+    missed = dict.fromkeys(product(judged, FIT_LEVELS), 0)
     for samples in zip(*sources, strict=True):
         for level in FIT_LEVELS:
             points = [e.measure(s, level) for (_, e, _), s in zip(cells, samples, strict=True)]
             for what, (estimate, truth) in judged.items():
                 low, high = estimate(points, level).interval
                 missed[what, level] += not low <= truth <= high
+    event = "the interval of a fitted coefficient on d = 1…1024 misses it"
     return [
-        counted(
-            "the interval of a fitted coefficient on d = 1…1024 misses it",
-            count,
-            events,
-            level,
-            setting=f"{what}, {distribution.name}",
-            level=level,
-        )
+        counted(event, count, events, level, f"{what}, {distribution.name}", level=level)
         for (what, level), events in missed.items()
     ]
-
-
-def _coefficient(fit: WeightedFit, target: str, points: list[Measured], level: float) -> Measured:
-    return fit.coefficient(target, points, level)  # type: ignore[arg-type]  # one of the targets
 
 
 def _planned_cell(law: Distribution, dimension: int, tolerance: float, name: str) -> tuple[Cell, Estimand]:
@@ -340,59 +304,33 @@ def whole_runs(job: tuple[int, int]) -> int:
 
 def study(scale: float) -> list[Counted]:
     """Return the whole table; ``scale`` 1 takes about ten minutes on two cores."""
-    many, some = round(20_000 * scale), round(2_000 * scale)
-    seeds = np.linspace(0, round(600 * scale), 9, dtype=int)
+    many, few = round(20_000 * scale), round(2_000 * scale)
+    seeds = [(int(a), int(b)) for a, b in pairwise(np.linspace(0, round(600 * scale), 9, dtype=int))]
     # No copies of this process: a library that it has loaded may run threads of its own.
     fresh = get_context("forkserver")
     with ProcessPoolExecutor(mp_context=fresh, initializer=threadpool_limits, initargs=(1,)) as pool:
+        laws = (NORMAL, EXPONENTIAL)
         shapes = [
-            (distribution, d, side, many if d < 64 else some * 2)
-            for distribution in DISTRIBUTIONS
-            for d in (1, 4, 64)
-            for side in (1, 8)
+            (law, d, m, many if d < 64 else few * 2)
+            for law, d, m in product(DISTRIBUTIONS, (1, 4, 64), (1, 8))
         ]
-        covered = pool.map(coverage, shapes)
-        fitted = pool.map(fits, [(distribution, some * 4) for distribution in (NORMAL, EXPONENTIAL)])
-        whole = pool.map(whole_runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
-        judged = pool.map(runs, [(int(a), int(b)) for a, b in pairwise(seeds)])
-        skewed = pool.map(corrected, [(distribution, many // 4) for distribution in (NORMAL, EXPONENTIAL)])
-        spread = pool.map(
-            grouped, [(distribution, max(some // 8, 40)) for distribution in (NORMAL, EXPONENTIAL)]
-        )
-        doubted = pool.submit(contradicted, some)
-        looked = pool.submit(peeking, some)
-        rows = [row for rows in covered for row in rows] + [
-            *(row for rows in fitted for row in rows),
-            *skewed,
-            *spread,
-            doubted.result(),
-            looked.result(),
-        ]
+        covered, fitted = pool.map(coverage, shapes), pool.map(fits, [(law, few * 4) for law in laws])
+        whole, judged = pool.map(whole_runs, seeds), pool.map(runs, seeds)
+        skewed = pool.map(corrected, [(law, many // 4) for law in laws])
+        spread = pool.map(grouped, [(law, max(few // 8, 40)) for law in laws])
+        doubted, looked = pool.submit(contradicted, few), pool.submit(peeking, few)
+        rows = [row for rows in (*covered, *fitted) for row in rows]
+        rows += [*skewed, *spread, doubted.result(), looked.result()]
         alarmed = sum(whole)
         checks, alarms, decided, missed = (sum(column) for column in zip(*judged, strict=True))
-    share = 0.5 / PLACES
-    spent = RUN_RATE * RUN_CHECKS / PLACES
-    return [
-        *rows,
-        counted(
-            f"a whole run of {RUN_CHECKS} true checks, which spends {spent:g}, raises any false alarm",
-            int(seeds[-1]),
-            alarmed,
-            spent,
-        ),
-        counted(
-            f"a true check is refuted or approximate in a whole run, share {share:g} a check",
-            checks,
-            alarms,
-            share,
-        ),
-        counted(
-            "a true check is confirmed at its planned sample, power 0.9", checks, decided, 0.9, at_least=True
-        ),
-        counted(
-            "a check off by twice the tolerance ends refuted", checks, checks - missed, 0.9, at_least=True
-        ),
-    ]
+    share, spent, at_least = 0.5 / PLACES, RUN_RATE * RUN_CHECKS / PLACES, partial(counted, at_least=True)
+    what = f"a whole run of {RUN_CHECKS} true checks, which spends {spent:g}, raises any false alarm"
+    rows.append(counted(what, seeds[-1][1], alarmed, spent))
+    what = f"a true check is refuted or approximate in a whole run, share {share:g} a check"
+    rows.append(counted(what, checks, alarms, share))
+    rows.append(at_least("a true check is confirmed at its planned sample, power 0.9", checks, decided, 0.9))
+    rows.append(at_least("a check off by twice the tolerance ends refuted", checks, checks - missed, 0.9))
+    return rows
 
 
 def main() -> None:
@@ -408,14 +346,8 @@ def main() -> None:
         print(f"{mark} {row.events:7d}/{row.trials:<7d} {bounds:34} {row.what} {row.setting}")
     if options.write:
         command = f"python -m tests.calibration.study --scale {options.scale:g} --write {options.write}"
-        table = Calibration(
-            seed=SEED,
-            command=command,
-            version=__version__,
-            confidence=CONFIDENCE,
-            rows=tuple(rows),
-            together=together(rows),
-        )
+        run = {"seed": SEED, "command": command, "version": __version__, "confidence": CONFIDENCE}
+        table = Calibration(rows=tuple(rows), together=together(rows), **run)
         options.write.write_text(table.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 

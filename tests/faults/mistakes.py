@@ -14,8 +14,8 @@ import argparse
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,52 +115,60 @@ class Believed(Chain):
         return tuple(CheckedLine(line) for line in self.lines)
 
 
-@dataclass
 class Trial:
-    """What an author wrote, and what each net says of it."""
+    """What an author wrote: chains, what is measured, and what the claim states."""
 
-    written: Any
-    items: list[Any] = field(default_factory=list)
-    statement: str = "In every case, {main}."
-
-    def __post_init__(self) -> None:
+    def __init__(self, written: Any) -> None:
         """Tell chains from what is measured."""
-        parts = self.written if isinstance(self.written, tuple) else (self.written,)
+        parts = written if isinstance(written, tuple) else (written,)
         self.chains = [part for part in parts if isinstance(part, Chain)]
         self.items = [part for part in parts if not isinstance(part, Chain | Said | Derivation)]
-        for part in parts:
-            if isinstance(part, Derivation):
-                self.statement = "Nothing is derived."
-            elif isinstance(part, Said):
-                self.statement = part.statement
+        nothing = any(isinstance(part, Derivation) for part in parts)
+        self.statement = "Nothing is derived." if nothing else "In every case, {main}."
+        self.statement = next((part.statement for part in parts if isinstance(part, Said)), self.statement)
 
-    @property
-    def lines(self) -> Iterator[tuple[Chain, Any, Line]]:
-        """Yield each line with its chain and the expression before it."""
+    def nets(self) -> dict[str, str]:
+        """Return what each net says that catches it: of the first line that it refuses, or of what is run."""
+        texts: dict[str, str] = {}
         for chain in self.chains:
             before = chain.start
             for each in chain.lines:
-                yield chain, before, each
-                before = sympy.sympify(each.expression)
+                after, given = sympy.sympify(each.expression), (*chain.given, *each.check.conditions)
+                try:
+                    each.check.decide(before, after, each.relation)
+                except StepError as error:
+                    texts.setdefault("check", str(error))
+                try:  # no check is asked
+                    refute(before, each.relation, after, each.check.laws, given)
+                except Counterexample as error:
+                    texts.setdefault("second net", str(error))
+                before = after
+        return texts | self.by_running()
 
-    def by_check(self) -> str:
-        """Return what the check of the first line that it refuses says."""
-        for _, before, each in self.lines:
-            try:
-                each.check.decide(before, sympy.sympify(each.expression), each.relation)
-            except StepError as error:
-                return str(error)
-        return ""
+    def by_running(self) -> dict[str, str]:
+        """Return what the simulation says against it, its chains believed, or what refuses it."""
+        try:
+            record = self.run(Believed)
+        except VerifyError as error:
+            return {"refusal": str(error)}
+        if record is None or record.verdict is Verdict.CONFIRMED:
+            return {}
+        for x in record.checks:
+            if x.verdict is not Verdict.CONFIRMED:
+                says = f"{x.relation} {x.prediction:.4g} is {x.verdict}: {x.estimate:.4g} is measured"
+                return {"simulation": f"{x.id}: {says}"}
+        return {"refusal": record.reason}
 
-    def by_second_net(self) -> str:
-        """Return what the second net says of the first line that it refutes; no check is asked."""
-        for chain, before, each in self.lines:
-            given = (*chain.given, *each.check.conditions)
-            try:
-                refute(before, each.relation, sympy.sympify(each.expression), each.check.laws, given)
-            except Counterexample as error:
-                return str(error)
-        return ""
+    def problem(self) -> str:
+        """Return why it does not pass, with all nets at work; nothing where it does."""
+        try:
+            record = self.run(Chain)
+        except VerifyError as error:
+            return str(error)
+        if record is None:
+            return Derivation.of(tuple(self.chains)).problem
+        passes = record.verdict is Verdict.CONFIRMED and record.derivation.status is not Proof.FAILED
+        return "" if passes else record.reason
 
     def measured(self) -> list[Any]:
         """Return what is measured: as it is written, or a chain's start against its end."""
@@ -168,74 +176,33 @@ class Trial:
             return self.items
         chain = self.chains[0]
         words = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">": "at_least"}
-        if chain.relation not in words or not chain.start.has(E, Var, Cov, Quantile):
+        is_number = not chain.end.has(sympy.Indexed, E, Var, Cov)
+        if not (is_number and chain.relation in words and chain.start.has(E, Var, Cov, Quantile)):
             return []
         sides = chain.start + chain.end
         known = sides.free_symbols | {size for family in families_of(sides) for size in family.ranges}
-        if chain.end.has(sympy.Indexed, E, Var, Cov):
-            return []  # it is no number yet
         at = {symbol: value for symbol, value in AT.items() if symbol in known}
         band = Within(scale=8.0, of="a scale") if chain.end == 0 else Within()
         sharper = {"≤": 0.1, "<": 0.1, "≥": 10.0, ">": 10.0}.get(chain.relation, 0.0)
         side = {words[chain.relation]: chain.end}
         return [Check("x", chain.start, at, tolerance=band, sharper=sharper, **side)]
 
-    def run(self, *, believed: bool) -> ClaimRecord | None:
-        """Return the record of a claim of this, None where nothing of it can be measured.
+    def run(self, kind: type[Chain]) -> ClaimRecord | None:
+        """Return the record of a claim of this, its chains of a kind; None where nothing can be measured.
 
         Raises:
             VerifyError: language or engine refuses it.
         """
-        kind = Believed if believed else Chain
         chains = tuple(
             kind(x.start, *x.lines, name=x.name, title=x.title, given=x.given) for x in self.chains
         )
         derivation = Derivation.of(chains) if chains else Derivation((), "it is no derivation's")
-        items = self.measured()
-        if not items:
+        if not (items := self.measured()):
             return None
-        claim = Claim(
-            id="mistake",
-            title="One of a campaign",
-            statement=self.statement,
-            meaning="It is one of a campaign.",
-            derive=lambda: derivation,
-            experiment=lambda: items,
-        )
+        words = {"title": "One of a campaign", "meaning": "It is one of a campaign."}
+        functions: Any = {"derive": lambda: derivation, "experiment": lambda: items}
+        claim = Claim(id="mistake", statement=self.statement, **words, **functions)
         return verify.run([claim], profile="quick", workers=1, store=False).claims[0]
-
-    def by_running(self) -> tuple[str, str]:
-        """Return what the simulation says against it, its chains believed, and what refuses it."""
-        try:
-            record = self.run(believed=True)
-        except VerifyError as error:
-            return "", str(error)
-        if record is None or record.verdict is Verdict.CONFIRMED:
-            return "", ""
-        for x in record.checks:
-            if x.verdict is not Verdict.CONFIRMED:
-                says = f"{x.relation} {x.prediction:.4g} is {x.verdict}: {x.estimate:.4g} is measured"
-                return f"{x.id}: {says}", ""
-        return "", record.reason
-
-    @property
-    def nets(self) -> dict[str, str]:
-        """What each net says that catches it."""
-        simulation, refusal = self.by_running()
-        texts = (self.by_check(), self.by_second_net(), simulation, refusal)
-        return {net: text for net, text in zip(NETS, texts, strict=True) if text}
-
-    @property
-    def problem(self) -> str:
-        """Why it does not pass, with all nets at work; empty where it does."""
-        try:
-            record = self.run(believed=False)
-        except VerifyError as error:
-            return str(error)
-        if record is None:
-            return Derivation.of(tuple(self.chains)).problem
-        passes = record.verdict is Verdict.CONFIRMED and record.derivation.status is not Proof.FAILED
-        return "" if passes else record.reason
 
 
 @dataclass(frozen=True)
@@ -261,13 +228,13 @@ class Mistake:
     def nets(self) -> dict[str, str]:
         """Return what each net says that catches the mistake."""
         try:
-            return self.trial(self.false).nets
+            return self.trial(self.false).nets()
         except ClaimError as error:
             return {"refusal": str(error)}
 
     def problem(self) -> str:
         """Return why the true neighbour does not pass."""
-        return self.trial(self.true).problem
+        return self.trial(self.true).problem()
 
 
 def mistakes() -> list[Mistake]:

@@ -56,8 +56,7 @@ def _softmax(wrong: Callable[[Array], Array]) -> Plant:
 def _over_queries(scores: Array) -> Array:
     axis = -2 if scores.ndim > 1 else -1
     exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
-    weights: Array = exponentials / exponentials.sum(axis=axis, keepdims=True)
-    return weights
+    return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
 
 def _sum_too_large(scores: Array, right: Callable[[Array], Array] = attention.softmax) -> Array:
@@ -69,8 +68,7 @@ def _at_temperature(temperature: float, right: Callable[[Array], Array] = attent
 
 
 def _coarser_above_one(values: Array, bits: int, right: Any = rounding.rounded) -> Array:
-    coarse: Array = np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits))
-    return coarse
+    return np.asarray(np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits)))
 
 
 def _spectral_norms(factor: float) -> Plant:
@@ -78,22 +76,20 @@ def _spectral_norms(factor: float) -> Plant:
     return lambda patch: everywhere(patch, right, lambda weights: factor * right(weights))
 
 
-def _statistics(change: Callable[[Array], Array]) -> Plant:
+def _statistics(change: Callable[[Array, Simulation], Array]) -> Plant:
     """Plant samplers that return spoiled statistics."""
     right = Simulation.sample
     return lambda patch: patch.setattr(
-        Simulation, "sample", lambda self, rng, count: change(right(self, rng, count))
+        Simulation, "sample", lambda self, rng, count: change(right(self, rng, count), self)
     )
 
 
 def _drawing(change: Callable[[Simulation], dict[str, Any]]) -> Plant:
     """Plant blocks that are drawn with other sizes or values than they say."""
     right = Simulation.sample
-
-    def wrong(self: Simulation, rng: np.random.Generator, count: int) -> Array:
-        return right(replace(self, **change(self)), rng, count)
-
-    return lambda patch: patch.setattr(Simulation, "sample", wrong)
+    return lambda patch: patch.setattr(
+        Simulation, "sample", lambda self, rng, count: right(replace(self, **change(self)), rng, count)
+    )
 
 
 def _with_more_components(blocks: Simulation) -> dict[str, Any]:
@@ -102,21 +98,6 @@ def _with_more_components(blocks: Simulation) -> dict[str, Any]:
 
 def _with_larger_values(blocks: Simulation) -> dict[str, Any]:
     return {"values": tuple((symbol, OFF * value) for symbol, value in blocks.values)}
-
-
-def _dimension(blocks: Simulation) -> int:
-    return int(dict(blocks.sizes).get(d, 1))
-
-
-def _bent(patch: pytest.MonkeyPatch) -> None:
-    """Plant blocks whose statistics are larger by a power of the dimension, off any line."""
-    right = Simulation.sample
-
-    def wrong(self: Simulation, rng: np.random.Generator, count: int) -> Array:
-        larger: Array = right(self, rng, count) * _dimension(self) ** 0.1
-        return larger
-
-    patch.setattr(Simulation, "sample", wrong)
 
 
 def _components(change: Callable[[Array, float, np.random.Generator], Array]) -> Plant:
@@ -173,19 +154,23 @@ FAULTS: dict[str, Plant] = {
     "components of twice the kurtosis": _components(
         lambda x, _, rng: 2**0.5 * x * rng.integers(0, 2, x.shape)
     ),
-    "statistics 15% larger": _statistics(lambda values: OFF * values),
-    "statistics 15% smaller": _statistics(lambda values: values / OFF),
-    "statistics 2 larger": _statistics(lambda values: values + 2),
-    "statistics ten times as large": _statistics(lambda values: 10 * values),
-    "statistics ten times as small": _statistics(lambda values: values / 10),
-    "statistics in each other's place": _statistics(lambda values: np.roll(values, 1, axis=1)),
-    "statistics times a power of the dimension": _bent,
+    "statistics 15% larger": _statistics(lambda values, _: OFF * values),
+    "statistics 15% smaller": _statistics(lambda values, _: values / OFF),
+    "statistics 2 larger": _statistics(lambda values, _: values + 2),
+    "statistics ten times as large": _statistics(lambda values, _: 10 * values),
+    "statistics ten times as small": _statistics(lambda values, _: values / 10),
+    "statistics in each other's place": _statistics(lambda values, _: np.roll(values, 1, axis=1)),
+    "statistics times a power of the dimension": _statistics(
+        lambda values, blocks: values * dict(blocks.sizes).get(d, 1) ** 0.1
+    ),
     "one component more": _drawing(_with_more_components),
     "values of symbols 15% larger": _drawing(_with_larger_values),
     "softmax at temperature 1.3": _at_temperature(1.3),
     "softmax at temperature 1/1.3": _at_temperature(1 / 1.3),
     "softmax over the queries": _softmax(_over_queries),
-    "softmax divided by 1.1 times the sum": _softmax(_sum_too_large),
+    "softmax divided by 1.1 times the sum": _softmax(
+        lambda scores, right=attention.softmax: right(scores) / 1.1
+    ),
     "numbers above 1 of two bits less": lambda patch: everywhere(patch, rounding.rounded, _coarser_above_one),
     "spectral norms 5% larger": _spectral_norms(1.05),
     "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
