@@ -199,9 +199,9 @@ class Trial:
         derivation = Derivation.of(chains) if chains else Derivation((), "it is no derivation's")
         if not (items := self.measured()):
             return None
-        words = {"title": "One of a campaign", "meaning": "It is one of a campaign."}
-        functions: Any = {"derive": lambda: derivation, "experiment": lambda: items}
-        claim = Claim(id="mistake", statement=self.statement, **words, **functions)
+        words: Any = {"title": "One of a campaign", "meaning": "It is one of a campaign."}
+        words |= {"derive": lambda: derivation, "experiment": lambda: items}
+        claim = Claim(id="mistake", statement=self.statement, **words)
         return verify.run([claim], profile="quick", workers=1, store=False).claims[0]
 
 

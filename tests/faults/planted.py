@@ -168,9 +168,7 @@ FAULTS: dict[str, Plant] = {
     "softmax at temperature 1.3": _at_temperature(1.3),
     "softmax at temperature 1/1.3": _at_temperature(1 / 1.3),
     "softmax over the queries": _softmax(_over_queries),
-    "softmax divided by 1.1 times the sum": _softmax(
-        lambda scores, right=attention.softmax: right(scores) / 1.1
-    ),
+    "softmax divided by 1.1 times the sum": _softmax(_sum_too_large),
     "numbers above 1 of two bits less": lambda patch: everywhere(patch, rounding.rounded, _coarser_above_one),
     "spectral norms 5% larger": _spectral_norms(1.05),
     "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
