@@ -49,10 +49,6 @@ def derive() -> Chains:
         .then(1 / c, both, limit(given=(some,)))
         .then(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)}))
     )
-    vanish = "softmax of vanishing scores is even: every weight is one in so many"
-    vanishing = Limit(sent(Softmax(t * score, j)), t, 0)
-    title = "What reaches the scores when they hardly vary"
-    yield Chain(vanishing, name="even", title=title).then(even, vanish, limit())
     mean = over_keys(WEIGHT * score)
     along = over_keys(WEIGHT**2 * (score - mean) ** 2) / LENGTH
     from_mean = k[j, i] - over_keys(WEIGHT.xreplace({j: l}) * k[l, i], l)

@@ -36,9 +36,6 @@ def derive() -> Chains:
         .then(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
         .then(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there)
     )
-    one_more, what = "one more exponential beside those of the keys", "the odds of the keys’ weight"
-    odds = Chain(KEPT / (1 - KEPT), name="odds", title="Keys against sink", defines=what)
-    yield odds.then(Z / exp(b), one_more, algebra)
     own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
     slope = Chain(Derivative(share := KEPT.subs(Z, whole), s[a, l]), name="slope", title="Its gradient")
     yield slope.then(own / whole * share * (1 - share), "without a sink it is 0", algebra)

@@ -45,7 +45,6 @@ def experiment(derived: Derivation) -> Items:
         ("one-plus", "c30", weight.subs(rho, -COSINES["c30"]), alike),
         ("as-if-apart", "c30", weight.subs(rho, 0), "the cosine of the tokens makes no difference"),
         ("larger-factor", "c17", sharper, "a factor larger by a hundredth gives the same weight"),
-        ("all-the-weight", "c0", S.One, "orthogonal tokens keep all of their weight"),
     ):
         yield Wrong(name, of=f"own-n512-{of}", equals=wrong.subs(n, 512), says=says)
     for name in ("c0", "c30"):

@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from sympy import Max, Rational, S, exp, sign, sqrt, symbols
+from sympy import Max, Rational, S, exp, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
 from verify.spec import Indicator, Items, Largest, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k
@@ -32,10 +32,6 @@ def derive() -> Chains:
     chain = Chain(weights, name="ratio", title="Two weights", defines=defines)
     yield chain.then(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra)
     turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
-    title = "Which end is further from 0"
-    defines = "how much more often the lowest score is further from 0 than the largest"
-    chain = Chain(E(sign(lead)), name="side", title=title, defines=defines)
-    yield chain.then(S.Zero, "with $-q$ for $q$ every score turns its sign, and so does this", turned)
     lowest, largest = Indicator(lead) * Indicator(-LEAST - tau), Indicator(-lead) * Indicator(LARGEST - tau)
     title = r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$"
     chain = Chain(E(lowest) / (E(lowest) + E(largest)), name="half", title=title)
@@ -63,7 +59,6 @@ def experiment(derived: Derivation) -> Items:
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
     for level in (4, 8):
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
-    yield check("side-d16", derived["side"], {d: 16}, tolerance=near)
     of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)
     scores, off = (clipped(*FIXED, LEVEL),), {"higher-level": 1.01}
     yield of_fixed("largest", derived["largest"].start, np.max, scores, equals=LEVEL, off=off)

@@ -42,18 +42,12 @@ def derive() -> Chains:
     within = between(below, above)
     chain = Chain(Limit(SUM, n, oo), name="limit", title="The limit")
     yield chain.then(mean, "both bounds tend there", within)
-    yield from of_normal(above, below)
-    yield from of_scaled()
-
-
-def of_normal(above: Chain, below: Chain) -> Chains:
-    """Derive moments of exponentials of normal scores, and both bounds there."""
     mean_power = Integral(exp(r * sigma * z) * exp(-(z**2) / 2) / sqrt(2 * pi), (z, -oo, oo))
     density = exp(-(z**2) / 2) / sqrt(2 * pi)
-    of_key, over = E(TERM / (1 + TERM / n)), Integral(density / (exp(-sigma * z) + 1 / n), (z, -oo, oo))
+    over = Integral(density / (exp(-sigma * z) + 1 / n), (z, -oo, oo))
     yield (
         Chain(SUM, name="normal-sum", title="Normal scores")
-        .then(of_key, "all keys have the same mean", moments(NORMAL_ROWS))
+        .then(of_key[0], "all keys have the same mean", moments(NORMAL_ROWS))
         .then(over, "the normal density", by_density({s[a, j]: z}, NORMAL_ROWS))
     )
     moment = (
@@ -75,10 +69,7 @@ def of_normal(above: Chain, below: Chain) -> Chains:
         .then(mean**2 / (mean + E(TERM**2) / n), "the mean", first)
         .then(mean**2 / (mean + square / n), "the mean square", second)
     )
-
-
-def of_scaled() -> Chains:
-    """Derive the limit for scaled scores of normal components, whose mean square may be infinite."""
+    # The limit for scaled scores of normal components, whose mean square may be infinite.
     (*parts, of_score), term = exponential(), exp(score / sqrt(d))
     weight = Chain(n * E(1 / (1 + n / term)), name="weight", title="The mean of a weight, $n$ times")
     weight = weight.then(E(term / (1 + term / n)), "$n$ drawn in", algebra)
