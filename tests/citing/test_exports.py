@@ -120,12 +120,12 @@ def test_badges_say_when_they_are_stale(tmp_path: Path) -> None:
     claim = RUN.claim("score-variance")
     changed = claim.model_copy(update={"title": "Another", "checks": claim.checks[1:]}).sealed()
     svg, page = tmp_path / "score-variance.svg", tmp_path / "page.md"
-    svg.write_text(as_svg(RUN, changed), encoding="utf-8")
+    svg.write_text(as_svg(changed), encoding="utf-8")
     page.write_text("![score-variance](score-variance.svg)\n", encoding="utf-8")
     documents = check([page], RUN)
     assert [document.path.name for document in documents] == ["page.md", "score-variance.svg"]
     assert f"sdpa-verify badge score-variance --out {tmp_path}" in documents[1].problems[0].what
-    svg.write_text(as_svg(RUN, claim), encoding="utf-8")
+    svg.write_text(as_svg(claim), encoding="utf-8")
     assert check([svg], RUN)[0].problems == []
     with pytest.raises(CitationError, match="is a badge of 'score-variance', of which these results have no"):
         check([svg], bad(1, 1))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.citing.forms import written
-from verify.citing.languages import ASCIIDOC, HTML, LATEX, MARKDOWN, ORG, OUTPUT, PLAIN, RST, TYPST, Language
+from verify.citing.languages import ASCIIDOC, HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
 from verify.citing.values import ExactNumber, Value, reading
 from verify.errors import CitationError
 
@@ -172,7 +172,6 @@ def test_a_specification_writes_what_python_writes(exact: Decimal, places: int, 
         (RST, "−2.37×10⁻⁹ ± 1"),
         (LATEX, r"\ensuremath{-2.37\times 10^{-9}\ \pm \ 1}"),
         (ASCIIDOC, "−2.37×10^-9^ ± 1"),
-        (ORG, "−2.37×10^{-9} ± 1"),
         (TYPST, "−2.37×10#super[-9] ± 1"),
         (OUTPUT, "-2.37e-9 ± 1"),
     ],

@@ -28,7 +28,6 @@ MARKED = [
     ("paper.tex", f"It is\n% verify: {FORM}\n{{}}\n% /verify\nhere.\n"),
     ("page.adoc", f"It is\n// verify: {FORM}\n{{}}\n// /verify\nhere.\n"),
     ("page.org", f"It is\n# verify: {FORM}\n{{}}\n# /verify\nhere.\n"),
-    ("page.org", f"It is @@html:<!-- verify: {FORM} -->@@{{}}@@html:<!-- /verify -->@@ here.\n"),
     ("page.md", f"- item\n\n    It is {HTML}, in the item.\n"),
     ("page.md", f"Text\n    goes on, it is {HTML}.\n"),
     ("page.md", f"!!! note\n\n    It is {HTML}.\n"),
@@ -59,8 +58,6 @@ SHOWN = [
     ("page.html", "<p><pre class='x'>{}</pre><script>{}</script></p>\n"),
     ("page.adoc", "----\n{}\n----\n"),
     ("page.adoc", "Text.\n\n // verify: nothing\n 1\n // /verify\n"),
-    ("page.org", "It is\n: # verify: nothing\n: 1\n"),
-    ("page.org", "#+begin_src html\n{}\n#+end_src\n"),
     ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
 ]
 
@@ -117,7 +114,6 @@ MISTAKEN = [
     ("page.md", "The `softmax\nof` is {} for `x`.\n"),
     ("page.html", "<pre>It is {}.</pre>\n"),
     ("page.adoc", "Title\n-----\n\nIt is {}.\n"),
-    ("page.org", "#+begin_src\n# verify: KEY|default\n7.25\n# /verify\n"),
     ("page.typ", "`a\nb` is /* verify: KEY|default */7.25/* /verify */ `x`\n"),
     ("paper.tex", "% \\begin{verbatim}\n% verify: KEY|default\n7.25\n% /verify\n"),
 ]
@@ -195,6 +191,6 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path) -> None:
 
 def test_every_language_says_its_suffixes() -> None:
     """No two share one; what is unknown is plain text."""
-    wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .org .typ .py .html .txt"
+    wanted = ".md .rst .tex .ipynb .qmd .rmd .mdx .adoc .typ .py .html .txt"
     assert set(wanted.split()) <= LANGUAGES.keys()
     assert language_of(Path("x.unknown")) is language_of(Path("x.TXT"))

@@ -41,7 +41,6 @@ MARKERS = {
     "page.rst": ("\n\n.. verify: {}\n\n", "\n\n.. /verify\n\n"),
     "page.tex": ("\n% verify: {}\n", "\n% /verify\n"),
     "page.adoc": ("\n// verify: {}\n", "\n// /verify\n"),
-    "page.org": ("\n# verify: {}\n", "\n# /verify\n"),
     "page.typ": ("/* verify: {} */", "/* /verify */"),
     "page.py": ("\n# verify: {}\n", "\n# /verify\n"),
 }

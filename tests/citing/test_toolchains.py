@@ -35,7 +35,6 @@ def pandoc(text: str, source: str, folder: Path, *arguments: str) -> str:
         ("page.md", "gfm", f"| a |\n|---|\n| it is <!-- verify: {KEY}\\|pm --><!-- /verify --> here. |\n"),
         ("page.rst", "rst", f"It\n\n.. verify: {KEY}|pm\n\n.. /verify\n\nis here.\n"),
         ("page.tex", "latex", f"It is\n% verify: {KEY}|pm\n% /verify\nhere.\n"),
-        ("page.org", "org", f"It is\n# verify: {KEY}|pm\n# /verify\nhere.\n"),
         ("page.typ", "typst", f"It is /* verify: {KEY}|pm *//* /verify */ here.\n"),
     ],
 )

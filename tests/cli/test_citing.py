@@ -35,7 +35,7 @@ def audit(tmp_path: Path) -> Path:
 
 
 def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path) -> None:
-    """Values, citations, documents, macros and badges of audit.json."""
+    """Values, citations, documents and macros of audit.json."""
     key = "decoder-layers-0-self-attn.overflow"
     given = ("--results", audit)
     listed = tool("values", key, *given)
@@ -43,8 +43,6 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path)
     assert "audit:refuted" in tool("values", "audit", *given).out
     assert f"sdpa-verify 0.1.0, {key}" in tool("cite", key, *given).out
     assert tool("cite", "audit", "--format", "bibtex", *given).out.startswith("@misc{sdpa-verify:audit,")
-    assert tool("badge", "audit", "--out", tmp_path, *given).status == 0
-    assert "refuted" in (tmp_path / "attention-audit.svg").read_text(encoding="utf-8")
     assert tool("export", "--out", tmp_path / "audit.tex", *given).status == 0
     page = tmp_path / "page.md"
     page.write_text(f"Share <!-- verify: {key}:estimate|default -->0.5<!-- /verify -->.", encoding="utf-8")
@@ -140,7 +138,6 @@ def test_without_results_the_last_run_counts_then_the_reference(
         (("export", "--format", "word"), "'word' is not one of 'asciidoc', 'json'"),
         (("check-docs", "x.md", "--format", "word"), "'word' is not one of 'github', 'json'"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
-        (("check-docs", "x.md", "--diff", "--format", "json"), "--diff and --format json: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),
         (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),

@@ -1,4 +1,4 @@
-"""How a run or an audit differs from an earlier one: verdicts, outcomes, keys, values and settings.
+"""How a run differs from an earlier one: verdicts, outcomes, keys, values and settings.
 
 Intervals are simultaneous: except with probability of at most the family-wise error rate, all intervals of a
 run contain their true values. So in two runs of the same truth a pair of intervals is disjoint with
@@ -8,15 +8,12 @@ computed, or drawn by the same seed in the same number, has to be equal to ten d
 """
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
-from verify.citing.values import SOURCE, Evidence, Value, record_digest
-from verify.errors import ResultsError
+from verify.citing.values import SOURCE, Value, record_digest
 from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
-from verify.evidence.audits import Finding
 from verify.evidence.load import origin
 from verify.evidence.words import badge
 from verify.text import numbers
@@ -42,13 +39,12 @@ class Change(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How a record differs from an ``earlier`` one.
+    """How a run differs from an ``earlier`` one.
 
-    ``verdicts`` are those of claims with their proofs, of checks and controls, or the judgements of an
-    audit's findings; ``moved`` values are otherwise than chance allows. ``come`` and ``gone`` are keys,
-    without those of parts. ``judged`` values were compared by their intervals, of which at the family-wise
-    ``rate`` one would seem to have moved though none did; of ``whole`` claims or layers, by their ``kind``,
-    ``same`` have the same evidence.
+    ``verdicts`` are those of claims with their proofs, of checks and of controls; ``moved`` values are
+    otherwise than chance allows. ``come`` and ``gone`` are keys, without those of parts. ``judged`` values
+    were compared by their intervals, of which at the family-wise ``rate`` one would seem to have moved though
+    none did; of ``whole`` claims ``same`` have the same evidence.
     """
 
     earlier: str
@@ -63,7 +59,6 @@ class Changes(NamedTuple):
     whole: int
     judged: int
     rate: float
-    kind: str = "claims"
 
     @property
     def exit_status(self) -> int:
@@ -72,7 +67,7 @@ class Changes(NamedTuple):
 
 
 class _Measured(NamedTuple):
-    """A number with its interval, whose open ends are infinite.
+    """A number with its interval.
 
     ``of`` is what it is of, ``drawn`` by what seed and how often, None where nothing was; ``noise`` is what
     counts as rounding.
@@ -81,7 +76,7 @@ class _Measured(NamedTuple):
     estimate: float
     ends: tuple[float, float]
     of: object
-    drawn: object
+    drawn: object = None
     prediction: float = 0.0
     noise: float = 0.0
 
@@ -93,8 +88,8 @@ class _Measured(NamedTuple):
         """Return how it is known to have moved from an older number, nothing where it may be the same."""
         if old.of != self.of:
             return "of another quantity or other settings"
-        numbers_of = (*old.ends, *self.ends, *(number for of in (old, self) for number in (of[0], of[4])))
-        noise = _DIGITS * max(filter(math.isfinite, map(abs, numbers_of))) + max(old.noise, self.noise)
+        numbers_of = [number for of in (old, self) for number in (of.estimate, *of.ends, of.prediction)]
+        noise = _DIGITS * max(map(abs, numbers_of)) + max(old.noise, self.noise)
         if self.is_redrawn(old):
             if old.ends[0] > self.ends[1] + noise or self.ends[0] > old.ends[1] + noise:
                 return "intervals apart"
@@ -103,14 +98,8 @@ class _Measured(NamedTuple):
         return "another prediction" if abs(old.prediction - self.prediction) > noise else ""
 
 
-def compare(old: Evidence, new: Evidence) -> Changes:
-    """Return how a run differs from an earlier run, or an audit from an earlier audit.
-
-    Raises:
-        ResultsError: one is a run and the other an audit.
-    """
-    if type(old) is not type(new):
-        raise ResultsError("compare: one is a run, the other an audit; give two of a kind")
+def compare(old: RunRecord, new: RunRecord) -> Changes:
+    """Return how a run differs from an earlier one."""
     before, after = by_key(old), by_key(new)
     earlier, measured = dict(_measured(old)), dict(_measured(new))
     both = {key: (number, earlier[key]) for key, number in measured.items() if key in earlier}
@@ -125,50 +114,34 @@ def compare(old: Evidence, new: Evidence) -> Changes:
         (_, then), (what, now) = _judged(before[key]), _judged(after[key])
         if now != then:
             turned.append(Change(key, Prose(what), then, now))
-    statements = [change for change in turned if change.key.startswith(f"{SOURCE}.")]
     was, now_is = _settings(old), _settings(new)
-    settings = [
-        Change(name, Prose(""), was.get(name, ""), now_is.get(name, ""))
-        for name in was | now_is
-        if was.get(name, "") != now_is.get(name, "")
-    ]
-    digests = _digests(new)
+    digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(
         earlier=_name(old),
         later=_name(new),
-        verdicts=tuple(change for change in turned if change not in statements),
-        statements=tuple(statements),
+        verdicts=tuple(change for change in turned if not change.key.startswith(f"{SOURCE}.")),
+        statements=tuple(change for change in turned if change.key.startswith(f"{SOURCE}.")),
         moved=tuple(moved),
         come=_alone(after, before),
         gone=_alone(before, after),
-        settings=tuple(settings),
-        same=len(_digests(old) & digests),
-        whole=len(digests),
-        judged=sum(now.is_redrawn(then) for now, then in both.values()),
-        rate=min(1.0, _rate(old) + _rate(new)),
-        kind="claims" if isinstance(new, RunRecord) else "layers",
+        settings=tuple(
+            Change(name, Prose(""), was.get(name, ""), now_is.get(name, ""))
+            for name in was | now_is
+            if was.get(name, "") != now_is.get(name, "")
+        ),
+        same=len(set.intersection(*digests)),
+        whole=len(new.claims),
+        judged=sum(number.is_redrawn(older) for number, older in both.values()),
+        rate=min(1.0, old.spent + new.spent),
     )
 
 
-def _name(record: Evidence) -> str:
-    return f"sdpa-verify {record.tool.version}, {origin(record)}, digest {record_digest(record)[:12]}"
-
-
-def _digests(record: Evidence) -> set[tuple[str, str]]:
-    if isinstance(record, RunRecord):
-        return {(claim.id, claim.digest) for claim in record.claims}
-    return {(layer.id, layer.model_dump_json()) for layer in record.layers}
-
-
-def _rate(record: Evidence) -> float:
-    """Return the probability, at most, that not all of a record's intervals hold what they are of."""
-    if isinstance(record, RunRecord):
-        return record.spent
-    return math.fsum(1 - finding.level for layer in record.layers for finding in layer.findings)
+def _name(run: RunRecord) -> str:
+    return f"sdpa-verify {run.tool.version}, {origin(run)}, digest {record_digest(run)[:12]}"
 
 
 def _alone(known: Mapping[str, Value], others: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the keys that only one record has, without parts; of a whole claim or layer, its own alone."""
+    """Return the keys that only one run has, without parts; of a whole claim, its own alone."""
     alone = [key for key in known if key not in others and ":" not in key]
     return tuple(key for key in alone if key.partition(".")[0] not in alone or "." not in key)
 
@@ -182,61 +155,39 @@ def _judged(value: Value) -> tuple[str, str]:
             return judged.quantity, badge(judged.verdict).word
         case ControlRecord():
             return f"negative control: {judged.what}", badge(judged.verdict).word
-        case Finding():
-            return judged.quantity, badge(judged.judgement).word
         case Statement():
             return judged.text, badge(judged.outcome).word
     return "", ""
 
 
-def _measured(record: Evidence) -> Iterator[tuple[str, _Measured]]:
-    """Yield the values that are compared: of checks and facts, or of findings that have an estimate."""
-    if not isinstance(record, RunRecord):
-        for layer in record.layers:
-            for finding in layer.findings:
-                if finding.estimate is not None:
-                    # A recording of the same name may hold other data: only the same audit is of the same.
-                    is_open = finding.interval == (None, None)
-                    low, high = (finding.estimate, finding.estimate) if is_open else finding.interval
-                    ends = (-math.inf if low is None else low, math.inf if high is None else high)
-                    drawn = None if is_open else record.seal
-                    yield f"{layer.id}.{finding.id}", _Measured(finding.estimate, ends, (), drawn)
-        return
-    chosen = record.run.settings
-    for claim in record.claims:
+def _measured(run: RunRecord) -> Iterator[tuple[str, _Measured]]:
+    """Yield the values that are compared, those of checks and facts, with their keys."""
+    for claim in run.claims:
         for check in claim.checks:
             how = tuple(check.cell.get(name) for name in _HOW)
             cell = tuple(sorted(item for item in check.cell.items() if item[0] not in _HOW))
             of = (check.quantity, check.method, check.relation, cell)
-            draws = (chosen.seed, how, check.looks, check.blocks, check.draws)
+            draws = (run.run.settings.seed, how, check.looks, check.blocks, check.draws)
             is_exact = check.method == "exact"
             noise = check.tolerance if is_exact and check.prediction == 0 else 0.0
             measured = (check.estimate, check.interval, of, None if is_exact else draws)
             yield f"{claim.id}.{check.id}", _Measured(*measured, check.prediction, noise)
         for fact in claim.facts:
-            yield f"{claim.id}.{fact.id}", _Measured(fact.value, (fact.value, fact.value), fact.what, None)
+            yield f"{claim.id}.{fact.id}", _Measured(fact.value, (fact.value, fact.value), fact.what)
 
 
-def _settings(record: Evidence) -> dict[str, str]:
+def _settings(run: RunRecord) -> dict[str, str]:
     """Return what results depend on besides the claims: settings, budget and versions, in words."""
-    if isinstance(record, RunRecord):
-        environment, chosen = record.run.environment, dict(record.run.settings)
-        asked = {
-            "claims asked for": ", ".join(record.run.claims) or "all",
-            "places of the error budget": str(record.run.budget.places),
-        }
-    else:
-        environment, chosen = record.environment, dict(record.settings)
-        asked = {f"{layer.id}: intended scale": layer.intention.expression for layer in record.layers}
-        asked |= {"source": record.source}
-    given = {name.replace("_", " "): value for name, value in chosen.items() if value is not None}
-    words = {
-        name: json.dumps(value, default=str) if isinstance(value, dict) else str(value)
-        for name, value in given.items()
-    }
+    given = {name: value for name, value in dict(run.run.settings).items() if value is not None}
     # Results are the same for any number of workers.
-    versions = {name: version for name, version in environment.items() if name != "workers"}
-    return words | asked | {"sdpa-verify": record.tool.version} | versions
+    versions = {name: version for name, version in run.run.environment.items() if name != "workers"}
+    return {
+        **{name.replace("_", " "): str(value) for name, value in given.items()},
+        "claims asked for": ", ".join(run.run.claims) or "all",
+        "places of the error budget": str(run.run.budget.places),
+        "sdpa-verify": run.tool.version,
+        **versions,
+    }
 
 
 def to_text(changes: Changes) -> str:
@@ -258,7 +209,7 @@ def to_text(changes: Changes) -> str:
         if keys:
             rest = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             lines.append(f"keys that are {word}: {', '.join(keys[:_NAMED])}{rest}")
-    lines.append(f"{changes.same} of {changes.whole} {changes.kind} have the same evidence to ten digits.")
+    lines.append(f"{changes.same} of {changes.whole} claims have the same evidence to ten digits.")
     if changes.judged:
         lines.append(
             f"{numbers.count(changes.judged)} values were drawn otherwise; a value has moved where its two "
@@ -270,7 +221,7 @@ def to_text(changes: Changes) -> str:
 
 
 def to_json(changes: Changes) -> str:
-    """Return all of the comparison as JSON, for programs."""
+    """Return all of the comparison for programs."""
     content = changes._asdict() | {"exit_status": changes.exit_status}
     for name in ("verdicts", "statements", "moved", "settings"):
         content[name] = [change._asdict() for change in content[name]]

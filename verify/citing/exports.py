@@ -14,8 +14,8 @@ import yaml
 
 from verify.citing.forms import own_power
 from verify.citing.languages import LATEX
-from verify.citing.lookup import by_key, chosen
-from verify.citing.summaries import Badged, as_svg
+from verify.citing.lookup import chosen
+from verify.citing.summaries import as_svg
 from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
 from verify.evidence import RunRecord
@@ -32,7 +32,7 @@ HEAD_SIZE = 16_384
 _HEAD = re.compile(
     rf"sdpa-verify export(?P<names>(?: [^\s;\"']+)*?) --format (?P<form>{'|'.join(FORMATS)}); sdpa-verify "
 )
-_BADGE = re.compile(r"<title>(?P<name>[\w.-]+|attention audit): [^<]*; sdpa-verify, digest ")
+_BADGE = re.compile(r"<title>(?P<name>[\w-]+): [^<]*; sdpa-verify, digest ")
 
 
 def macro_text(value: Value) -> str:
@@ -158,9 +158,8 @@ def written_by(path: Path, text: str, record: Evidence) -> tuple[str, str]:
         command = f"sdpa-verify export{match['names']} --format {match['form']}"
         return command, exported(record, match["names"].split(), match["form"])
     badge = _BADGE.search(text[:HEAD_SIZE])
-    label = badge["name"] if badge else ""
-    key = "audit" if label == "attention audit" else label
-    value = by_key(record, key).get(key)
-    if value is None or not isinstance(value.subject, Badged):
-        raise CitationError(f"{path}: is a badge of {label!r}, of which these results have none")
-    return f"sdpa-verify badge {key}", as_svg(record, value.subject)
+    name = badge["name"] if badge else ""
+    claims = {claim.id: claim for claim in record.claims} if isinstance(record, RunRecord) else {}
+    if name not in claims:
+        raise CitationError(f"{path}: is a badge of {name!r}, of which these results have none")
+    return f"sdpa-verify badge {name}", as_svg(claims[name])

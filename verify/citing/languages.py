@@ -205,10 +205,6 @@ _ASCIIDOC_LISTING = re.compile(
     r"|(?:\A|(?<=\n\n))[ \t]+\S[^\n]*(?:\n[^\n]*\S[^\n]*)*",
     re.MULTILINE | re.DOTALL,
 )
-_ORG_BLOCK = re.compile(
-    r"^[ \t]*#\+begin_(?P<name>src|example|export)\b.*?(?:^[ \t]*#\+end_(?P=name)|\Z)|^[ \t]*: [^\n]*$",
-    re.MULTILINE | re.DOTALL | re.IGNORECASE,
-)
 _TYPST_RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
 
@@ -219,11 +215,6 @@ def _unbraced(escape: Callable[[str], str], text: str) -> str:
 
 def _passed_through(text: str) -> str:
     return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
-
-
-def _set_apart(text: str) -> str:
-    # Org's manual has spaces of no width for this.
-    return re.sub(r"[*/_=~+@\[\]$\\<{^#|]", "\u200b\\g<0>\u200b", text)
 
 
 def _backslashed(text: str) -> str:
@@ -264,13 +255,6 @@ LATEX = Language(
 ASCIIDOC = Language(
     (Comment("//"), _HTML), code=partial(blanked, _ASCIIDOC_LISTING), power="×10^{}^", words=_passed_through
 )
-# A comment of Org is a line, which splits a paragraph; an export snippet stands within one.
-ORG = Language(
-    (Comment("#"), Comment("@@html:<!--", "-->@@")),
-    code=partial(blanked, _ORG_BLOCK),
-    power="×10^{{{}}}",
-    words=_set_apart,
-)
 TYPST = Language(
     (_SLASHES, Comment("//")), code=partial(blanked, _TYPST_RAW), power="×10#super[{}]", words=_backslashed
 )
@@ -291,7 +275,6 @@ LANGUAGES: dict[str, Language] = {
         ("rst rest", RST),
         ("tex ltx", LATEX),
         ("adoc asciidoc asc", ASCIIDOC),
-        ("org", ORG),
         ("typ", TYPST),
         ("py pyi", PYTHON),
         ("ipynb", NOTEBOOK),

@@ -4,10 +4,8 @@ A key may ask for a form, such as ``KEY|.3f``; `verify.citing.forms` has them al
 """
 
 import difflib
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from verify.citing.forms import formatted
@@ -82,68 +80,25 @@ def chosen(record: Evidence, names: Sequence[str]) -> list[Value]:
 class UnknownKeyError(CitationError, KeyError):
     """There is no such value; a mapping's own methods take it for what they expect."""
 
-    def __str__(self) -> str:
-        """Return the line, without the quotation marks of a KeyError."""
-        return str(self.args[0])
+    __str__ = Exception.__str__  # a KeyError's has quotation marks
 
 
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """A value: as text what the report prints, as a number what was measured.
-
-    ``doubt`` says why what rests on it has to be written again, and is empty where it may be quoted.
-    """
-
-    key: str
-    text: str
-    numbers: tuple[float, ...]
-    doubt: str
-
-    def __str__(self) -> str:
-        """Return the text, which inline code of a notebook or of Quarto prints."""
-        return self.text
-
-    def __repr__(self) -> str:
-        """Return key and text."""
-        return f"<{self.key}: {self.text}>"
-
-    def __format__(self, specification: str) -> str:
-        """Return the number as Python formats it, or the text where nothing is asked for."""
-        return format(float(self) if specification[-1:] in set("fegFEG%") else self.text, specification)
-
-    def __float__(self) -> float:
-        """Return the number, with all its digits.
-
-        Raises:
-            CitationError: the value is a word, or an interval of several numbers.
-        """
-        if len(self.numbers) != 1:
-            what = f"{self.key} is {self.text!r}, not one number; ask for a part, such as :estimate"
-            raise CitationError(what)
-        return self.numbers[0]
-
-    def _repr_html_(self) -> str:
-        return f'<span title="{html.escape(self.key)}">{html.escape(self.text)}</span>'
-
-
-class Values(Mapping[str, Quoted]):
+class Values(Mapping[str, Value]):
     """All values of a run or an audit; a key may ask for a form, as in ``KEY|.3f``."""
 
     def __init__(self, record: Evidence) -> None:
         self._known = by_key(record)
 
-    def __getitem__(self, key: str) -> Quoted:
+    def __getitem__(self, key: str) -> Value:
         """Return the value of a key.
 
         Raises:
             CitationError: there is no such key, and the nearest one is suggested, or no such form.
         """
         try:
-            value = lookup_in(self._known, key)
+            return lookup_in(self._known, key)
         except CitationError as error:
             raise UnknownKeyError(str(error)) from error
-        figures = tuple(float(figure.exact) for figure in value.figures)
-        return Quoted(value.key, value.text, figures, value.doubt)
 
     def __iter__(self) -> Iterator[str]:
         """Return the keys, without forms."""
@@ -152,10 +107,6 @@ class Values(Mapping[str, Quoted]):
     def __len__(self) -> int:
         """Return how many values there are."""
         return len(self._known)
-
-    def __repr__(self) -> str:
-        """Return how many values there are."""
-        return f"<{len(self)} values of sdpa-verify>"
 
 
 def values(record: Evidence | Path | str) -> Values:

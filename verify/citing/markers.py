@@ -146,9 +146,18 @@ def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int
 
 def _marked(prose: str, text: str, language: Language, known: Collection[str]) -> dict[int, Quote]:
     """Return what stands between markers, by where these start; in code, of known keys alone."""
-    pairs = _in_code(prose, text, language, known) if known and prose != text else {}
+    markers = list(_markers(prose, text, language))
+    # What is code cannot always be known, but a quotation of a value can.
+    pairs = {
+        opening.start: _between(opening, closing.start, text, language)
+        for opening, closing in pairwise(markers)
+        if opening.key.partition("|")[0].rstrip("\\ ") in known and not closing.key
+        if not prose[opening.end : closing.start].strip()
+    }
     opened: _Marker | None = None
-    for marker in _markers(prose, text, language):
+    for marker in markers:
+        if not prose[marker.start : marker.end].strip():
+            continue
         if opened and marker.key:
             what = f"a marker inside that of {opened.key}; close it with {opened.closing} first"
             raise _MarkerError(marker.start, what)
@@ -164,33 +173,20 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
     return pairs
 
 
-def _in_code(prose: str, text: str, language: Language, known: Collection[str]) -> dict[int, Quote]:
-    """Return the quotations of known keys whose text is code, for what is code cannot always be known."""
-    pairs = {}
-    for opening, closing in pairwise(_markers(text, text, language, strict=False)):
-        is_known = opening.key.partition("|")[0].rstrip("\\ ") in known
-        if is_known and not closing.key and not prose[opening.end : closing.start].strip():
-            pairs[opening.start] = _between(opening, closing.start, text, language)
-    return pairs
-
-
-def _markers(prose: str, text: str, language: Language, *, strict: bool = True) -> Iterator[_Marker]:
-    """Yield the markers among the comments of a text's prose, with ``strict`` none that is misspelt."""
-    for start, end, content, (opening, closing) in _comments(prose, language):
-        # What is code in a comment is a part of it.
+def _markers(prose: str, text: str, language: Language) -> Iterator[_Marker]:
+    """Yield the markers of a text; one in its prose that is misspelt is an error."""
+    for start, end, content, (opening, closing) in _comments(text, language):
         inside = text[content].strip()
-        match = _START.fullmatch(inside)
-        is_switch = " ".join(inside.split()) in {_OFF, _ON}
-        if is_switch or not (match or _MEANT.match(inside)):
-            continue
+        match, problem = _START.fullmatch(inside), ""
         end_marker = f"{opening} {_END} {closing}".rstrip()
-        if strict and not match and inside != _END:
+        if not closing and text[text.rfind("\n", 0, start) + 1 : start].strip():
+            problem = "a marker at the end of a line; put it on its own line"
+        elif not match and inside != _END:
             right = f"{opening} verify: KEY {closing}".rstrip()
-            raise _MarkerError(start, f"misspelt marker {inside!r}; write {right} or {end_marker}")
-        before = text[text.rfind("\n", 0, start) + 1 : start]
-        if strict and not closing and before.strip():
-            raise _MarkerError(start, "a marker at the end of a line; put it on its own line")
-        if match or inside == _END:
+            problem = f"misspelt marker {inside!r}; write {right} or {end_marker}"
+        if problem and _MEANT.match(inside) and prose[start:end].strip():
+            raise _MarkerError(start, problem)
+        if not problem and not (match and match["key"] in {"off", "on"}):
             yield _Marker(start, end, match["key"].strip() if match else "", end_marker)
 
 

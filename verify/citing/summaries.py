@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from xml.etree import ElementTree as ET
 
-from verify.citing.values import record_digest
 from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Statement, Verdict
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord
-from verify.evidence.words import badge, figures, most_serious, tallies
+from verify.evidence.words import badge, figures, tallies
 from verify.text import numbers
-from verify.text.escapes import for_html, for_markdown, for_xml, prose_for_markdown
+from verify.text.escapes import for_markdown, for_xml, prose_for_markdown
 from verify.text.latex import plain
 
 Case = tuple[str, str, str]
@@ -164,52 +163,39 @@ def to_markdown(record: RunRecord) -> bytes:
 
 
 # White text on each has a contrast of at least 4.5.
-COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
-_ADVANCE, _SPACE = 6.6, 12  # the width of a letter, and what is around a text
+_COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
 _SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20"
- role="img" aria-label="{label}: {message}">
-<title>{label}: {message}; sdpa-verify, digest {digest}</title>
+ role="img" aria-label="{name}: {message}">
+<title>{name}: {message}; sdpa-verify, digest {digest}</title>
 <rect width="{width}" height="20" rx="3" fill="#3a3d42"/>
 <path d="M{split} 0h{rest}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{split}z" fill="{colour}"/>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{label_at}" y="14" textLength="{label_width}">{label}</text>
+<text x="{name_at}" y="14" textLength="{name_width}">{name}</text>
 <text x="{message_at}" y="14" textLength="{message_width}">{message}</text>
 </g>
 </svg>
 """
-Badged = ClaimRecord | LayerRecord | AuditRecord
-"""What has a verdict that a badge can show."""
 
 
-def badge_name(subject: Badged) -> str:
-    """Return what a badge calls its claim, its layer or its audit."""
-    return "attention audit" if isinstance(subject, AuditRecord) else subject.id
-
-
-def as_svg(record: RunRecord | AuditRecord, subject: Badged) -> str:
-    """Return the badge of a claim, of a layer or of a whole audit, which does not rest on its colour."""
-    if isinstance(subject, ClaimRecord):
-        status, digest = subject.derivation.status, subject.digest
-        verdict = Verdict.REFUTED if status is Proof.FAILED else subject.verdict
-        derived = "proved, " if status is Proof.PROVED else "derived, " if status.stands else ""
-        message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
-        tone = badge(verdict).tone
-    else:
-        worst, digest = most_serious(subject.findings), record_digest(record)
-        message, tone = worst.value, badge(worst).tone
-    label_width, message_width = (round(len(text) * _ADVANCE) for text in (badge_name(subject), message))
-    split = label_width + _SPACE
-    width = split + message_width + _SPACE
+def as_svg(claim: ClaimRecord) -> str:
+    """Return the badge of a claim, which does not rest on its colour."""
+    status = claim.derivation.status
+    verdict = Verdict.REFUTED if status is Proof.FAILED else claim.verdict
+    derived = "proved, " if status is Proof.PROVED else "derived, " if status.stands else ""
+    message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
+    # A letter is 6.6 pixels wide, and each text has six on both sides.
+    name_width, message_width = (round(len(text) * 6.6) for text in (claim.id, message))
+    split, width = name_width + 12, name_width + message_width + 24
     return _SVG.format(
         width=width,
         split=split,
         rest=width - split - 3,
-        colour=COLOURS[tone],
-        label=for_html(badge_name(subject)),
-        message=for_html(message),
-        digest=digest[:16],
-        label_at=split / 2,
-        label_width=label_width,
+        colour=_COLOURS[badge(verdict).tone],
+        name=claim.id,
+        message=message,
+        digest=claim.digest[:16],
+        name_at=split / 2,
+        name_width=name_width,
         message_at=split + (width - split) / 2,
         message_width=message_width,
     )

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from verify.errors import CitationError
 from verify.evidence import (
     Check,
     ClaimRecord,
@@ -64,7 +65,7 @@ class ExactNumber:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a key stands for: its text as printed, the figures in it in order, and where it comes from.
+    """What a key stands for: as text what the report prints, as a number what was measured.
 
     Of one figure it is that; of two, an interval; of three, an estimate and its interval. ``subject`` and
     ``part`` are what a citation of it cites, the whole where ``part`` is None. ``anchor`` is the place in the
@@ -74,12 +75,36 @@ class Value:
 
     key: str
     text: str
-    figures: tuple[ExactNumber, ...]
-    anchor: str
-    subject: Subject | None = None  # None for what is computed from values
-    part: Part | None = None
-    unit: Unit = ""
+    figures: tuple[ExactNumber, ...] = field(repr=False)
+    anchor: str = field(repr=False)
+    subject: Subject | None = field(default=None, repr=False)  # None for what is computed from values
+    part: Part | None = field(default=None, repr=False)
+    unit: Unit = field(default="", repr=False)
     doubt: str = ""
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The figures, with all their digits."""
+        return tuple(float(figure.exact) for figure in self.figures)
+
+    def __str__(self) -> str:
+        """Return the text, which inline code of a notebook or of Quarto prints."""
+        return self.text
+
+    def __format__(self, specification: str) -> str:
+        """Return the number as Python formats it, or the text where nothing is asked for."""
+        return format(float(self) if specification[-1:] in set("fegFEG%") else self.text, specification)
+
+    def __float__(self) -> float:
+        """Return the number, with all its digits.
+
+        Raises:
+            CitationError: the value is a word, or an interval of several numbers.
+        """
+        if len(self.figures) != 1:
+            what = f"{self.key} is {self.text!r}, not one number; ask for a part, such as :estimate"
+            raise CitationError(what)
+        return self.numbers[0]
 
 
 Text = tuple[str, str, tuple[ExactNumber, ...], Unit]

@@ -48,13 +48,9 @@ def values(names: tuple[str, ...], results: Path | None) -> None:
     record, site = _present(results), configuration().site
     listed = chosen(record, names)
     width = max((len(value.key) for value in listed), default=0)
-    has_pages = site and isinstance(record, RunRecord)
-    pages = (f"  {address_on_site(site, value.key)}" if has_pages else "" for value in listed)
-    tell(
-        "\n".join(
-            f"{value.key:<{width}}  {value.text}{page}" for value, page in zip(listed, pages, strict=True)
-        )
-    )
+    for value in listed:
+        page = f"  {address_on_site(site, value.key)}" if site and isinstance(record, RunRecord) else ""
+        tell(f"{value.key:<{width}}  {value.text}{page}")
     end(0)
 
 
@@ -124,7 +120,7 @@ def check_docs(
     with what their commands would write.
 
     Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
-    AsciiDoc, Org, Typst, Python, or any text with comments), folders of them, or patterns such as
+    AsciiDoc, Typst, Python, or any text with comments), folders of them, or patterns such as
     'docs/**/*.md'. The default is what [tool.sdpa-verify] in pyproject.toml lists. Nothing is verified again:
     quotations are compared with the results given or configured, else with those of the last run, which must
     not have used the quick profile, else with the reference run.
@@ -132,26 +128,30 @@ def check_docs(
     from verify.citing.configuration import configuration
     from verify.citing.documents import check, find_documents, fix
     from verify.citing.outcomes import FORMS, Checked, changes
-    from verify.evidence.load import origin
+    from verify.evidence import PROFILES, RunRecord
+    from verify.evidence.load import LAST_RUN, origin
 
-    modes = [name for name, given in (("--write", write), ("--diff", diff)) if given]
-    if len(modes) > 1:
-        raise click.UsageError(f"{' and '.join(modes)}: give one of them")
-    if diff and form != "text":
-        raise click.UsageError(f"{modes[0]} and --format {form}: give one of them")
+    if write and diff:
+        raise click.UsageError("--write and --diff: give one of them")
     settings = configuration()
     wanted = documents or tuple(settings.folder / name for name in settings.documents)
     if not wanted:
         missing = "Missing argument 'FILE...', or documents of [tool.sdpa-verify] in pyproject.toml"
         raise click.UsageError(missing)
-    files = find_documents(wanted)
-    record = _settled(results)
+    files, record = find_documents(wanted), _present(results)
+    is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
+    if is_coarse and not results and not settings.results:
+        raise ResultsError(
+            f"{LAST_RUN}: is of a quick run, with which documents are compared only if it is named; name "
+            'the results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
+        )
     checked = Checked(check(files, record, strict=strict), origin(record), written=write)
     if write:
         fix(checked.documents)
-    text = changes(checked.documents).removesuffix("\n") if diff else FORMS[form](checked)
-    if text:
-        (tell if form == "text" and not diff else say)(text)
+    if diff:
+        say(changes(checked.documents).removesuffix("\n"))
+    else:
+        (tell if form == "text" else say)(FORMS[form](checked))
     end(1 if checked.left else 0)
 
 
@@ -161,27 +161,6 @@ def _present(results: Path | None) -> Evidence:
     from verify.evidence.load import present
 
     return present(results or configuration().results_file)
-
-
-def _settled(results: Path | None) -> Evidence:
-    """Return the same, but no quick run unless it was named: documents are not compared with one by accident.
-
-    Raises:
-        ResultsError: the last run is coarser than a standard one.
-    """
-    from verify.citing.configuration import configuration
-    from verify.evidence import PROFILES, RunRecord
-    from verify.evidence.load import LAST_RUN
-
-    record = _present(results)
-    named = results or configuration().results_file
-    is_coarse = isinstance(record, RunRecord) and record.run.settings.tolerance > PROFILES["standard"]
-    if named is None and is_coarse:
-        raise ResultsError(
-            f"{LAST_RUN}: is of a quick run, with which documents are compared only if it is named; name "
-            'the results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
-        )
-    return record
 
 
 @click.command()
@@ -212,28 +191,23 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 
 
 @click.command()
-@click.argument("name", metavar="CLAIM|LAYER|audit")
+@click.argument("claim", metavar="CLAIM")
 @click.option(
     "--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: the present one]"
 )
 @_results
-def badge(name: str, out: Path, results: Path | None) -> None:
-    """Write a verdict as a badge, NAME.svg.
-
-    "audit" stands for an audit as a whole, whose badge is attention-audit.svg and shows the most serious
-    judgement.
-    """
+def badge(claim: str, out: Path, results: Path | None) -> None:
+    """Write a claim's verdict as a badge, CLAIM.svg."""
     from verify.citing.lookup import lookup
-    from verify.citing.summaries import Badged, as_svg, badge_name
+    from verify.citing.summaries import as_svg
+    from verify.evidence import ClaimRecord
     from verify.files.writing import write_whole
 
-    record = _present(results)
-    value = lookup(record, name)
-    if value.part is not None or ":" in name or not isinstance(value.subject, Badged):
-        raise CitationError(f"{name!r} has no badge; give a claim, or of an audit a layer or audit")
-    path = out / f"{badge_name(value.subject).replace(' ', '-')}.svg"
-    write_whole(path, as_svg(record, value.subject).encode())
-    say(path)
+    value = lookup(_present(results), claim)
+    if not isinstance(value.subject, ClaimRecord) or value.key != value.subject.id:
+        raise CitationError(f"{claim!r} has no badge; give a claim")
+    write_whole(out / f"{value.key}.svg", as_svg(value.subject).encode())
+    say(out / f"{value.key}.svg")
     end(0)
 
 
@@ -243,32 +217,22 @@ def badge(name: str, out: Path, results: Path | None) -> None:
 @form_option(["text", "json"])
 @click.option("--strict", is_flag=True, help="Also exit with 1 if a value moved.")
 def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
-    """Show how NEW differs from OLD.
+    """Show how the run NEW differs from the run OLD.
 
-    Compares verdicts, outcomes, keys, values and settings. Both are a results.json or both an audit.json; -
-    is standard input. A value that was drawn differently has moved if its two intervals are disjoint. Exits
-    with 1 if a verdict or an outcome changed.
+    Compares verdicts, outcomes, keys, values and settings; - is standard input. A value that was drawn
+    differently has moved if its two intervals are disjoint. Exits with 1 if a verdict or an outcome changed.
     """
     from verify.citing.compare import FORMS, compare
-    from verify.evidence.load import load_either
-    from verify.files.reading import STANDARD_INPUT
+    from verify.evidence.load import load
 
-    if old == new == STANDARD_INPUT:
-        raise click.UsageError("OLD and NEW are both -: standard input can be read once")
-    changes = compare(load_either(old), load_either(new))
+    changes = compare(load(old), load(new))
     (tell if form == "text" else say)(FORMS[form](changes))
     end(changes.exit_status or int(strict and bool(changes.moved)))
 
 
 @click.command()
 @out_option("site", "Folder to write; one that contains anything but such a site is left unchanged.")
-@click.option(
-    "--results",
-    type=PATH,
-    metavar="FILE",
-    help="A results.json, or - for standard input.  [default: what [tool.sdpa-verify] in pyproject.toml "
-    "names, else reports/results.json, else the reference run shipped with the tool]",
-)
+@_results
 def site(out: Path, results: Path | None) -> None:
     """Write a run as a static site.
 
@@ -278,13 +242,11 @@ def site(out: Path, results: Path | None) -> None:
     """
     from verify.citing.configuration import configuration
     from verify.evidence import RunRecord
-    from verify.evidence.load import present
     from verify.report.site import write_site
 
-    chosen = configuration()
-    record = present(results or chosen.results_file)
+    record = _present(results)
     shown = _with_packs(record) if isinstance(record, RunRecord) else None
-    problem = write_site(record, out, chosen.site, shown=shown)
+    problem = write_site(record, out, configuration().site, shown=shown)
     say(out / "index.html")
     if problem is not None:
         raise problem

@@ -81,7 +81,7 @@ def site_files(
     files["assets/site.css"] = (faces_of([styled]) + "".join(map(_template, _STYLES))).encode()
     files["assets/site.js"] = _template("site.js").encode()
     for claim in record.claims:
-        files[f"badges/{claim.id}.svg"] = as_svg(record, claim).encode()
+        files[f"badges/{claim.id}.svg"] = as_svg(claim).encode()
     files |= {"results.json": record.to_json().encode(), "objects.inv": inventory(shown or record)}
     return files, formulas.problem
 
