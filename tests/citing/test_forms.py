@@ -32,8 +32,8 @@ KNOWN = {
         Value("k.c:halfwidth", "0.0031", (HALF,), "k"),
         Value("k.c:error", "6.1×10⁻⁴", (figure("0.00061", "0.00061"),), "k"),
         Value("k.c:interval95", "[0.9996, 1.0021]", INNER, "k"),
-        Value("k.c:draws", "92 414 464", (figure("92414464", "92414464"),), "k", unit="count"),
-        Value("k.c:level", "99.38%", (figure("99.381", "99.38"),), "k", unit="%"),
+        Value("k.c:draws", "92 414 464", (figure("92414464", "92414464"),), "k"),
+        Value("k.c:level", "99.38%", (figure("99.381", "99.38"),), "k"),
         Value("k.c:sure", "1 − 6.1×10⁻⁷", (figure("0.99999939", "0.99999939", "fixed"),), "k"),
         Value(
             "k.n",
@@ -46,11 +46,11 @@ KNOWN = {
         Value("k.t", "9.96×10⁸", (figure("996100000", "9.96E8"),), "k"),
         Value("k.zero", "0.0×10⁻⁶", (figure("-3.9E-9", "0E-7"),), "k"),
         Value("k", "confirmed", (), "k"),
-        Value("k:digest", DIGEST, (), "k", unit="digest"),
+        Value("k:digest", DIGEST, (), "k"),
         Value("run:seed", "7", (figure("7", "7", "fixed"),), "k"),
-        Value("run:good", "57", (figure("57", "57"),), "k", unit="count"),
-        Value("run:all", "59", (figure("59", "59"),), "k", unit="count"),
-        Value("run:none", "0", (figure("0", "0"),), "k", unit="count"),
+        Value("run:good", "57", (figure("57", "57"),), "k"),
+        Value("run:all", "59", (figure("59", "59"),), "k"),
+        Value("run:none", "0", (figure("0", "0"),), "k"),
     )
 }
 SPACES = {0xA0: " ", 0x202F: " "}

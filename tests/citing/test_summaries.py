@@ -4,7 +4,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.auditing.records import bad, good
+from tests.auditing.records import bad
 from tests.report.builders import turned
 from tests.report.records import CLAIMS, record
 from verify.citing.summaries import as_svg, to_junit, to_markdown

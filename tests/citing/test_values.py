@@ -182,9 +182,9 @@ def test_open_ends_and_missing_parts_have_no_keys() -> None:
 )
 def test_a_level_near_1_has_no_other_form(level: float, exact: float, rounding: str) -> None:
     """Others are percentages."""
-    _, text, (figure,), unit = level_text(level)
+    _, text, (figure,) = level_text(level)
     assert (float(figure.exact), figure.rounding) == (exact, rounding)
-    assert (unit == "%") is text.endswith("%") is (rounding == "nearest")
+    assert text.endswith("%") is (rounding == "nearest")
 
 
 @pytest.mark.parametrize("digits", [12, 16, 64])

@@ -96,7 +96,7 @@ def _part(
         if option and option not in suits:
             choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
             raise CitationError(f"{_named(value)}, which {spec or name} does not suit; choose {choice}")
-    if value.unit == "digest" and spec:
+    if value.is_digest and spec:
         digits = int(spec.removeprefix("."))
         if not _LEAST_DIGEST <= digits <= len(value.text):
             raise CitationError(f"{value.key}: {digits} digits of a digest; give 12 to {len(value.text)}")
@@ -109,15 +109,17 @@ def _part(
 
 def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
     """Return the digits that suit a value, and ``pm`` where it has a standard error."""
-    if value.unit == "digest":
+    if value.is_digest:
         return (".N",)
     if not value.figures or value.figures[0].rounding == "fixed":
         return ()
-    if value.unit == "%":
+    if value.text.endswith("%"):
         return (".Nf", ".Ng")
     whole, _, part = value.key.partition(":")
     has_error = part in {"", "estimate"} and f"{whole}:error" in known
-    return (".Nf", ".Ng", ".Ne", *([".N%"] * (value.unit != "count")), *(["pm"] * has_error))
+    figure = value.figures[0]
+    is_count = figure.exact == figure.printed and int(figure.printed.as_tuple().exponent) >= 0
+    return (".Nf", ".Ng", ".Ne", *([".N%"] * (not is_count)), *(["pm"] * has_error))
 
 
 def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str) -> str:
@@ -142,7 +144,7 @@ def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str) -> str:
     texts = [
         numbers.at(figure.exact.scaleb(-power), place - power, _MODES[figure.rounding]) for figure in figures
     ]
-    unit, gap = "%" if kind == "%" or value.unit == "%" else numbers.times(power), numbers.NO_BREAK
+    unit, gap = "%" if kind == "%" or value.text.endswith("%") else numbers.times(power), numbers.NO_BREAK
     if error:
         joined = f"{gap}±{gap}".join(texts)
         return f"({joined}){unit}" if unit else joined

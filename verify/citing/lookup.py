@@ -41,7 +41,7 @@ def lookup_in(known: Mapping[str, Value], key: str) -> Value:
     """
     whole, bar, form = (part.strip() for part in key.partition("|"))
     if _DIGEST.fullmatch(whole):
-        digests = [value for value in known.values() if value.unit == "digest"]
+        digests = [value for value in known.values() if value.is_digest]
         keys = [value.key for value in digests if value.text.startswith(whole)]
         whole = keys[0].removesuffix(":digest") if len(keys) == 1 else whole
     if whole in known:

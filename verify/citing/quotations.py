@@ -142,12 +142,12 @@ def fault_of(known: Mapping[str, Value], key: str, text: str) -> str:
     if not value.figures or value.figures[0].rounding == "fixed":
         bare = _normal(shown).casefold()
         start = bare.rstrip("….")
-        is_prefix = value.unit == "digest" and len(start) >= 12 and value.text.startswith(start)
+        is_prefix = value.is_digest and len(start) >= 12 and value.text.startswith(start)
         is_same = _normal(value.text).casefold() in {bare, _normal(text).casefold()}
         return "" if is_prefix or is_same else f"is not '{shortened(value.text)}'"
     plain = re.sub(r"&nbsp;|&thinsp;", " ", shown).replace(r"\pm", "±")
     plain = re.sub(rf"(?!{numbers.GAP})\s+", " ", plain).replace("&minus;", numbers.MINUS)
-    plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.unit == "%" else plain
+    plain = re.sub(r"(?<=\d)[ ]?\\?%", " ", plain) if value.text.endswith("%") else plain
     listed, rest = numbers_in(plain), list(plain)
     for number in listed:
         rest[number.start : number.end] = " " * (number.end - number.start)

@@ -2,10 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from verify.errors import CitationError
 from verify.evidence import (
@@ -32,7 +32,6 @@ AUDIT, RUN, SOURCE = "audit", "run", "source"
 Evidence = RunRecord | AuditRecord
 Subject = ClaimRecord | LayerRecord | AuditRecord | RunRecord | Statement
 Part = Check | ControlRecord | Fact | Finding
-Unit = Literal["", "%", "count", "digest"]
 Rounding = Literal["nearest", "down", "up", "fixed"]
 """How a number is rounded: an interval's ends outwards; a fixed one has no other digits than its own."""
 
@@ -69,8 +68,7 @@ class Value:
 
     Of one figure it is that; of two, an interval; of three, an estimate and its interval. ``subject`` and
     ``part`` are what a citation of it cites, the whole where ``part`` is None. ``anchor`` is the place in the
-    report. ``unit`` is that of the figures, or says what a word is. ``doubt`` says why what rests on it
-    has to be written again, and is empty where it may be quoted.
+    report. ``doubt`` says why what rests on it has to be written again, and is empty where it may be quoted.
     """
 
     key: str
@@ -79,7 +77,6 @@ class Value:
     anchor: str = field(repr=False)
     subject: Subject | None = field(default=None, repr=False)  # None for what is computed from values
     part: Part | None = field(default=None, repr=False)
-    unit: Unit = field(default="", repr=False)
     doubt: str = ""
 
     @property
@@ -106,34 +103,78 @@ class Value:
             raise CitationError(what)
         return self.numbers[0]
 
+    @property
+    def is_digest(self) -> bool:
+        """Whether it is one, which may be cut."""
+        return self.key.endswith(":digest")
 
-Text = tuple[str, str, tuple[ExactNumber, ...], Unit]
-"""What a key ends with, the text there, the figures in that, and their unit."""
+
+Text = tuple[str, str, tuple[ExactNumber, ...]]
+"""What a key ends with, the text there, and the figures in that."""
+
+
+class _Group(NamedTuple):
+    """The values whose keys begin with ``key``."""
+
+    key: str
+    anchor: str
+    subject: Subject
+    texts: Iterator[Text]
+    part: Part | None = None
+    doubt: str = ""
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
     """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
-    groups: list[tuple[str, Iterator[Value]]]
-    if isinstance(record, RunRecord):
-        groups = [(RUN, _run_values(record)), *((claim.id, _claim_values(claim)) for claim in record.claims)]
-        groups += [(SOURCE, _statement_values(statement)) for statement in record.statements]
-    else:
-        layers = ((layer.id, _layer_values(layer)) for layer in record.layers)
-        groups = [(AUDIT, _audit_values(record)), *layers]
-    for name, values in groups:
-        if head in {None, name}:
-            yield from values
+    for key, anchor, subject, texts, part, doubt in _groups(record):
+        if head in {None, key.partition(".")[0]}:
+            for name, text, shown in texts:
+                # What says that something is wrong may be quoted of what is.
+                says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
+                says_so |= isinstance(part, Finding) and not name and not shown
+                if text:
+                    yield Value(f"{key}{name}", text, shown, anchor, subject, part, "" if says_so else doubt)
 
 
-def _counts(**numbers_of: int) -> Iterator[Text]:
-    for name, number in numbers_of.items():
-        exact = Decimal(number)
-        text = numbers.count(number)
-        yield f":{name.replace('_', '-')}", text, (ExactNumber(exact, printed=exact),), "count"
+def _groups(record: Evidence) -> Iterator[_Group]:
+    if isinstance(record, AuditRecord):
+        yield _Group(AUDIT, "summary", record, _audit_texts(record))
+        for layer in record.layers:
+            yield _Group(layer.id, layer.id, layer, _layer_texts(layer))
+            for finding in layer.findings:
+                is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
+                doubt = f"its finding is {finding.judgement}" if is_open else ""
+                key, texts = f"{layer.id}.{finding.id}", _finding_texts(finding)
+                yield _Group(key, layer.id, layer, texts, finding, doubt)
+        return
+    yield _Group(RUN, "summary", record, _run_texts(record))
+    for claim in record.claims:
+        is_good = claim.verdict is Verdict.CONFIRMED
+        doubt = "" if is_good else f"its claim is no longer confirmed but {claim.verdict}"
+        yield _Group(claim.id, claim.id, claim, _claim_texts(claim), None, doubt)
+        parts: list[Check | ControlRecord | Fact] = [*claim.checks, *claim.controls, *claim.facts]
+        for part in parts:
+            key = f"{claim.id}.{part.id}"
+            yield _Group(key, key, claim, _part_texts(part), part, doubt)
+    for statement in record.statements:
+        outcome = statement.outcome.value.replace("-", " ")
+        printed, computed = plain(statement.printed or ""), plain(statement.computed or "")
+        texts = _words({"": outcome, ":outcome": outcome, ":printed": printed, ":computed": computed})
+        yield _Group(f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, texts)
 
 
-def _figure(number: float, text: str, rounding: Rounding = "nearest") -> ExactNumber:
-    return ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0))
+def _number(part: str, number: float, text: str, rounding: Rounding = "nearest") -> Text:
+    return part, text, (ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0)),)
+
+
+def _words(texts: dict[str, str]) -> Iterator[Text]:
+    for part, text in texts.items():
+        yield part, text, ()
+
+
+def _counts(counts: dict[str, int]) -> Iterator[Text]:
+    for name, number in counts.items():
+        yield f":{name}", numbers.count(number), (ExactNumber(Decimal(number), printed=Decimal(number)),)
 
 
 def level_text(level: float) -> Text:
@@ -141,17 +182,22 @@ def level_text(level: float) -> Text:
     shown = numbers.level(level)
     exact, printed = numbers.as_decimal(level), reading(shown)
     if printed is None or level == 1:
-        return ":level", shown, (ExactNumber(exact, "fixed", exact),), ""
-    return ":level", shown, (ExactNumber(100 * exact, printed=printed),), "%"
+        return ":level", shown, (ExactNumber(exact, "fixed", exact),)
+    return ":level", shown, (ExactNumber(100 * exact, printed=printed),)
 
 
-def _run_values(record: RunRecord) -> Iterator[Value]:
+def _origin(record: Evidence) -> dict[str, str]:
+    """Return what a record was made with and when, and its digest."""
+    made = f"{creation(record):%Y-%m-%d}"
+    return {":version": record.tool.version, ":date": made, ":digest": record_digest(record)}
+
+
+def _run_texts(record: RunRecord) -> Iterator[Text]:
     outcomes = Counter(statement.outcome for statement in record.statements)
     controls = [control for claim in record.claims for control in claim.controls]
-    confirmed = sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims)
     counts = {
         "claims": len(record.claims),
-        "confirmed": confirmed,
+        "confirmed": sum(claim.verdict is Verdict.CONFIRMED for claim in record.claims),
         "proved": sum(claim.derivation.status is Proof.PROVED for claim in record.claims),
         "checks": record.measured_checks + record.exact_checks,
         "measured-checks": record.measured_checks,
@@ -161,58 +207,34 @@ def _run_values(record: RunRecord) -> Iterator[Value]:
         "statements": len(record.statements),
         **{outcome.value: outcomes[outcome] for outcome in Outcome},
     }
-    chosen = record.run.settings
-    seed = Decimal(chosen.seed)
     # The run as a whole has no text of its own: what it stands for is how it ended.
-    ended = f"{numbers.count(confirmed)} of {numbers.count(len(record.claims))} claims confirmed"
-    texts: list[Text] = [
-        ("", ended, (), ""),
-        *_counts(**counts),
-        (":seed", str(chosen.seed), (ExactNumber(seed, "fixed", seed),), ""),
-        (":profile", chosen.profile, (), ""),
-        *_origin(record),
-    ]
-    for part, text, shown, unit in texts:
-        yield Value(f"{RUN}{part}", text, shown, "summary", record, unit=unit)
+    confirmed, claims = (numbers.count(counts[name]) for name in ("confirmed", "claims"))
+    yield "", f"{confirmed} of {claims} claims confirmed", ()
+    yield from _counts(counts)
+    seed = Decimal(record.run.settings.seed)
+    yield ":seed", str(seed), (ExactNumber(seed, "fixed", seed),)
+    yield from _words({":profile": record.run.settings.profile, **_origin(record)})
 
 
-def _origin(record: Evidence) -> Iterator[Text]:
-    """Yield what a record was made with and when, and its digest."""
-    yield ":version", record.tool.version, (), ""
-    yield ":date", f"{creation(record):%Y-%m-%d}", (), ""
-    yield ":digest", record_digest(record), (), "digest"
+def _claim_texts(claim: ClaimRecord) -> Iterator[Text]:
+    texts = {
+        "": claim.verdict.value,
+        ":verdict": claim.verdict.value,
+        ":title": plain(claim.title),
+        ":result": claim.derivation.result,
+        ":proof": claim.derivation.status.value.replace("-", " "),
+        ":digest": claim.digest,
+    }
+    yield from _words(texts)
+    yield from _counts({"checks": len(claim.checks), "controls": len(claim.controls)})
 
 
-def _claim_values(claim: ClaimRecord) -> Iterator[Value]:
-    """Yield a claim's values; unless it is confirmed, only verdicts may be quoted without doubt."""
-    is_good = claim.verdict is Verdict.CONFIRMED
-    doubt = "" if is_good else f"its claim is no longer confirmed but {claim.verdict}"
-    texts: list[Text] = [
-        ("", claim.verdict.value, (), ""),
-        (":verdict", claim.verdict.value, (), ""),
-        (":title", plain(claim.title), (), ""),
-        (":result", claim.derivation.result, (), ""),
-        (":proof", claim.derivation.status.value.replace("-", " "), (), ""),
-        (":digest", claim.digest, (), "digest"),
-        *_counts(checks=len(claim.checks), controls=len(claim.controls)),
-    ]
-    parts: list[tuple[Part | None, Iterable[Text]]] = [
-        (None, [text for text in texts if text[1]]),
-        *((check, check_texts(check)) for check in claim.checks),
-        *((control, _control_texts(control)) for control in claim.controls),
-        *((fact, _fact_texts(fact)) for fact in claim.facts),
-    ]
-    for part, texts_of_part in parts:
-        key = f"{claim.id}.{part.id}" if part else claim.id
-        for name, text, shown, unit in texts_of_part:
-            reason = "" if name == ":verdict" else doubt
-            yield Value(f"{key}{name}", text, shown, key, claim, part, unit, reason)
-
-
-def _fact_texts(fact: Fact) -> Iterator[Text]:
-    text = numbers.exact(fact.value)
-    for part in ("", ":value"):
-        yield part, text, (_figure(fact.value, text),), ""
+def _part_texts(part: Check | ControlRecord | Fact) -> Iterator[Text]:
+    if isinstance(part, Check):
+        return check_texts(part)
+    if isinstance(part, ControlRecord):
+        return _control_texts(part)
+    return (_number(name, part.value, numbers.exact(part.value)) for name in ("", ":value"))
 
 
 def check_texts(check: Check) -> Iterator[Text]:
@@ -222,22 +244,20 @@ def check_texts(check: Check) -> Iterator[Text]:
     if check.tightness is not None:
         spread = error / abs(check.prediction)
         shown = numbers.estimate(check.tightness, spread, (check.tightness, check.tightness))
-        text = shown.value + shown.times
-        yield ":tightness", text, (_figure(check.tightness, text),), ""
+        yield _number(":tightness", check.tightness, shown.value + shown.times)
     if check.blocks and error and not check.basis:
-        ends = interval95(check)
-        shown = numbers.estimate(check.estimate, error, ends)
-        low, high = (end + shown.times for end in (shown.low, shown.high))
-        yield ":interval95", shown.interval, (_figure(ends[0], low, "down"), _figure(ends[1], high, "up")), ""
+        low, high = interval95(check)
+        shown = numbers.estimate(check.estimate, error, (low, high))
+        _, _, first = _number("", low, shown.low + shown.times, "down")
+        _, _, last = _number("", high, shown.high + shown.times, "up")
+        yield ":interval95", shown.interval, first + last
     if check.blocks:
         if check.estimate:
             relative = abs(error / check.estimate)
-            text = numbers.small(relative)
-            yield ":relative-error", text, (_figure(relative, text),), ""
-        text = numbers.small(error)
-        yield ":error", text, (_figure(error, text),), ""
+            yield _number(":relative-error", relative, numbers.small(relative))
+        yield _number(":error", error, numbers.small(error))
         yield level_text(check.level)
-        yield from _counts(blocks=check.blocks, draws=check.draws)
+        yield from _counts({"blocks": check.blocks, "draws": check.draws})
 
 
 def _control_texts(control: ControlRecord) -> Iterator[Text]:
@@ -247,49 +267,38 @@ def _control_texts(control: ControlRecord) -> Iterator[Text]:
         # Printed as ">" beyond 0.9999: never rounded up to certainty.
         text = numbers.power(control.power)
         exact, printed = numbers.as_decimal(control.power), reading(text)
-        yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),), ""
+        yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),)
 
 
 def _estimate_texts(finding: Check | ControlRecord, error: float) -> Iterator[Text]:
     """Yield an estimate with its interval, their parts, and how far the ends are away at most."""
     shown = numbers.estimate(finding.estimate, error, finding.interval)
-    estimate, low, high = (text + shown.times for text in (shown.value, shown.low, shown.high))
-    centre = _figure(finding.estimate, estimate)
+    estimate = _number(":estimate", finding.estimate, shown.value + shown.times)
     if finding.blocks:
-        ends = (_figure(finding.interval[0], low, "down"), _figure(finding.interval[1], high, "up"))
-        yield from _interval_texts(estimate, centre, shown.interval, [low, high], ends)
-        half = max(ends[1].exact - centre.exact, centre.exact - ends[0].exact)
+        low = _number(":low", finding.interval[0], shown.low + shown.times, "down")
+        high = _number(":high", finding.interval[1], shown.high + shown.times, "up")
+        yield from _interval_texts(estimate, shown.interval, low, high)
+        centre, first, last = (text[2][0].exact for text in (estimate, low, high))
+        half = max(last - centre, centre - first)
         printed = numbers.estimate(float(half), error, (float(half), float(half)))
         text = printed.high + printed.times
-        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),), ""
+        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),)
     else:
-        yield "", estimate, (centre,), ""
-    predicted = numbers.beside(finding.prediction, error)
-    yield ":estimate", estimate, (centre,), ""
-    yield ":prediction", predicted, (_figure(finding.prediction, predicted),), ""
-    yield ":verdict", finding.verdict.value, (), ""
+        yield "", *estimate[1:]
+    yield estimate
+    yield _number(":prediction", finding.prediction, numbers.beside(finding.prediction, error))
+    yield ":verdict", finding.verdict.value, ()
 
 
-def _interval_texts(
-    estimate: str, centre: ExactNumber, interval: str, texts: Sequence[str], ends: tuple[ExactNumber, ...]
-) -> Iterator[Text]:
+def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Iterator[Text]:
     """Yield an estimate with its interval, that alone, and its ends."""
-    yield "", f"{estimate} {interval}", (centre, *ends), ""
-    yield ":interval", interval, ends, ""
-    for part, text, end in zip((":low", ":high"), texts, ends, strict=True):
-        yield part, text, (end,), ""
+    yield "", f"{estimate[1]} {interval}", estimate[2] + low[2] + high[2]
+    yield ":interval", interval, low[2] + high[2]
+    yield low
+    yield high
 
 
-def _statement_values(statement: Statement) -> Iterator[Value]:
-    outcome = statement.outcome.value.replace("-", " ")
-    texts = {"": outcome, ":outcome": outcome, ":printed": statement.printed, ":computed": statement.computed}
-    for part, text in texts.items():
-        if text:
-            key = f"{SOURCE}.{statement.id}{part}"
-            yield Value(key, plain(text), (), f"statement-{statement.id}", statement)
-
-
-def _audit_values(record: AuditRecord) -> Iterator[Value]:
+def _audit_texts(record: AuditRecord) -> Iterator[Text]:
     judged = Counter(finding.judgement for finding in record.findings)
     worst = most_serious(record.findings).value
     counts = {
@@ -299,59 +308,36 @@ def _audit_values(record: AuditRecord) -> Iterator[Value]:
         "deciding": sum(finding.decides for finding in record.findings),
         **{kind.value: judged[kind] for kind in Judgement},
     }
-    texts: list[Text] = [("", worst, (), ""), (":judgement", worst, (), ""), *_counts(**counts)]
-    texts += [(":source", record.source, (), ""), *_origin(record)]
-    for part, text, shown, unit in texts:
-        if text:
-            yield Value(f"{AUDIT}{part}", text, shown, "summary", record, unit=unit)
+    yield from _words({"": worst, ":judgement": worst, ":source": record.source, **_origin(record)})
+    yield from _counts(counts)
 
 
-def _layer_values(layer: LayerRecord) -> Iterator[Value]:
-    worst = most_serious(layer.findings).value
-    scale = numbers.exact(layer.intention.value)
-    texts: list[Text] = [
-        ("", worst, (), ""),
-        (":judgement", worst, (), ""),
-        (":name", layer.name, (), ""),
-        (":intended", layer.intention.expression, (), ""),
-        (":scale", scale, (_figure(layer.intention.value, scale),), ""),
-        *_counts(heads=layer.heads, key_heads=layer.key_heads, d_k=layer.d_k, sequences=layer.sequences),
-    ]
-    for part, text, shown, unit in texts:
-        yield Value(f"{layer.id}{part}", text, shown, layer.id, layer, unit=unit)
-    for finding in layer.findings:
-        is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
-        doubt = f"its finding is {finding.judgement}" if is_open else ""
-        for part, text, shown, unit in _finding_texts(finding):
-            # What says that something is wrong may be quoted of a refuted finding.
-            says_so = part in {":judgement", ":cause", ":fix"} or (not part and not shown)
-            key, reason = f"{layer.id}.{finding.id}{part}", "" if says_so else doubt
-            if text:
-                yield Value(key, text, shown, layer.id, layer, finding, unit, reason)
+def _layer_texts(layer: LayerRecord) -> Iterator[Text]:
+    worst, intended = most_serious(layer.findings).value, layer.intention
+    yield from _words({"": worst, ":judgement": worst, ":name": layer.name, ":intended": intended.expression})
+    yield _number(":scale", intended.value, numbers.exact(intended.value))
+    counts = {"heads": layer.heads, "key-heads": layer.key_heads, "d-k": layer.d_k}
+    yield from _counts({**counts, "sequences": layer.sequences})
 
 
 def _finding_texts(finding: Finding) -> Iterator[Text]:
     if finding.estimate is None:
-        yield "", finding.judgement.value, (), ""
+        yield "", finding.judgement.value, ()
     else:
-        estimate, error, low, high = figures(finding)
-        centre = _figure(finding.estimate, estimate)
-        first, last = finding.interval
-        ends = [] if first is None else [_figure(first, low, "down")]
-        ends += [] if last is None else [_figure(last, high, "up")]
+        centre, error, low, high = figures(finding)
+        estimate, (first, last) = _number(":estimate", finding.estimate, centre), finding.interval
+        ends = [] if first is None else [_number(":low", first, low, "down")]
+        ends += [] if last is None else [_number(":high", last, high, "up")]
         if len(ends) == 2:
-            interval = f"[{low},{numbers.NO_BREAK}{high}]"
-            yield from _interval_texts(estimate, centre, interval, [low, high], (ends[0], ends[1]))
+            yield from _interval_texts(estimate, f"[{low},{numbers.NO_BREAK}{high}]", *ends)
         else:
-            yield "", estimate, (centre,), ""
-            for end in ends:
-                yield (":low", low, (end,), "") if last is None else (":high", high, (end,), "")
-        yield ":estimate", estimate, (centre,), ""
+            yield "", *estimate[1:]
+            yield from ends
+        yield estimate
         if finding.standard_error:
-            yield ":error", error, (_figure(finding.standard_error, error),), ""
+            yield _number(":error", finding.standard_error, error)
         if ends:
             yield level_text(finding.level)
-    yield from _counts(sequences=finding.sequences)
-    yield ":cause", plain(finding.cause), (), ""
-    yield ":fix", plain(finding.fix), (), ""
-    yield ":judgement", finding.judgement.value, (), ""
+    yield from _counts({"sequences": finding.sequences})
+    cause, fix = plain(finding.cause), plain(finding.fix)
+    yield from _words({":cause": cause, ":fix": fix, ":judgement": finding.judgement.value})
