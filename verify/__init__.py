@@ -56,36 +56,24 @@ __all__ = [
     "values",
 ]
 
-_HOME = {
-    "Answer": "verify.engine.asking",
-    "AuditRecord": "verify.evidence.audits",
-    "Check": "verify.evidence",
-    "Claim": "verify.spec.claim",
-    "ClaimRecord": "verify.evidence",
-    "ComparisonRecord": "verify.evidence.comparisons",
-    "ControlRecord": "verify.evidence",
-    "Plan": "verify.engine.plan",
-    "Planned": "verify.engine.plan",
-    "Reproduction": "verify.engine.reproducing",
-    "RunRecord": "verify.evidence",
-    "VerifyError": "verify.errors",
-    "ask": "verify.engine.asking",
-    "audit": "verify.auditing.audit",
-    "compare_recordings": "verify.auditing.comparing",
-    "json_schema": "verify.evidence.load",
-    "list_claims": "verify.api",
-    "load": "verify.evidence.load",
-    "load_audit": "verify.evidence.load",
-    "plan": "verify.api",
-    "Probe": "verify.auditing.probe",
-    "parametrize_probes": "verify.auditing.probe",
-    "probe": "verify.auditing.probe",
-    "record": "verify.auditing.record",
-    "render": "verify.api",
-    "reproduce": "verify.api",
-    "run": "verify.api",
-    "values": "verify.citing.lookup",
+_NAMES = {
+    "verify.engine.asking": "Answer ask",
+    "verify.evidence.audits": "AuditRecord",
+    "verify.evidence": "Check ClaimRecord ControlRecord RunRecord",
+    "verify.spec.claim": "Claim",
+    "verify.evidence.comparisons": "ComparisonRecord",
+    "verify.engine.plan": "Plan Planned",
+    "verify.engine.reproducing": "Reproduction",
+    "verify.errors": "VerifyError",
+    "verify.auditing.audit": "audit",
+    "verify.auditing.comparing": "compare_recordings",
+    "verify.evidence.load": "json_schema load load_audit",
+    "verify.api": "list_claims plan render reproduce run",
+    "verify.auditing.probe": "Probe parametrize_probes probe",
+    "verify.auditing.record": "record",
+    "verify.citing.lookup": "values",
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __dir__() -> list[str]:

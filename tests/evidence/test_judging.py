@@ -10,7 +10,8 @@ from tests.report.builders import check_that_is, control_that_is
 from tests.strategies import examples, floats, spans
 from verify.errors import SettingsError
 from verify.evidence import Proof, Verdict
-from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, claim_verdict, judge
+from verify.evidence.claims import claim_verdict
+from verify.evidence.judging import MAX_LOOKS, PLACES, ErrorBudget, Interval, judge
 from verify.montecarlo.experiment import band
 
 CONFIRMED, APPROXIMATE, REFUTED, UNDECIDED = Verdict

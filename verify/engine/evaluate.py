@@ -15,7 +15,6 @@ from functools import partial
 
 from verify.engine.measure import measure
 from verify.engine.preparing import Prepared, Work, prepare
-from verify.engine.recording import claim_record
 from verify.errors import claim_errors
 from verify.evidence.judging import ErrorBudget
 from verify.executors.machine import one_blas_thread
@@ -124,7 +123,7 @@ def _measured(
 ) -> NeedsDraws | Settled:
     """Measure a claim as far as it can be by what was drawn and by what is drawn here."""
     if prepared.experiment is None:
-        return Settled(claim_record(prepared).model_dump_json(by_alias=True))
+        return Settled(prepared.record().model_dump_json(by_alias=True))
     budget = ErrorBudget(work.settings.false_alarm)
     steps = measure(prepared.experiment, work.claim.id, work.settings, budget)
     drawn, draws, given = dict[str, Drawn](), 0, deque(rounds)
@@ -148,7 +147,7 @@ def _measured(
             requests = steps.send([cell.total for cell in answer])
     except StopIteration as end:
         findings, controls = end.value
-    record = claim_record(prepared, findings, controls, work.settings.tolerance)
+    record = prepared.record(findings, controls, work.settings.tolerance)
     return Settled(record.model_dump_json(by_alias=True), draws)
 
 

@@ -7,7 +7,6 @@ from verify.engine.computations import INCOMPATIBLE
 from verify.engine.sources import PartEntry, SourceBook, StatementEntry
 from verify.errors import SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
-from verify.evidence.judging import outcome_of
 from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
@@ -52,21 +51,22 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
             claim, decided = part.claim or "", _by_evidence(part, claims.get(part.claim or ""))
         decided = {"evidence": part.evidence or "computed", "computed": None, "exactly": True} | decided
         parts.append(Part(text=part.text, claim=claim, kind=part.kind, printed=part.printed, **decided))
-    outcome, note = outcome_of(parts), entry.note
-    if outcome is Outcome.OPEN:
-        awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
-        note = f"Still open: it waits for evidence from {', '.join(awaited)}."
-    elif note is None or outcome is not entry.noted:
-        note = " ".join(part.reason for part in parts)
-    return Statement(
+    statement = Statement(
         id=entry.id,
         source=entry.source,
         text=entry.text,
         claim=entry.claim,
         noted=entry.noted,
-        note=note,
+        note=entry.note or "",
         parts=tuple(parts),
     )
+    note = statement.note
+    if statement.outcome is Outcome.OPEN:
+        awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)
+        note = f"Still open: it waits for evidence from {', '.join(awaited)}."
+    elif not note or statement.outcome is not entry.noted:
+        note = " ".join(part.reason for part in parts)
+    return statement.model_copy(update={"note": note})
 
 
 def _by_computation(part: PartEntry) -> dict[str, Any]:

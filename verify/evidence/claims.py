@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from verify.errors import ClaimError
-from verify.evidence.judging import claim_verdict, ends_of, judge, judge_exact, still_open
+from verify.evidence.judging import ends_of, judge, judge_exact, still_open
 from verify.evidence.plots import Figure, plot_figure
 from verify.evidence.records import Record, by_id, computed_property, digest_of, table
 from verify.evidence.texts import (
@@ -28,6 +29,7 @@ from verify.evidence.texts import (
 )
 from verify.evidence.verdicts import Proof, Verdict
 from verify.text.escapes import for_html
+from verify.text.numbers import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,6 +147,58 @@ def _judged(finding: Check | ControlRecord, *, exact: bool) -> Verdict:
     if exact:
         return judge_exact(finding.estimate, within)
     return judge(finding.interval, finding.prediction, within, reliable=not finding.doubt)
+
+
+_DERIVED = {
+    Proof.PROVED: "proved; ",
+    Proof.DERIVED: "derived; ",
+    Proof.CITING: "derived, citing a theorem; ",
+}
+_KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
+
+
+def claim_verdict(
+    proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
+) -> tuple[Verdict, str]:
+    """Return the verdict of a whole claim and one sentence of reason."""
+    refuted, approximate = (_named(checks, verdict) for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE))
+    undecided = "; ".join(
+        f"{check.id} ({check.reason})" if check.reason else check.id
+        for check in checks
+        if check.verdict is Verdict.UNDECIDED
+    )
+    standing = ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED)
+    unmeasured = not checks or not controls
+    failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
+    cases = (
+        (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
+        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"),
+        (refuted, Verdict.REFUTED, f"by {refuted}"),
+        (standing, Verdict.UNDECIDED, f"negative control not rejected: {standing}"),
+        (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
+        (
+            approximate,
+            Verdict.APPROXIMATE,
+            f"within tolerance, but the exact value is excluded: {approximate}",
+        ),
+    )
+    for applies, verdict, reason in cases:
+        if applies:
+            return verdict, reason
+    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
+
+
+def _named(checks: Iterable[Check], verdict: Verdict) -> str:
+    return ", ".join(check.id for check in checks if check.verdict is verdict)
+
+
+def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:
+    """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
+    counts = {name: sum(check.method == method for check in checks) for method, name in _KINDS.items()}
+    *others, last = (counted(number, name) for name, number in counts.items() if number)
+    agreeing = f"{', '.join(others)} and {last}" if others else last
+    verb = "agrees" if len(checks) == 1 else "agree"
+    return f"{_DERIVED.get(proof, '')}{agreeing} {verb}, {counted(controls, 'wrong version')} rejected"
 
 
 class OrdinaryFit(Record):

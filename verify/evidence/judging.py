@@ -6,12 +6,10 @@ Records ask it whenever a verdict is read, so none is ever stored that its numbe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from verify.errors import SettingsError
-from verify.evidence.verdicts import Outcome, Proof, Verdict
+from verify.evidence.verdicts import Verdict
 
 Interval = tuple[float, float]
 
@@ -27,44 +25,7 @@ The second is of the planned size, of a bound the first. Two of three checks are
 and of those that are open at the planned size most by the next half. The last is of 38 times the planned
 size; then a check is undecided.
 """
-_DERIVED = {
-    Proof.PROVED: "proved; ",
-    Proof.DERIVED: "derived; ",
-    Proof.CITING: "derived, citing a theorem; ",
-}
-_KINDS = {"monte-carlo": "measurement", "fit": "fit", "exact": "computed value"}
 _ENDLESS = 1e12  # the number of blocks that is never reached
-
-
-class _Judged(Protocol):
-    """What is asked of a check or a control: its id and what it came to."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def verdict(self) -> Verdict: ...
-
-
-class _JudgedCheck(_Judged, Protocol):
-    """What is asked of a check besides: how it was made, and what keeps it open."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-
-
-class _StatedPart(Protocol):
-    """What is asked of a part of a statement; ``holds`` is None while it is open."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def printed(self) -> str | None: ...
-    @property
-    def holds(self) -> bool | None: ...
-    @property
-    def exactly(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -159,67 +120,3 @@ def tenable(prediction: float, within: Interval) -> Interval:
     """
     low, high = within
     return prediction if high == math.inf else low, prediction if low == -math.inf else high
-
-
-def claim_verdict(
-    proof: Proof, proof_reason: str, checks: Sequence[_JudgedCheck], controls: Sequence[_Judged]
-) -> tuple[Verdict, str]:
-    """Return the verdict of a whole claim and one sentence of reason."""
-    refuted, approximate = (_named(checks, verdict) for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE))
-    undecided = "; ".join(
-        f"{check.id} ({check.reason})" if check.reason else check.id
-        for check in checks
-        if check.verdict is Verdict.UNDECIDED
-    )
-    standing = ", ".join(control.id for control in controls if control.verdict is not Verdict.REFUTED)
-    unmeasured = not checks or not controls
-    failed = f"the derivation failed, so nothing was drawn: {proof_reason}"
-    cases = (
-        (proof is Proof.FAILED, Verdict.UNDECIDED, failed),
-        (unmeasured, Verdict.UNDECIDED, "nothing was measured, or no negative control was judged"),
-        (refuted, Verdict.REFUTED, f"by {refuted}"),
-        (standing, Verdict.UNDECIDED, f"negative control not rejected: {standing}"),
-        (undecided, Verdict.UNDECIDED, f"undecided at the largest sample: {undecided}"),
-        (
-            approximate,
-            Verdict.APPROXIMATE,
-            f"within tolerance, but the exact value is excluded: {approximate}",
-        ),
-    )
-    for applies, verdict, reason in cases:
-        if applies:
-            return verdict, reason
-    return Verdict.CONFIRMED, _success(proof, checks, len(controls))
-
-
-def _named(checks: Iterable[_Judged], verdict: Verdict) -> str:
-    return ", ".join(check.id for check in checks if check.verdict is verdict)
-
-
-def _success(proof: Proof, checks: Sequence[_JudgedCheck], controls: int) -> str:
-    """Return such as "derived; 16 measurements and 1 fit agree, 6 wrong versions rejected"."""
-    counts = {name: sum(check.method == method for check in checks) for method, name in _KINDS.items()}
-    *others, last = (_counted(number, name) for name, number in counts.items() if number)
-    agreeing = f"{', '.join(others)} and {last}" if others else last
-    verb = "agrees" if len(checks) == 1 else "agree"
-    return f"{_DERIVED.get(proof, '')}{agreeing} {verb}, {_counted(controls, 'wrong version')} rejected"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def outcome_of(parts: Sequence[_StatedPart]) -> Outcome:
-    """Return what a statement's parts come to."""
-    if any(part.holds is None for part in parts):
-        return Outcome.OPEN
-    if any(part.kind == "prints" and not part.holds for part in parts):
-        return Outcome.MISPRINTED
-    said = [part for part in parts if part.kind == "says"]
-    # A figure that is false is so under any condition.
-    if any(part.printed is not None and not part.holds for part in said) or (
-        said and not any(part.holds for part in said)
-    ):
-        return Outcome.WRONG
-    exactly = all(part.exactly for part in parts)
-    return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS

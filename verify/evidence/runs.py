@@ -9,7 +9,7 @@ from pydantic import Field
 from verify import defaults
 from verify.errors import SettingsError, unknown
 from verify.evidence.claims import USER, ClaimRecord
-from verify.evidence.judging import PLACES, RULE, ErrorBudget, outcome_of
+from verify.evidence.judging import PLACES, RULE, ErrorBudget
 from verify.evidence.records import Frame, Record, Sealed, by_id, computed_property, frame_of, row_of, table
 from verify.evidence.texts import (
     Address,
@@ -162,8 +162,19 @@ class Statement(Record):
 
     @computed_property
     def outcome(self) -> Outcome:
-        """What the run says of it."""
-        return outcome_of(self.parts)
+        """What its parts come to."""
+        if any(part.holds is None for part in self.parts):
+            return Outcome.OPEN
+        if any(part.kind == "prints" and not part.holds for part in self.parts):
+            return Outcome.MISPRINTED
+        said = [part for part in self.parts if part.kind == "says"]
+        # A figure that is false is so under any condition.
+        if any(part.printed is not None and not part.holds for part in said) or (
+            said and not any(part.holds for part in said)
+        ):
+            return Outcome.WRONG
+        exactly = all(part.exactly for part in self.parts)
+        return Outcome.HOLDS if all(part.holds for part in said) and exactly else Outcome.WITH_CONDITIONS
 
     @property
     def printed(self) -> str | None:
