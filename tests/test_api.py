@@ -58,13 +58,6 @@ def test_a_run_uses_the_store_unless_told_not_to() -> None:
     assert [Path(one.filename).name for one in warned] == [Path(__file__).name]
 
 
-def test_claims_can_be_listed() -> None:
-    """By id, in the order of the report."""
-    claims = verify.list_claims()
-    assert next(iter(claims)) == "score-mean"
-    assert claims["score-mean"].title == "Scores average to zero"
-
-
 def test_a_claim_made_in_this_process_stays_in_it(doubled: Claim) -> None:
     """Its functions may be closures, which no other process could be handed; errors in them are one line."""
     derived: list[int] = []
@@ -104,13 +97,6 @@ def test_a_variant_of_a_shipped_claim_is_a_claim_of_its_own() -> None:
     assert isinstance(shipped, verify.Claim)
     (record,) = verify.run([replace(shipped, id="mine", title="Mine")], profile="quick").claims
     assert (record.id, record.chapter, record.title) == ("mine", "user", "Mine")
-
-
-def test_a_plan_has_a_row_a_claim(doubled: Claim) -> None:
-    """In the order of the report; one of one's own is run for it."""
-    rows = verify.plan([doubled, "over-scaling"], profile="quick").claims
-    assert [(row.claim, row.is_tried) for row in rows] == [("over-scaling", False), ("doubled-keys", True)]
-    assert all(row.derivation_s > 0 for row in rows)
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """README.md, CONTRIBUTING.md and docs/ keep their word: commands, examples, files and versions."""
 
 import ast
-import importlib.util
 import json
 import re
 import runpy
@@ -22,10 +21,9 @@ from verify import spec
 from verify.citing.documents import check
 from verify.citing.languages import LANGUAGES
 from verify.cli.main import cli
-from verify.evidence import ClaimRecord, Outcome, RunRecord
+from verify.evidence import Outcome, RunRecord
 from verify.evidence.load import shipped
 from verify.montecarlo.distributions import moments_contradiction
-from verify.spec.claim import Claim
 from verify.version import __version__
 
 PAGE = "".join(map(page, ("CONTRIBUTING.md", "docs/architecture.md", "docs/method.md", "docs/extending.md")))
@@ -61,18 +59,6 @@ def _notebook() -> dict[str, Any]:
     return content
 
 
-def test_the_notebook_is_one_without_outputs() -> None:
-    """Of a form that Jupyter reads."""
-    notebook = _notebook()
-    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
-    ids = [cell["id"] for cell in notebook["cells"]]
-    assert len(set(ids)) == len(ids)
-    for cell in notebook["cells"]:
-        assert cell["cell_type"] == "markdown" or (cell["outputs"], cell["execution_count"]) == ([], None)
-    format_of = pytest.importorskip("nbformat")
-    format_of.validate(notebook)
-
-
 @pytest.mark.slow
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each cell after those before it, and what a cell ends with is shown as a notebook would."""
@@ -93,16 +79,6 @@ def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert "derived" in str(names["answer"]).lower()
     assert shown["status"] == 0
     plt.close("all")
-
-
-def test_the_page_on_python_says_what_is_there() -> None:
-    """Its example, and what is read of records in its table."""
-    (example,) = blocks("python", "docs/python.md")
-    assert "verify.run(" in example
-    named = set(re.findall(r"`(record|claim)\.(\w+)", page("docs/python.md")))
-    kinds = {"record": RunRecord, "claim": ClaimRecord}
-    assert {name for kind, name in named if not hasattr(kinds[kind], name)} == set()
-    assert len(named) == 2
 
 
 @pytest.mark.slow
@@ -128,15 +104,6 @@ def test_the_page_from_a_question_to_a_claim_asks_one_thing(tmp_path: Path) -> N
     answer = verify.ask(asked[0], law=asked[1], dimensions=dimensions, tolerance=0.05, workers=1)
     assert (claim.verdict, claim.derivation.result, answer.exit_status) == ("confirmed", "d_k", 0)
     assert [check.cell["d_k"] for check in claim.checks if check.method == "monte-carlo"] == dimensions
-
-
-@pytest.mark.slow
-def test_the_claims_say_what_they_draw(record: RunRecord) -> None:
-    """The settings of cells are those of the families, and of a program what connects it."""
-    (lengths,) = (claim for claim in record.claims if claim.id == "key-lengths")
-    assert [check.cell["key"] for check in lengths.checks] == ["normal", "normal", "Laplace"]
-    (program,) = (claim for claim in record.claims if claim.id == "one-pass")
-    assert "ends in their plain mean" in str(program.checks[0].cell["program"])
 
 
 def test_the_distribution_keeps_its_stated_moments(tmp_path: Path) -> None:
@@ -188,12 +155,6 @@ def test_every_name_of_the_language_is_explained() -> None:
     assert called <= names
 
 
-def test_the_functions_of_a_claim_take_what_the_table_says() -> None:
-    """Under the names of the parameters, in the order of the table."""
-    rows = dict(re.findall(r"^\| `(derive|experiment|figures)`.*? \| (.*?) \|", PAGE, re.MULTILINE))
-    assert {name: tuple(re.findall(r"`(\w+)`", taken)) for name, taken in rows.items()} == Claim.parameters
-
-
 def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
     """The example of a list of statements says what it says, and runs no more than it needs."""
     (text,) = blocks("toml", "docs/extending.md")
@@ -239,34 +200,6 @@ def test_every_option_is_explained() -> None:
     ]
     assert len(options) > 20
     assert [(name, one.opts[0]) for name, one in options if not one.help] == []
-
-
-def test_every_exit_status_is_in_the_table() -> None:
-    """Scripts rely on them."""
-    rows = page("docs/ci.md").partition("| exit status |")[2].partition("\n\n")[0].splitlines()[2:]
-    statuses = [row.split("|")[1].strip() for row in rows]
-    assert statuses == ["0", "1", "2", "3", "4", "129, 130, 143"]
-
-
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([\w./-]+)\)", page()))))
-def test_every_file_of_the_readme_is_there(path: str) -> None:
-    """Whoever follows a link must find the file."""
-    assert (ROOT / path).is_file()
-
-
-def test_the_module_for_sphinx_is_there() -> None:
-    """A build names it in its ``conf.py``."""
-    (module,) = re.findall(r"Sphinx extension `([\w.]+)`", page("docs/quoting.md"))
-    assert importlib.util.find_spec(module)
-
-
-def test_the_set_up_is_the_same_for_the_main_job_and_the_tests() -> None:
-    """Two commands, each complete, each of two lines: the system's packages and the environment."""
-    first, second = (block.splitlines() for block in blocks("sh"))
-    assert first[0] == second[0]
-    assert "libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0" in first[0]
-    assert first[1].endswith("sdpa-verify report")
-    assert second[1].endswith("pytest -n auto")
 
 
 def test_the_version_is_the_same_everywhere() -> None:

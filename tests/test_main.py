@@ -53,23 +53,6 @@ def test_the_status_of_a_command_is_that_of_the_process(
     assert ended.value.code == status
 
 
-@pytest.mark.parametrize("own", [None, "123"])
-def test_sympy_remembers_more_than_by_itself(
-    running: Callable[[Callable[[], Any]], None], monkeypatch: pytest.MonkeyPatch, own: str | None
-) -> None:
-    """Where its own variable does not say how much; processes of a run inherit that."""
-    monkeypatch.setenv("SYMPY_CACHE_SIZE", own or "")
-    if own is None:
-        monkeypatch.delenv("SYMPY_CACHE_SIZE")
-
-    def shows() -> None:
-        sys.exit(int(os.environ["SYMPY_CACHE_SIZE"]))
-
-    with pytest.raises(SystemExit) as ended:
-        running(shows)
-    assert ended.value.code == (int(own) if own else 4000)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("swallowed", [False, True])
 def test_a_signal_ends_it_at_once(

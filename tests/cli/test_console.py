@@ -12,17 +12,15 @@ import click
 import pytest
 
 from tests.auditing.records import good
-from tests.report.builders import with_verdict
 from tests.tool import begin
 from verify.cli.console import beside, columns, complain, end, fitted, rendered, rendering, say
 from verify.cli.main import cli, main
 from verify.cli.progress import (
     closing_lines,
     following,
-    verdict_line,
 )
 from verify.errors import OutputError, RenderError
-from verify.evidence import RunRecord, Verdict
+from verify.evidence import RunRecord
 from verify.report import write
 from verify.report.write import Written
 
@@ -247,19 +245,6 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert "\x1b[?25l" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
     assert "\x1b[2K" in shown
-
-
-@pytest.mark.parametrize(
-    ("verdict", "mark"),
-    [(Verdict.CONFIRMED, "✓"), (Verdict.APPROXIMATE, "≈"), (Verdict.REFUTED, "✗"), (Verdict.UNDECIDED, "?")],
-)
-def test_a_verdict_has_a_mark(small: RunRecord, verdict: Verdict, mark: str) -> None:
-    """Mark, id, verdict, reason, which hangs below itself where a terminal is too narrow for it."""
-    record = with_verdict(small.claims[0], verdict)
-    assert verdict_line(record, 20) == f"{mark} sqrt-scaling-unique   {verdict}: {record.reason}"
-    hanging = verdict_line(record, columns=40).splitlines()
-    assert hanging[0].startswith(f"{mark} sqrt-scaling-unique  {verdict}:")
-    assert hanging[1].startswith(" " * 23)
 
 
 def test_a_stale_record_of_a_proof_is_said_at_the_end(small: RunRecord) -> None:

@@ -139,20 +139,6 @@ def test_a_full_disk(reports: Path) -> None:
     assert "; free space" in ended.complaint
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], pytest.param(["show", "score-mean"], marks=pytest.mark.slow)]
-)
-def test_no_reader_at_all(arguments: list[str]) -> None:
-    """A closed pipe is no error of the tool; at most the exit status shows it."""
-    process = begin(*arguments)
-    process.stdout.close()  # type: ignore[union-attr]  # it is a pipe
-    process.stdout = None
-    ended = finish(process)
-    assert "Traceback" not in ended.err
-    assert "Exception" not in ended.err
-    assert ended.status in {0, 1, 2}
-
-
 @pytest.mark.slow
 def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: RunRecord) -> None:
     """WeasyPrint raises while it is imported; the message names the packages that it needs."""

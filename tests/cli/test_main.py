@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,8 @@ import pytest
 from tests.catalogue import CATALOGUE, EACH_QUICKLY_MADE, derivation
 from tests.tool import ROOT, Ended
 from verify.claims.chapters import CHAPTERS
-from verify.cli.explore import listing, page, shown
+from verify.cli.explore import page
 from verify.cli.main import main
-from verify.spec import assume
 from verify.symbolic import notation
 from verify.text.latex import plain
 from verify.version import __version__
@@ -133,16 +131,6 @@ def test_a_terminal_without_unicode_is_served(
     assert capsys.readouterr().err == ""
 
 
-def test_every_claim_is_listed_under_its_chapter() -> None:
-    """A line each, in the order of the report, a blank line between chapters."""
-    lines = listing(CATALOGUE).splitlines()
-    heads = [line for line in lines if line and not line.startswith(" ")]
-    used = {claim.chapter for claim in CATALOGUE.values()}
-    assert heads == [chapter.title for name, chapter in CHAPTERS.items() if name in used]
-    assert [line.split()[0] for line in lines if line.startswith(" ")] == list(CATALOGUE)
-    assert lines.count("") == len(heads) - 1
-
-
 @EACH_QUICKLY_MADE
 def test_a_claim_is_shown_with_every_step(name: str) -> None:
     """Statement, meaning, assumptions and all steps with how each was checked; no LaTeX is left."""
@@ -163,22 +151,6 @@ def test_a_claim_is_shown_with_every_step(name: str) -> None:
         rf"^(Proved|Derived(, citing)?): (all {lines}|its one|both) lines? holds?, no attempt", text, re.M
     )
     assert "✗" not in text
-
-
-def test_what_is_assumed_is_said_once() -> None:
-    """A derivation says by itself what it assumes of components; the rest stands beside it."""
-    text, _ = shown(CATALOGUE["score-variance"])
-    (assumed,) = _assumptions(text)
-    assert assumed.endswith("keys are independent, with mean 0 and variance 1, of whatever law.")
-    more = assume(own="They are drawn once.")
-    for name in ("score-variance", "self-score"):
-        usual, _ = shown(CATALOGUE[name])
-        text, _ = shown(replace(CATALOGUE[name], assumptions=more))
-        assert _assumptions(text) == [*_assumptions(usual), "  - They are drawn once."]
-
-
-def _assumptions(text: str) -> list[str]:
-    return text.partition("\nAssumptions\n")[2].partition("\n\n")[0].splitlines()
 
 
 def test_a_wrong_line_is_marked(tool: Callable[..., Ended], claim_file: Callable[..., Path]) -> None:

@@ -13,7 +13,6 @@ from tests.tool import Ended
 from verify.errors import RenderError
 from verify.evidence import RunRecord
 from verify.evidence.load import load
-from verify.evidence.words import sentence, tolerance_text
 from verify.report import pdf, write
 from verify.report.write import Written
 
@@ -72,103 +71,6 @@ def test_a_claim_file_that_is_refused_is_one_failing_case(tool: Tool, tmp_path: 
     assert (text.count("<testcase"), text.count("<failure"), text.count("<skipped")) == (1, 1, 0)
     assert 'name="broken_law"' in text
     assert "broken_law.py" in text.partition("<failure")[2]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("[1, 2", "line 1: not complete JSON"), ('{"schema": 1}', "schema 1, this version reads")],
-)
-def test_what_are_no_results_is_reported_and_left_alone(
-    tool: Tool, tmp_path: Path, content: str, message: str
-) -> None:
-    """As is what lies beside them."""
-    path = tmp_path / "results.json"
-    path.write_text(content)
-    (tmp_path / "report.html").write_text("an earlier report")
-    ended = tool("render", path)
-    assert ended.status == 2
-    assert ended.complaint.startswith(f"{path}: {message}")
-    assert path.read_text() == content
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["report.html", "results.json"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("share", "status", "verdict"), [("0.975", 1, "refuted"), ("1", 0, "confirmed")])
-def test_a_bound_broken_within_the_tolerance_ends_a_run_as_refuted(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path], share: str, status: int, verdict: str
-) -> None:
-    """Broken by half of the tolerance it does not pass; one that binds does."""
-    path = claim_file(
-        ("derived, {d: size})", f"derived.start, {{d: size}}, at_most=Threshold({share} * 4 * size))"),
-        ('    yield Fit("variance-d*", over=d, law=derived.end)\n', ""),
-        ("derived, {d: 8}, equals=2 * d", "derived.start, {d: 8}, at_most=2 * d"),
-        ("import STANDARD,", "import STANDARD, Threshold,"),
-    )
-    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-    ended = tool("run", "doubled-keys", "--claims", path, *options)
-    assert ended.status == status
-    assert ended.out.startswith(("✓", "✗"))
-    assert f" doubled-keys  {verdict}: " in ended.out
-
-
-CHECKS = "derived, {d: size})\n"
-FIT = '    yield Fit("variance-d*", over=d, law=derived.end)\n'
-SILENT = [
-    pytest.param(
-        [
-            (CHECKS, 'derived, {d: size}, tolerance=Within(3, because="%s"))\n'),
-            (FIT, ""),
-            ("import ", "import Within, "),
-        ],
-        "its tolerance is 3 times the run's, of the prediction; make it at most twice, or say why it is so "
-        'wide: because="…"',
-        "tolerance_because",
-        id="wide",
-    ),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("changes", "complaint", "field"), SILENT)
-def test_what_would_pass_in_silence_has_to_be_said(
-    tool: Tool,
-    tmp_path: Path,
-    claim_file: Callable[..., Path],
-    changes: list[tuple[str, str]],
-    complaint: str,
-    field: str,
-) -> None:
-    """A wide tolerance is refused in one line, and with a word on record."""
-
-    def run(word: str) -> Ended:
-        path = claim_file(*((old, new.replace("%s", word)) for old, new in changes))
-        options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-        return tool("run", "doubled-keys", "--claims", path, *options)
-
-    ended = run("")
-    assert ended.status == 2
-    whole = f"claim doubled-keys, check variance-d1: {complaint}; correct the claim file "
-    assert ended.complaint.startswith(whole)
-    assert not (tmp_path / "out" / "results.json").exists()
-    assert run("it is a test").status == 0
-    (claim,) = json.loads((tmp_path / "out" / "results.json").read_text())["claims"]
-    assert {one.get(field, "") for one in claim["checks"]} - {""} == {"it is a test"}
-
-
-@pytest.mark.slow
-def test_what_no_chain_starts_with_is_compared_with_a_threshold(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
-) -> None:
-    """Of another quantity nothing is derived, however right its numbers are."""
-    path = claim_file(("derived, {d: size})", "4 * E(score**2), {d: size}, equals=4 * d)"))
-    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-    assert tool("run", "doubled-keys", "--claims", path, *options).status == 0
-    record = load(tmp_path / "out" / "results.json")
-    (claim,) = record.claims
-    for check in claim.checks:
-        assert (check.origin, check.is_threshold) == ("computed", True)
-        assert tolerance_text(check).startswith("threshold, computed, ±")
-        assert "contains the threshold" in sentence(check, derived=True)
 
 
 def test_a_run_writes_results_and_prints_verdicts(tool: Tool, tmp_path: Path) -> None:
@@ -273,22 +175,6 @@ def test_the_exit_status_says_the_outcome(
     assert ended.out.startswith(mark)
     assert ended.status == status
     assert (tmp_path / "results.json").is_file()
-
-
-@pytest.mark.slow
-def test_what_is_derived_of_another_law_ends_with_status_2(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
-) -> None:
-    """Components are drawn of which the chain says nothing: nothing is drawn, and no results are left."""
-    other = ("derived, {d: size})", "derived, {d: size}, laws={q: UNIT_INTERVAL})")
-    path = claim_file(other, ("import ", "import UNIT_INTERVAL, q, "))
-    options = ("--profile", "quick", "--workers", 1, "--out", tmp_path / "out")
-    ended = tool("run", "doubled-keys", "--claims", path, *options)
-    assert ended.status == 2
-    assert "claim doubled-keys: check variance-d1: its chain assumes mean 0 and variance 1" in ended.complaint
-    assert " for q, but U(0,1) has E q = 1/2; correct the law" in ended.complaint
-    assert ended.complaint.endswith("doubled_keys.py")
-    assert not list((tmp_path / "out").glob("*"))
 
 
 @pytest.mark.slow

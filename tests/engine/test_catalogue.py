@@ -30,16 +30,6 @@ def test_a_shipped_claim_is_found_alone() -> None:
 
 
 @pytest.mark.slow
-def test_a_duplicate_id_names_both_files(claim_file: Write) -> None:
-    """Neither can two files share one; for claims made in this process see ``tests/test_api.py``."""
-    one, two = claim_file(), claim_file(name="other/doubled_keys.py")
-    with pytest.raises(
-        ClaimError, match=r"other/doubled_keys\.py: claim id 'doubled-keys' is taken by .*/doubled_keys\.py; "
-    ):
-        catalogue_with([one, two])
-
-
-@pytest.mark.slow
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
     one = claim_file(
@@ -256,23 +246,3 @@ def test_a_program_that_cannot_be_pickled_is_drawn_where_its_claim_is(tmp_path: 
     alone = verify.run([path], profile="quick", workers=1, store=False)
     assert found.claim("one-pass").verdict == "confirmed"
     assert found.claim("one-pass").digest == alone.claims[0].digest
-
-
-@pytest.mark.slow
-def test_what_rests_on_a_module_beside_is_stored_with_it(tmp_path: Path) -> None:
-    """And computed again once that has changed, or the file itself has."""
-    path = with_module_beside(tmp_path, "key_lengths.py", "Dot(k, j, k, j)")
-
-    def drawn() -> tuple[str, bool]:
-        record = verify.run([path], profile="quick", workers=1)
-        assert record.run.stored
-        return record.claims[0].verdict, record.run.stored.drawn > 0
-
-    assert [drawn(), drawn()] == [("confirmed", True), ("confirmed", False)]
-    with_module_beside(tmp_path, "key_lengths.py", "2 * Dot(k, j, k, j)")
-    assert drawn() == ("undecided", False)
-    with_module_beside(tmp_path, "key_lengths.py", "Dot(k, j, k, j)")
-    assert drawn() == ("confirmed", False)
-    for edited in (tmp_path / "deeper.py", path):
-        edited.write_text(edited.read_text() + "# edited\n")
-        assert [drawn(), drawn()] == [("confirmed", True), ("confirmed", False)]

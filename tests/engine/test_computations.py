@@ -6,13 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from scipy.stats import binom, norm
 
 from tests.tool import Ended
 from verify.engine.catalogue import catalogue
-from verify.engine.computations import INCOMPATIBLE, compute
-from verify.engine.sample_laws import variance_law
+from verify.engine.computations import compute
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -135,17 +132,6 @@ def test_what_is_computed_may_be_said(tmp_path: Path, printed: str, about: bool,
     assert statement.outcome is Outcome(outcome)
 
 
-def test_a_false_figure_is_wrong_whatever_else_is_said(tmp_path: Path) -> None:
-    """No condition makes it true: beside a true part the statement is not one that holds with conditions."""
-    true = '[[statement.part]]\ntext = "By 8."\nkind = "says"\nprinted = "8"\n' + SCALE
-    text = "With $d_k = 64$ one divides by 9, or 8."
-    path = written(tmp_path, text, f'printed = "9"\ngiven = ["8"]\n{SCALE}\n{true}')
-    path.write_text(path.read_text(encoding="utf-8").replace('"prints"', '"says"'), encoding="utf-8")
-    (statement,) = decide(read_sources(path), ())
-    assert [part.holds for part in statement.parts] == [False, True]
-    assert statement.outcome is Outcome.WRONG
-
-
 ROOT_512 = SCALE.replace("64", "512")
 
 
@@ -226,23 +212,3 @@ def test_outcomes_are_printed_and_fail_the_run(tmp_path: Path, tool: Callable[..
     assert record.run.own_sources
     assert record.exit_status == 1
     assert command(record).endswith("--sources FILE --seed 20170612 --profile quick")
-
-
-def spread(scores: int, dimension: int) -> float:
-    """Return the relative standard deviation of a sample variance of scores, of kurtosis 3 + 6/d."""
-    return math.sqrt((3 + 6 / dimension - (scores - 3) / (scores - 1)) / scores)
-
-
-def test_a_right_sample_of_few_scores_is_rarely_contradicted() -> None:
-    """No more often than it should be; by the normal law, ten times as often."""
-    scores, samples = 30, 150_000
-    rng = np.random.default_rng(5)
-    drawn = rng.standard_normal((2, samples, scores), dtype=np.float32).prod(axis=0).var(axis=1, ddof=1)
-    places = (drawn.astype(float) - 1) / spread(scores, 1)
-    law = variance_law(scores, 1, spread(scores, 1))
-    low = float(brentq(lambda z: law.below(z) - INCOMPATIBLE / 2, -5, 12))
-    high = float(brentq(lambda z: law.below(z) - 1 + INCOMPATIBLE / 2, -5, 12))
-    alarms = int(((places < low) | (places > high)).sum())
-    most = float(binom.ppf(1 - 1e-4, samples, INCOMPATIBLE))
-    assert float(binom.ppf(1e-4, samples, INCOMPATIBLE)) <= alarms <= most
-    assert int((2 * norm.sf(np.abs(places)) < INCOMPATIBLE).sum()) > 5 * most

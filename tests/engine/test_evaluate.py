@@ -1,7 +1,6 @@
 """What is put on record of a claim, and experiments that are refused before anything is measured."""
 
 import math
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,6 @@ from verify.errors import ClaimError
 from verify.evidence import ClaimRecord, Proof
 from verify.montecarlo.estimands import Bounded
 from verify.montecarlo.experiment import (
-    Allowance,
     Comparison,
     Control,
     Exact,
@@ -28,32 +26,11 @@ from verify.montecarlo.experiment import (
     Prediction,
     Tolerance,
 )
-from verify.symbolic import notation
 from verify.symbolic.chains import Chain, Derivation
 from verify.symbolic.vocabulary import d
 
 NAME = "sqrt-scaling-unique"
 CLAIM = CATALOGUE[NAME]
-
-
-def test_a_derivation_is_on_record_line_by_line() -> None:
-    """As it was checked: expressions, reasons, checks, what the second net tried, whether they hold."""
-    derived = derivation(NAME)
-    record = derivation_record(derived)
-    assert (record.status, record.result) == (Proof.DERIVED, notation.plain(derived.end))
-    assert record.latex == notation.latex(derived.main.proposition)
-    assert [shown.name for shown in record.chains] == [chain.name for chain in derived.chains]
-    assert {shown.title for shown in record.chains} == {"The variance of a multiple", "Line by line"}
-    for shown, chain in zip(record.chains, derived.chains, strict=True):
-        assert shown.start == notation.latex(chain.start)
-        assert [(one.because, one.latex, one.relation, one.cites) for one in shown.lines] == [
-            (line.because, notation.latex(line.expression), line.relation, ()) for line in chain.lines
-        ]
-        assert [one.checked.partition("; tried: ")[::2] for one in shown.lines] == [
-            (one.line.check.words, one.tried) for one in chain.checked
-        ]
-        assert shown.shows == notation.latex(chain.proposition)
-        assert all(one.holds for one in shown.lines)
 
 
 def test_proved_is_what_coq_proved_of_what_the_claim_says() -> None:
@@ -208,14 +185,3 @@ def test_a_check_without_a_control(check: Comparison, code: str) -> None:
     )
     own = Control("x", replace(check, id="own", prediction=Prediction(9.0, "9")))
     validate(Experiment((RIGHT, check), (WRONG, own)), "a-claim")
-
-
-@pytest.mark.parametrize("allowance", [Allowance(2.0), Allowance(2.0, "the distance from a limit")])
-def test_rounding_is_small(allowance: Allowance) -> None:
-    """What an exact check allows for beyond that has a name."""
-    near = Exact("near", "a number", (), Prediction(65.0, "65"), 64.0, allowance, code=math.fsum)
-    far = Control("it is seventy", replace(near, id="far", prediction=Prediction(70.0, "70")))
-    unnamed = allowance.of == Allowance.of
-    refused = pytest.raises(ClaimError, match="its allowance is 2, which is more than rounding")
-    with refused if unnamed else nullcontext():
-        validate(Experiment((near,), (far,)), "mine")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from verify.engine import runner
-from verify.engine.catalogue import catalogue, catalogue_with, choose
+from verify.engine.catalogue import catalogue, choose
 from verify.engine.sources import read_sources
-from verify.errors import ClaimError, SettingsError
-from verify.evidence import ClaimRecord, RunRecord
+from verify.errors import SettingsError
+from verify.evidence import RunRecord
 from verify.version import __version__
 
 Write = Callable[..., Path]
@@ -36,16 +36,6 @@ def test_progress_is_reported(workers: int) -> None:
     assert [record.id for record in run.claims] == list(claims)
 
 
-@pytest.mark.slow
-def test_a_broken_claim_ends_the_run(claim_file: Write) -> None:
-    """What a process of its own finds wrong with a claim file arrives as the same one line."""
-    path = claim_file(("Chain(Var(2 * score))", "Chain(1 / 0)"))
-    claims = choose(catalogue_with([path]), ["doubled-keys", "worked-dot-products"])
-    found = r"doubled-keys: line \d+, in derive: ZeroDivisionError: .*; correct .*doubled_keys\.py"
-    with pytest.raises(ClaimError, match=found):
-        runner.run(claims, runner.settings(profile="quick"), read_sources(), workers=1)
-
-
 def test_the_budget_is_spent_by_what_is_drawn(quick: RunRecord) -> None:
     """Exact comparisons cannot raise a false alarm; controls are not charged."""
     budget = quick.run.budget
@@ -65,15 +55,3 @@ def test_the_record_says_how_it_was_made(quick: RunRecord) -> None:
     assert list(run.spent_s) == [claim.id for claim in quick.claims]
     assert all(set(spent) == {"derivation", "simulation"} for spent in run.spent_s.values())
     assert run.created.endswith("+00:00")
-
-
-def test_unweighted_fits_are_named_as_such(quick: RunRecord) -> None:
-    """They are description, never evidence: one for each set of points, besides the checks."""
-    variance = _claim(quick, "score-variance")
-    assert [fit.id for fit in variance.fits] == ["ordinary-slope"]
-    assert variance.fits[0].r_squared > 0.99
-    assert all(fit.id.startswith("ordinary") for claim in quick.claims for fit in claim.fits)
-
-
-def _claim(run: RunRecord, name: str) -> ClaimRecord:
-    return next(claim for claim in run.claims if claim.id == name)

@@ -141,13 +141,6 @@ def test_a_lost_task_is_one_line(tmp_path: Path) -> None:
         settled(Losing(), store)
 
 
-def test_progress_is_told_in_numbers() -> None:
-    """Rate and time left follow from what is drawn; nothing is foreseen before anything is."""
-    progress = RunProgress(drawn=300, stored=100, wanted=1000, seconds=2.0)
-    assert (progress.rate, progress.left_s) == (150.0, 4.0)
-    assert RunProgress(wanted=10).left_s is None
-
-
 def complain(text: str) -> None:
     """Raise as a claim does."""
     raise ClaimError(text)

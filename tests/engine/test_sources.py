@@ -93,18 +93,6 @@ def test_a_mistake_is_reported_by_file_and_place(
     assert word in message
 
 
-@pytest.mark.parametrize("lost", range(GOOD.count("\n")))
-def test_a_lost_line_is_harmless_or_reported(tmp_path: Path, lost: int) -> None:
-    """Whatever line goes missing, the file still reads or one line says what is wrong."""
-    lines = GOOD.split("\n")
-    path = tmp_path / "mine.toml"
-    path.write_text("\n".join(lines[:lost] + lines[lost + 1 :]), encoding="utf-8")
-    if lines[lost].startswith(("#", "[[statement]] inside")) or not lines[lost]:
-        assert read_sources(path).statements
-    else:
-        message_for(path)
-
-
 def test_a_file_that_cannot_be_read_as_text_is_reported(tmp_path: Path) -> None:
     """A missing file, a folder and bytes that are not UTF-8 each give one line."""
     assert "cannot be read" in message_for(tmp_path / "none.toml")
@@ -112,16 +100,6 @@ def test_a_file_that_cannot_be_read_as_text_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "latin.toml"
     path.write_bytes(b"# fine\n# caf\xe9\n")
     assert "line 2: is not text in UTF-8" in message_for(path)
-
-
-def test_an_empty_file_has_no_statements(tmp_path: Path) -> None:
-    """A report of one's own claims may do without; a statement of no source is a mistake."""
-    path = tmp_path / "empty.toml"
-    path.write_text("", encoding="utf-8")
-    book = read_sources(path)
-    assert (book.sources, book.statements) == ((), ())
-    path.write_text(GOOD[GOOD.index("[[statement]]") :], encoding="utf-8")
-    assert "is of the source s; add a [[source]]" in message_for(path)
 
 
 def test_a_pack_is_read_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,13 +149,6 @@ def test_a_failed_derivation_leaves_everything_open(evidence: str) -> None:
     assert "derivation of one-claim failed" in statement.parts[0].reason
 
 
-def test_a_refuted_prediction_settles_no_figure() -> None:
-    """A printed figure is not compared with a prediction that the measurement refutes."""
-    statement = decided([part("check:c", kind="prints", printed="1")], claim(checks={"c": (REFUTED, 1.0)}))
-    assert statement.outcome is Outcome.OPEN
-    assert "refutes the prediction" in statement.parts[0].reason
-
-
 @pytest.mark.parametrize("evidence", ["check:none", "control:none", "fact:none"])
 def test_evidence_that_a_claim_lacks_is_an_error(evidence: str) -> None:
     """The message names the statement, the claim and the id, in one line."""

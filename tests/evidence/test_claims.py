@@ -7,7 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from tests.report.builders import check, control, exact_check
+from tests.report.builders import check, exact_check
 from tests.report.records import SCORE_VARIANCE
 from verify.errors import ClaimError
 from verify.evidence import Check, ClaimRecord
@@ -65,21 +65,6 @@ def test_an_open_check_says_what_would_decide_it(estimate: float, reason: str) -
     assert made.reason.startswith(reason)
     doubtful = check("a", 64, 64, doubt="it is too skewed")
     assert (doubtful.verdict, doubtful.reason) == ("undecided", "it is too skewed")
-
-
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("biased-prediction", True),
-        ("bent-lack-of-fit", True),
-        ("bound-c8-sharper", True),
-        ("unbiased", False),
-        ("unscaled", False),
-    ],
-)
-def test_a_control_that_only_moves_a_number_is_known_by_its_id(name: str, *, near: bool) -> None:
-    """A wrong version that could be stated is none of these."""
-    assert control(name, "it is larger", 70, 64).is_near_miss is near
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from tests.report.builders import check, exact_check
 from tests.report.records import SCORE_VARIANCE
-from tests.strategies import CLAIM_RECORDS, examples, floats
+from tests.strategies import examples, floats
 from verify.evidence import ClaimRecord, Fact, Proof, digest_of
 
 Path = tuple[str | int, ...]
@@ -53,11 +53,11 @@ def changed(content: Any, path: Path) -> Any:
     return "x" if value is None else value + "x"
 
 
-@examples(15)
-@given(CLAIM_RECORDS, st.data())
-def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.DataObject) -> None:
+@examples(60)
+@given(st.data())
+def test_the_digest_changes_if_anything_changes(data: st.DataObject) -> None:
     """Any single value that is not computed, by a part in a hundred million or one character."""
-    content = record.model_dump(mode="json", round_trip=True)
+    content = SCORE_VARIANCE.model_dump(mode="json", round_trip=True)
     fixed = {"status", "method", "relation", "digest"}
     path = data.draw(st.sampled_from([path for path in leaves(content) if path[-1] not in fixed]))
     place_of(content, path)[path[-1]] = changed(content, path)
@@ -66,24 +66,18 @@ def test_the_digest_changes_if_anything_changes(record: ClaimRecord, data: st.Da
     except ValidationError:
         event("refused")
     else:
-        assert digest_of(other) != digest_of(record)
+        assert digest_of(other) != digest_of(SCORE_VARIANCE)
 
 
-@examples(10)
-@given(CLAIM_RECORDS)
-def test_a_seal_covers_all_but_itself(record: ClaimRecord) -> None:
+def test_a_seal_covers_all_but_itself() -> None:
     """Sealing twice changes nothing, reading back keeps it; another proof has another."""
-    sealed = record.sealed()
+    sealed = SCORE_VARIANCE.sealed()
     assert len(sealed.digest) == 64
     assert sealed.sealed() == sealed
     assert digest_of(ClaimRecord.model_validate_json(sealed.model_dump_json())) == sealed.digest
-    others = []
-    for proof in Proof:
-        if proof is not record.derivation.status:
-            derivation = record.derivation.model_copy(update={"status": proof})
-            others.append(record.model_copy(update={"derivation": derivation}))
-    digests = {digest_of(one) for one in (record, *others)}
-    assert len(digests) == len(others) + 1
+    derivations = [sealed.derivation.model_copy(update={"status": proof}) for proof in Proof]
+    others = [sealed.model_copy(update={"derivation": derivation}) for derivation in derivations]
+    assert len({digest_of(other) for other in others}) == len(Proof)
 
 
 @examples(60)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.auditing.records import bad
 from tests.report.records import PAIRWISE, record
-from tests.strategies import RUN_RECORDS, examples
+from tests.strategies import examples
 from verify.errors import ResultsError
 from verify.evidence import RunRecord
 from verify.evidence.load import json_schema, load
@@ -20,11 +20,10 @@ from verify.evidence.load import json_schema, load
 SMALL = record(PAIRWISE, statements=())
 
 
-@examples(12)
-@given(RUN_RECORDS)
-def test_what_was_written_comes_back(tmp_path_factory: pytest.TempPathFactory, made: RunRecord) -> None:
+@pytest.mark.parametrize("made", [record(), SMALL])
+def test_what_was_written_comes_back(tmp_path: Path, made: RunRecord) -> None:
     """And is valid under the published JSON Schema, by an independent validator."""
-    path = tmp_path_factory.mktemp("results") / "results.json"
+    path = tmp_path / "results.json"
     path.write_text(made.to_json(), encoding="utf-8")
     assert load(path) == made
     jsonschema.Draft202012Validator(json_schema()).validate(json.loads(made.to_json()))
@@ -59,14 +58,8 @@ def edited(edit: Callable[[dict[str, Any]], object]) -> str:
 DAMAGES = [
     pytest.param("", r"line 1: not complete JSON .*; run `sdpa-verify run`", id="empty"),
     pytest.param(SMALL.to_json()[:-200], r"line \d+: not complete JSON .*; run `sdpa-verify run`", id="cut"),
-    pytest.param("hello", r"line 1: not complete JSON", id="no-json"),
-    pytest.param("﻿{}", r"not complete JSON|has no", id="byte-order-mark"),
     pytest.param("[1, 2]", r'has no "schema"; give the results.json', id="a-list"),
-    pytest.param("null", r'has no "schema"', id="null"),
-    pytest.param("{}", r'has no "schema"', id="no-schema"),
     pytest.param('{"schema": 5}', r"schema 5, this version reads schema 6; install", id="older-schema"),
-    pytest.param('{"schema": 7}', r"schema 7, this version reads schema 6; install", id="newer-schema"),
-    pytest.param('{"schema": "1"}', r'schema "1", this version reads', id="schema-as-text"),
     pytest.param('{"schema": 6}', r"tool: Field required; run", id="nothing-else"),
     pytest.param("[" * 100_000, r"is not a results file; give", id="nested-too-deep"),
     pytest.param('{"schema": ' + "9" * 5000 + "}", r"is not a results file; give", id="number-too-long"),
@@ -74,10 +67,6 @@ DAMAGES = [
     pytest.param(edited(lambda c: c["run"].update(more=1)), r"run\.more: Extra inputs", id="unknown"),
     pytest.param(edited(lambda c: c["run"].update(elapsed_s="long")), r"run\.elapsed_s: Input", id="type"),
     pytest.param(edited(lambda c: c["run"].update(elapsed_s=float("nan"))), r"finite number", id="nan"),
-    pytest.param(edited(lambda c: c["run"].update(elapsed_s=float("inf"))), r"finite number", id="infinity"),
-    pytest.param(
-        edited(lambda c: c.update(claims={})), r"claims: Input should be a valid tuple", id="object"
-    ),
     pytest.param(edited(lambda c: c["claims"][0].update(id="A b")), r"claims\.0\.id: String", id="no-slug"),
     pytest.param(
         edited(lambda c: c["run"].update(created="yesterday")), r"run\.created: .*isoformat", id="no-time"
@@ -88,14 +77,7 @@ DAMAGES = [
         id="half",
     ),
     pytest.param(
-        edited(lambda c: c["run"].update(claims=["a\nb"])), r"run\.claims\.0: String", id="no-claim"
-    ),
-    pytest.param(
         edited(lambda c: c["run"]["settings"].update(seed=7)), r"changed since it was written; run", id="seed"
-    ),
-    pytest.param(edited(lambda c: c.update(claims=[])), r"changed since it was written", id="left-out"),
-    pytest.param(
-        edited(lambda c: c["claims"][0].update(verdict="refuted")), r"changed since", id="another-verdict"
     ),
     pytest.param(edited(lambda c: c.pop("seal")), r"changed since it was written; run", id="no-seal"),
 ]

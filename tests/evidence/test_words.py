@@ -7,7 +7,6 @@ import pytest
 from tests.report.builders import check, exact_check, spaced
 from verify.evidence import Outcome, Verdict
 from verify.evidence.words import (
-    control_badge,
     decisive_check,
     largest_deviation,
     sentence,
@@ -70,42 +69,6 @@ def test_sentences_about_bounds(
         assert spaced(tolerance_text(mere)) == f"{name} threshold, {word}, {sign}1% of the threshold"
 
 
-def test_what_no_theorem_says_of_the_measured_is_called_a_threshold() -> None:
-    """Of a value as well as of a bound: beside the tolerance, in the sentence and over the rows."""
-    bound = check("at", 64.02, 64).model_copy(update={"prediction_latex": "d_k"})
-    unbound = bound.model_copy(update={"origin": "computed"})
-    assert (bound.is_threshold, unbound.is_threshold) == (False, True)
-    for made, name, tolerance, title in (
-        (bound, "derived 64", "±1% of the prediction", "predicted $d_k$"),
-        (unbound, "threshold 64", "threshold, computed, ±1% of the threshold", "threshold $d_k$"),
-    ):
-        assert spaced(sentence(made, derived=True)).endswith(f" and contains the {name}.")
-        assert spaced(tolerance_text(made)) == tolerance
-        (group,), _ = check_table((made, made))
-        assert group.title is not None
-        assert group.title.quantity.endswith(title)
-
-
-def test_what_had_to_be_said_is_printed() -> None:
-    """A wide tolerance's reason stands beside it."""
-    said = {"tolerance_because": "few scores are so large"}
-    made = check("at", 64.02, 64).model_copy(update=said)
-    wide = "±1% of the prediction, because few scores are so large"
-    assert spaced(tolerance_text(made)) == wide
-    assert spaced(sentence(made, derived=True)).endswith(
-        "; the tolerance is wide because few scores are so large."
-    )
-    rows = [row for group in check_table((made, check("other", 64, 64)))[0] for row in group.rows]
-    assert [spaced(row.title.note) for row in rows if row.title] == [wide, "±1% of the prediction"]
-
-
-@pytest.mark.parametrize("of", ["rounding of floating-point arithmetic", "the distance from the limit"])
-def test_an_allowance_says_how_much_and_for_what(of: str) -> None:
-    """Computed values that need not agree to the last digit say how far they may differ, and why."""
-    made = exact_check("at", 0.5, "1/2", "p").model_copy(update={"tolerance": 1e-12, "tolerance_of": of})
-    assert spaced(tolerance_text(made)) == f"to 1×10⁻¹² for {of}"
-
-
 def test_the_decisive_check_is_the_most_serious_then_the_tightest() -> None:
     """An undecided check goes before confirmed ones; among equals the one nearest its band's edge."""
     calm, close = check("calm", 64, 64), check("close", 64.1, 64)
@@ -137,12 +100,3 @@ def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:
         (1, "holds with conditions"),
         (3, "wrong"),
     ]
-
-
-@pytest.mark.parametrize("verdict", [one for one in Verdict if one is not Verdict.REFUTED])
-def test_a_control_that_stands_is_an_alarm(verdict: Verdict) -> None:
-    """It says what it is and what it must be; a refuted one is in order."""
-    shown = control_badge(verdict)
-    assert (shown.mark, shown.tone) == ("alarm", "bad")
-    assert shown.word == f"{verdict}, but must be rejected"
-    assert control_badge(Verdict.REFUTED).tone == "good"

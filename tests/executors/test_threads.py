@@ -1,11 +1,8 @@
 """Threads keep order and end when interrupted; what is on record of the machine, and its freed memory."""
 
-import gc
-import platform
 import subprocess
 import sys
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -14,28 +11,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from verify.errors import SettingsError
 from verify.executors.machine import (
-    environment,
-    made_for_good,
     one_blas_thread,
     processors,
-    thread_map,
 )
-
-
-def test_after_an_interruption_no_further_batch_is_begun() -> None:
-    """The threads stop after the batch at hand, however many are left."""
-    begun: list[int] = []
-
-    def slow(number: int) -> None:
-        begun.append(number)
-        time.sleep(0.02)
-        if number == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), thread_map(2) as spread:
-        list(spread(slow, range(10_000)))
-    time.sleep(0.1)
-    assert len(begun) < 100
 
 
 def blas_threads() -> set[int]:
@@ -103,38 +81,6 @@ def test_freed_memory_is_taken_again_without_a_page_fault() -> None:
     )
     assert kept < 100
     assert given_back > 1000
-
-
-def test_what_is_made_for_good_is_no_garbage() -> None:
-    """None is looked for meanwhile, even where something is raised, nor among it later."""
-    before, threshold = gc.get_freeze_count(), gc.get_threshold()
-    gc.set_threshold(700)
-
-    def make() -> None:
-        with made_for_good():
-            assert not gc.isenabled()
-            kept.append([[] for _ in range(1000)])
-            raise ValueError
-
-    kept: list[object] = []
-    try:
-        with pytest.raises(ValueError, match=r"^$"):
-            make()
-        assert gc.isenabled()
-        assert gc.get_freeze_count() >= before + 1000
-        assert gc.get_threshold()[0] > 700
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*threshold)
-
-
-def test_versions_and_machine_are_on_record() -> None:
-    """Python, system, processors, workers, linear algebra and the packages asked for, all as texts."""
-    found = environment(3, ("numpy",))
-    assert list(found) == ["python", "system", "processors", "workers", "linear algebra", "numpy"]
-    assert (found["python"], found["workers"]) == (platform.python_version(), "3")
-    assert found["numpy"] == np.__version__
-    assert all(isinstance(value, str) for value in found.values())
 
 
 @pytest.mark.parametrize("workers", [0, -1])

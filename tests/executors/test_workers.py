@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.tool import ROOT, alive
-from verify.errors import SettingsError, VerifyError
+from verify.errors import VerifyError
 from verify.executors import workers as module
 from verify.executors.workers import Processes, Workers
 
@@ -62,16 +62,6 @@ def test_a_single_worker_is_this_process() -> None:
         assert set(workers.map(pid_after, [0] * 3)) == {os.getpid()}
 
 
-def test_nothing_is_copied_while_a_thread_works() -> None:
-    """Its locks would be held for ever."""
-    stop = threading.Event()
-    threads = [threading.Thread(target=stop.wait) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    assert not module._is_alone()
-    stop.set()
-
-
 READY: list[int] = []
 
 
@@ -95,18 +85,6 @@ def test_a_helper_gets_ready_first(two: Workers) -> None:
     assert len(pids | set(two.map(pid_after, [0.2] * 4))) == 3
     two.shutdown()
     assert all(map(is_gone, pids))
-
-
-def refuse(text: str) -> None:
-    """Raise as a function of the tool does."""
-    raise SettingsError(text)
-
-
-def test_an_error_in_a_process_is_raised(two: Workers) -> None:
-    """The workers go on."""
-    with pytest.raises(SettingsError, match=r"^too much$"):
-        two.submit(refuse, "too much").result()
-    assert two.submit(abs, -1).result() == 1
 
 
 def end_by(number: int) -> None:

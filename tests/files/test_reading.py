@@ -33,16 +33,6 @@ def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
         read_bytes(path, SMALL)
 
 
-def test_text_that_is_none_is_reported_by_its_line(tmp_path: Path) -> None:
-    """The first line with a wrong byte."""
-    path = tmp_path / "page"
-    path.write_bytes(b"one\ntwo \xff\nthree \xff")
-    with pytest.raises(CitationError, match=r"page: line 2: is not text in UTF-8; give a page"):
-        read_text(path, SMALL)
-    path.write_bytes("vier…\r\n".encode())
-    assert read_text(path, SMALL) == "vier…\r\n"
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -122,14 +112,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     monkeypatch.setattr(names, "_PACKAGE", folder)
     return folder
-
-
-@pytest.mark.parametrize(
-    ("name", "file"), [("templates", "skeleton.j2"), ("data", "sources.toml"), ("reference", "results.json")]
-)
-def test_a_checkout_has_them_at_the_top_level(name: str, file: str) -> None:
-    """Each with what is read from it."""
-    assert (shipped_folder(name) / file).is_file()
 
 
 @pytest.mark.parametrize("name", NAMES)
