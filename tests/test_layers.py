@@ -20,7 +20,6 @@ def import_graph(package: str) -> dict[str, set[str]]:
 def test_no_import_leads_back() -> None:
     """The graph of all imports is acyclic."""
     graph = import_graph("verify")
-    assert "verify.report.run" in graph["verify.report.parts"]
     TopologicalSorter(graph).prepare()
 
 
