@@ -1,7 +1,6 @@
 """Streams, and distributions whose draws have the moments that they state."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,24 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from tests.montecarlo.samples import score_variance
 from tests.strategies import FALSE_ALARM, distributions, examples, fractions
-from verify.engine.validation import validate
-from verify.errors import ClaimError
 from verify.montecarlo.distributions import (
     EXPONENTIAL,
     LAPLACE,
     NORMAL,
-    RADEMACHER,
     UNIFORM,
     UNIT_INTERVAL,
     Array,
     Distribution,
-    moments_contradiction,
     stream,
     student_t,
 )
-from verify.montecarlo.experiment import Control, Experiment, Prediction, Quantity
 
 DRAWS = 200_000
 
@@ -116,65 +109,3 @@ def test_the_same_place_gives_the_same_numbers(place: tuple[int, str, str, int])
 def test_the_numbers_are_pinned() -> None:
     """Published results must stay reproducible: a change of the stream is a change of every result."""
     assert stream(20170612, "score-variance", "d64", 0).integers(2**32, size=3).tolist() == PINNED
-
-
-def stating(distribution: Distribution, order: int, value: Fraction) -> Distribution:
-    """Return the distribution with another moment stated."""
-    moments = list(distribution.base_moments)
-    moments[order] = value
-    return replace(distribution, base_moments=tuple(moments))
-
-
-@pytest.mark.parametrize(
-    ("distribution", "order", "value", "said"),
-    [
-        pytest.param(NORMAL, 1, Fraction(1, 50), "a mean of 0.02, but what it draws has", id="mean"),
-        pytest.param(NORMAL, 2, Fraction(51, 50), "a variance of 1.02, but", id="variance"),
-        pytest.param(UNIFORM, 2, Fraction(49, 50), "a variance of 0.98, but", id="uniform variance"),
-        pytest.param(EXPONENTIAL, 3, Fraction(0), "a third central moment of 0, but", id="no skewness"),
-        pytest.param(UNIFORM, 4, Fraction(3), "a fourth central moment of 3, but", id="normal kurtosis"),
-        pytest.param(NORMAL, 4, Fraction(0), "a fourth central moment of 0, but", id="excess kurtosis"),
-        pytest.param(LAPLACE, 4, Fraction(3), "a fourth central moment of 3, but", id="excess of Laplace"),
-        pytest.param(EXPONENTIAL, 4, Fraction(6), "a fourth central moment of 6, but", id="excess of skewed"),
-        pytest.param(RADEMACHER, 4, Fraction(101, 100), "a fourth central moment of 1.01", id="of signs"),
-    ],
-)
-def test_wrong_moments_are_reported(
-    distribution: Distribution, order: int, value: Fraction, said: str
-) -> None:
-    """Each moment by its name, with what was drawn."""
-    found = moments_contradiction(stating(distribution, order, value))
-    assert found is not None
-    assert said in found
-
-
-@pytest.mark.parametrize(
-    ("distribution", "ends"),
-    [
-        (NORMAL, (-4.0, 4.0)),
-        (UNIFORM.moved(1, -2), (-1.7, 3**0.5)),
-        (UNIT_INTERVAL, (0.01, 1.0)),
-        (RADEMACHER, (-1.0, 0.5)),
-    ],
-    ids=lambda one: one.name if isinstance(one, Distribution) else "",
-)
-def test_wrong_ends_are_reported(distribution: Distribution, ends: tuple[float, float]) -> None:
-    """What is stated to lie between two ends is drawn between them."""
-    found = moments_contradiction(replace(distribution, base_ends=ends))
-    assert found is not None
-    assert found.startswith("states the ends ")
-    assert UNIFORM.moved(1, -2).ends == pytest.approx((1 - 12**0.5, 1 + 12**0.5))
-    assert NORMAL.moved(3, 2).ends == (-math.inf, math.inf)
-
-
-def test_a_claim_with_a_misstated_law_is_refused() -> None:
-    """One line says which claim, cell and distribution, and what to correct."""
-    wrong = stating(UNIFORM, 4, Fraction(3))
-    cell, estimand = score_variance(4, 8, NORMAL, wrong, name="d4")
-    check = Quantity("variance", "Var", cell, estimand, Prediction(4.0, "4"))
-    control = Control("it is 5", replace(check, id="five", prediction=Prediction(5.0, "5")))
-    with pytest.raises(
-        ClaimError,
-        match=r"claim mine, cell d4: the distribution 'uniform' states a fourth .*; correct its moments",
-    ):
-        validate(Experiment((check,), (control,)), "mine")

@@ -9,7 +9,6 @@ from verify.errors import ClaimError
 from verify.evidence import SLUG, Fact
 from verify.evidence.judging import WIDE
 from verify.montecarlo.blocks import Cell
-from verify.montecarlo.distributions import moments_contradiction
 from verify.montecarlo.experiment import (
     Allowance,
     Comparison,
@@ -39,7 +38,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
     Raises:
         ClaimError: no check or no control; an id that is no slug or names two findings; numbers that are not
             finite; a check without a word on why its tolerance is wide, or without a control; a block that
-            takes more memory than a machine has to spare; a law whose draws contradict its moments.
+            takes more memory than a machine has to spare.
     """
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
@@ -76,12 +75,9 @@ def _wrong_numbers(comparison: Comparison) -> Iterator[str]:
 
 
 def _wrong_cell(cell: Cell) -> Iterator[str]:
-    """Yield that a cell's blocks are giants, and how the draws of its laws contradict their moments."""
+    """Yield that a cell's blocks are giants."""
     if cell.batch_bytes > MAX_BATCH_BYTES:
         yield f"a block takes {cell.batch_bytes / 2**30:.0f} GB; make it smaller"
-    for _, law in getattr(cell.sampler, "laws", ()):
-        if fault := moments_contradiction(law):
-            yield f"the distribution {law.name!r} {fault}; correct its moments or the function that fills"
 
 
 def _silent(check: Comparison) -> str:

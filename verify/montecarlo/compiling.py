@@ -5,8 +5,6 @@ is taken over all its places; two such indices over one range are different plac
 matrix products where an array of all their indices can be avoided. An operation is known by what it does and
 by the places of its operands, so whatever several expressions have in common is computed once, also where
 they differ in names of indices.
-
-Arrays are NumPy's, or those of another library ``xp`` that follows the array API and has ``einsum``.
 """
 
 from __future__ import annotations
@@ -26,6 +24,8 @@ from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
 from verify.montecarlo.attention import largest, rows_of, softmax
+from verify.montecarlo.blocks import double
+from verify.montecarlo.distributions import Array
 from verify.symbolic.vocabulary import (
     BINDERS,
     Dot,
@@ -127,10 +127,8 @@ class Compiler:
         sizes: Mapping[Any, int],
         values: Mapping[sp.Symbol, float],
         families: Iterable[Family],
-        xp: Any = np,
-        device: str | None = None,
     ) -> None:
-        self._sizes, self._values, self._xp, self._device = dict(sizes), values, xp, device
+        self._sizes, self._values = dict(sizes), values
         self._families = {str(family.label) for family in families}
         self.columns: set[str] = set()
         self.by_key: set[str] = set()
@@ -171,14 +169,15 @@ class Compiler:
         moves = order != tuple(sorted(order))
 
         def moved(array: Any) -> Any:
-            return (self._xp.permute_dims(array, order) if moves else array)[cut]
+            return (array.transpose(order) if moves else array)[cut]
 
         lengths = dict(zip(node.axes, node.shape, strict=True))
         key = ("view", order, tuple(part is None for part in cut))
         return self.emit(key, moved, [node], axes, [lengths.get(axis, 1) for axis in axes], is_view=True)
 
-    def elementwise(self, key: Any, function: Callable[..., Any], nodes: Sequence[Node]) -> Node:
+    def elementwise(self, key: Any, function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
         """Return a function of numbers at every place of all axes of ``nodes``."""
+        nodes = list(nodes)
         lengths = _lengths(nodes)
         # Blocks come first, then the axes of whichever operand has most of them.
         longest = max(nodes, key=lambda node: len(node.axes)).axes
@@ -227,12 +226,9 @@ class Compiler:
         for kind, made in _KINDS:
             if isinstance(expression, kind):
                 return made(self, expression)
-        function, xp = expression.func, self._xp
-        if hasattr(function, "numpy"):
-            apply = function.numpy
-        elif name := _ELEMENTWISE.get(function):
-            apply = getattr(xp, name, None) or getattr(scipy.special, name)
-        else:
+        function = expression.func
+        apply = getattr(function, "numpy", None) or _ELEMENTWISE.get(function)
+        if apply is None:
             raise ClaimError(
                 f"{expression}: {function} cannot be measured; write it with sums, powers, exp, log, Abs, "
                 "Max, Min, Indicator and the functions of softmax, or as a program's column"
@@ -243,23 +239,12 @@ class Compiler:
             return reduce(lambda x, y: self.elementwise(function, apply, [x, y]), nodes)
         return self.elementwise(function, apply, nodes)
 
-    def _indicator(self, event: Indicator) -> Node:
-        positive = lambda x: _cast(x > 0, self._xp.float32)  # noqa: E731
-        return self.elementwise(Indicator, positive, [self.node(event.args[0])])
-
-    def _same(self, places: Any) -> Node:
-        same = lambda x, y: _cast(x == y, self._xp.float32)  # noqa: E731
-        return self.elementwise(sp.KroneckerDelta, same, [self.node(place) for place in places.args[:2]])
-
     def _index(self, index: Index) -> Node:
-        size, xp = self._size(index), self._xp
-        numbers = partial(xp.arange, 1, size + 1, dtype=xp.float32, device=self._device)
-        return self.emit(("places", size), numbers, [], (index,), (size,))
-
-    def _size(self, index: Index) -> int:
         if index not in self._ranges:
             raise ClaimError(f"no family has the index {index}; write one as in k[{index}, i]")
-        return self._length(self._ranges[index])
+        size = self._length(self._ranges[index])
+        numbers = partial(np.arange, 1, size + 1, dtype=np.float32)
+        return self.emit(("places", size), numbers, [], (index,), (size,))
 
     def _length(self, extent: Any) -> int:
         return self._sizes[extent] if extent in self._sizes else round(self.value(sp.sympify(extent)))
@@ -304,14 +289,14 @@ class Compiler:
         left, right = ([axis for axis in node.axes if axis not in (*shared, index)] for node in (x, y))
         axes, lengths, at = (*shared, *left, *right), _lengths([x, y]), len(shared)
         pair = [self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))]
-        is_row = is_row and self._xp is np and shared == [BLOCK] and len(left) == len(right) == 1
+        is_row = is_row and shared == [BLOCK] and len(left) == len(right) == 1
 
         def matrices(p: Any, q: Any) -> Any:
             flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
             product = rows_of(flat_p, flat_q) if is_row else flat_p @ flat_q.swapaxes(-1, -2)
             return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
 
-        inner = partial(self._xp.einsum, "...k,...k->...")
+        inner = partial(np.einsum, "...k,...k->...")
         function = matrices if left or right else inner
         key = ("product", at, len(left), len(right), is_row)
         return self.emit(key, function, pair, axes, [lengths[axis] for axis in axes])
@@ -332,7 +317,7 @@ class Compiler:
         base, power = expression.args
         if not base.has(*RANDOM):
             by = math.log(self.value(base))
-            return self.elementwise(("base", by), lambda y: self._xp.exp(y * by), [self.node(power)])
+            return self.elementwise(("base", by), lambda y: np.exp(y * by), [self.node(power)])
         exponent = self.value(power)
         if exponent in _WHOLE:
             return self.product([self.node(part) for part in _halves(base, int(exponent))])
@@ -342,7 +327,7 @@ class Compiler:
 
     def _row(self, expression: sp.Expr) -> Node:
         """Return a function of the scores of a row; its exponentials are relative to the largest."""
-        (x, key), xp = expression.args, self._xp
+        x, key = expression.args
         scores = self.node(x)
         if key not in scores.axes:
             raise ClaimError(f"{expression}: its scores do not depend on {key}")
@@ -350,16 +335,20 @@ class Compiler:
         rows = self.view(scores, axes)
         each = axes[:-1], rows.shape[:-1]
         if isinstance(expression, Largest):
-            return self.emit("largest", partial(_largest, xp), [rows], *each)
-        weights = self.emit("softmax", partial(_softmax, xp), [rows], axes, rows.shape)
+            return self.emit("largest", largest, [rows], *each)
+        weights = self.emit("softmax", softmax, [rows], axes, rows.shape)
         if isinstance(expression, Softmax):
             return weights
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
-        most, top = (self.emit("largest", partial(_largest, xp), [of], *each) for of in (weights, rows))
+        most, top = (self.emit("largest", largest, [of], *each) for of in (weights, rows))
         if isinstance(expression, LogSumExp):
-            return self.emit("logsumexp", lambda s, p: s - xp.log(p), [top, most], *each)
-        return self.emit("entropy", partial(_entropy, xp), [rows, weights, top, most], *each)
+            return self.emit("logsumexp", lambda s, p: s - np.log(p), [top, most], *each)
+
+        def entropy(rows: Array, weights: Array, top: Array, most: Array) -> Any:
+            return -np.log(most) - np.einsum("...j,...j->...", weights, rows - top[..., None])
+
+        return self.emit("entropy", entropy, [rows, weights, top, most], *each)
 
     def _sum(self, expression: sp.Sum) -> Node:
         if isinstance(expression.function, sp.Add):
@@ -407,7 +396,7 @@ class Compiler:
         over = tuple(node.axes.index(index) for index in indices)
         left = [place for place in range(len(node.axes)) if place not in over]
         axes, shape = [node.axes[place] for place in left], [node.shape[place] for place in left]
-        return self.emit((how, over), partial(getattr(self._xp, how), axis=over, **more), [node], axes, shape)
+        return self.emit((how, over), partial(getattr(np, how), axis=over, **more), [node], axes, shape)
 
     def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
         """Return an expression as a sum of numbers times what is random, having learnt its indices."""
@@ -457,9 +446,9 @@ class Compiler:
             *first, last = (self._double(node) for node in nodes)
             order = sorted(lengths, key=lambda axis: axis != BLOCK)
             pair = [self.view(node, order) for node in (self.product(first), last)]
-            return self.emit("mean of product", partial(_mean_of_product, self._xp), pair)
+            return self.emit("mean of product", _mean_of_product, pair)
         node = self.product(nodes)
-        return self._reduced(node, counts, "mean", dtype=self._xp.float64) if counts else node
+        return self._reduced(node, counts, "mean", dtype=np.float64) if counts else node
 
     def _apart(self, expression: sp.Expr, extent: Any, indices: Sequence[Index]) -> Node:
         """Return the mean where indices are at different places, by which of them may coincide.
@@ -484,7 +473,6 @@ class Compiler:
         return self.combined(terms)
 
     def _double(self, node: Node) -> Node:
-        double = partial(_cast, dtype=self._xp.float64)
         return self.emit("double", double, [node], node.axes, node.shape)
 
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
@@ -512,7 +500,7 @@ class Compiler:
                 seen |= operands
         steps = tuple((place, self._steps[place], frees[place]) for place in sorted(needed))
         layouts = frozenset(self.columns), frozenset(self.by_key)
-        return Compiled(steps, self._drawn, wanted, *layouts, self._xp)
+        return Compiled(steps, self._drawn, wanted, *layouts)
 
 
 _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
@@ -524,18 +512,32 @@ _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
     (BINDERS, Compiler._row),
     (sp.Pow, Compiler._power),
     (sp.Mul, lambda compiler, product: compiler.product([compiler.node(part) for part in product.args])),
-    (Indicator, Compiler._indicator),
-    (sp.KroneckerDelta, Compiler._same),
+    (
+        Indicator,
+        lambda compiler, event: compiler.elementwise(Indicator, _positive, [compiler.node(event.args[0])]),
+    ),
+    (
+        sp.KroneckerDelta,
+        lambda compiler, places: compiler.elementwise(
+            sp.KroneckerDelta, _equal, map(compiler.node, places.args[:2])
+        ),
+    ),
 )
 
-_ELEMENTWISE: dict[Any, str] = {
-    sp.Add: "add",
-    sp.Max: "maximum",
-    sp.Min: "minimum",
-    sp.floor: "floor",
-    sp.ceiling: "ceil",
-    **{function: function.__name__.lower() for function in (sp.exp, sp.log, sp.Abs, sp.sign)},
-    **{function: function.__name__ for function in (sp.tanh, sp.sin, sp.cos, sp.erf)},
+_ELEMENTWISE: dict[Any, Callable[..., Any]] = {
+    sp.Add: np.add,
+    sp.Max: np.maximum,
+    sp.Min: np.minimum,
+    sp.floor: np.floor,
+    sp.ceiling: np.ceil,
+    sp.exp: np.exp,
+    sp.log: np.log,
+    sp.Abs: np.abs,
+    sp.sign: np.sign,
+    sp.tanh: np.tanh,
+    sp.sin: np.sin,
+    sp.cos: np.cos,
+    sp.erf: scipy.special.erf,
 }
 
 _WHOLE = range(2, 17)
@@ -551,7 +553,6 @@ class Compiled:
     outputs: tuple[int, ...]
     columns: frozenset[str]
     by_key: frozenset[str]
-    xp: Any
 
     @cached_property
     def peak(self) -> int:
@@ -575,32 +576,20 @@ class Compiled:
                 values[place] = draws[name] if name else step.function(draws, rng)
             for free in frees:
                 del values[free]
-        return self.xp.stack([values[place] for place in self.outputs], axis=1)
+        return np.stack([values[place] for place in self.outputs], axis=1)
 
 
-def _cast(array: Any, dtype: Any) -> Any:
-    """Return an array of NumPy's or PyTorch's in another precision, itself where it has it."""
-    return array.astype(dtype, copy=False) if isinstance(array, np.ndarray) else array.to(dtype)
+def _positive(x: Array) -> Any:
+    return (x > 0).astype(np.float32)
 
 
-def _softmax(xp: Any, rows: Any) -> Any:
-    if xp is np:
-        return softmax(rows)
-    sizes = xp.exp(rows - xp.amax(rows, -1)[..., None])
-    return sizes / sizes.sum(-1)[..., None]
+def _equal(x: Array, y: Array) -> Any:
+    return np.equal(x, y).astype(np.float32)
 
 
-def _largest(xp: Any, rows: Any) -> Any:
-    return largest(rows) if xp is np else xp.amax(rows, -1)
-
-
-def _entropy(xp: Any, rows: Any, weights: Any, top: Any, most: Any) -> Any:
-    return -xp.log(most) - xp.einsum("...j,...j->...", weights, rows - top[..., None])
-
-
-def _mean_of_product(xp: Any, x: Any, y: Any) -> Any:
+def _mean_of_product(x: Array, y: Array) -> Any:
     letters = "bcdefghijk"[: x.ndim]
-    return xp.einsum(f"{letters},{letters}->b", x, y) / math.prod(map(max, x.shape[1:], y.shape[1:]))
+    return np.einsum(f"{letters},{letters}->b", x, y) / math.prod(map(max, x.shape[1:], y.shape[1:]))
 
 
 def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:

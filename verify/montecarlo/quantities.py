@@ -111,11 +111,9 @@ class Simulation:
         """The operations that compute the outputs, with the shortcuts that there are for them."""
         return self.compiled_with(SHORTCUTS)
 
-    def compiled_with(
-        self, shortcuts: Sequence[Shortcut], xp: Any = np, device: str | None = None
-    ) -> Compiled:
-        """Return the operations that compute the outputs with arrays of ``xp``, and these shortcuts."""
-        compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws), xp, device)
+    def compiled_with(self, shortcuts: Sequence[Shortcut]) -> Compiled:
+        """Return the operations that compute the outputs, with these shortcuts."""
+        compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws))
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
         means: dict[sp.Expr, Node] = {}
