@@ -223,11 +223,11 @@ def fits(job: tuple[Distribution, int]) -> list[Counted]:
     line, parabola = WeightedFit("line", x, relative), WeightedFit("parabola", x, relative)
     power = WeightedFit("power", x, (1.0,) * len(x))
     judged: dict[str, tuple[Any, float]] = {
-        "slope": (partial(line.coefficient, "slope"), 1.0),
-        "intercept": (partial(line.coefficient, "constant"), 0.0),
-        "quadratic term": (partial(parabola.coefficient, "square"), 0.0),
-        "log–log exponent": (partial(power.coefficient, "slope"), 1.0),
-        "lack of fit": (line.misfit, 0.0),
+        "slope": (partial(line.measure, "slope"), 1.0),
+        "intercept": (partial(line.measure, "constant"), 0.0),
+        "quadratic term": (partial(parabola.measure, "square"), 0.0),
+        "log–log exponent": (partial(power.measure, "slope"), 1.0),
+        "lack of fit": (partial(line.measure, "misfit"), 0.0),
     }
     missed = dict.fromkeys(product(judged, FIT_LEVELS), 0)
     for samples in zip(*sources, strict=True):

@@ -22,7 +22,7 @@ from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, Err
 from verify.montecarlo.blocks import Cell, Chunk, Sums
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
-from verify.montecarlo.experiment import Allowance, Comparison, Control, Exact, Experiment, Fit, Prediction
+from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Prediction
 from verify.montecarlo.experiment import Quantity, Relation, Target, Tolerance, WeightedFit
 
 NARROW = Tolerance(1.0, 0.1, "a tenth")
@@ -313,12 +313,6 @@ class TestBounds:
             (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.reason)
             nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
             assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)
-
-    @pytest.mark.parametrize(("size", "of"), [(-1e-12, "x"), (math.inf, "x"), (math.nan, "x"), (1e-3, " ")])
-    def test_an_allowance_without_size_or_reason_is_refused(self, size: float, of: str) -> None:
-        """What is allowed is finite, not negative, and for something."""
-        with pytest.raises(ValueError, match="allowance"):
-            Allowance(size, of)
 
 
 RIGHT = quantity("right", 1.0, 1.0)

@@ -141,6 +141,9 @@ class TestPlanning:
         assert at_least(inside, 150, 0.95)
 
 
+POINTS = ("-1", "0", "1")
+
+
 class TestDistanceToLaw:
     """The distance between the measured and a given distribution function."""
 
@@ -149,33 +152,33 @@ class TestDistanceToLaw:
         products = np.random.default_rng(seed).normal(size=(2, blocks, 50)).prod(axis=0)
         values = (products[:, :, None] <= [-1.0, 0.0, 1.0]).mean(axis=1)
         empty = np.zeros((0, 0))
-        return Sample(blocks, blocks * 100, blocks * 50, values.mean(axis=0), empty, empty)
+        return Sample(blocks, blocks * 100, blocks * 50, values.mean(axis=0), empty, empty, names=POINTS)
 
     def test_value_and_interval(self) -> None:
         """The largest gap, ± Massart's half-width, cut to what a distance can be."""
         sample = self.pilot()
-        measured = DistanceToLaw(tuple(sample.mean + np.array([0.0, 0.3, -0.1]))).measure(sample, 0.01)
+        measured = DistanceToLaw(tuple(sample.mean + np.array([0.0, 0.3, -0.1])), POINTS).measure(
+            sample, 0.01
+        )
         half = math.sqrt(math.log(200) / (2 * sample.scores))
         assert measured.value == pytest.approx(0.3)
         assert measured.interval == pytest.approx((0.3 - half, 0.3 + half))
-        assert DistanceToLaw(tuple(sample.mean)).measure(sample, 0.01).interval == pytest.approx((0.0, half))
+        assert right.interval == pytest.approx((0.0, half))
 
     def test_planned_size_reaches_the_goal(self) -> None:
         """A true distribution's interval in the planned sample fits the width as often as promised."""
         goal = Goal(alpha=0.01, miss=0.2, prediction=0.0, width=0.02)
-        estimand = DistanceToLaw((0.5,))
+        estimand = DistanceToLaw((0.5,), ("half",))
         assert estimand.blocks_needed(goal, None) is None
         pilot = self.pilot()
         blocks = estimand.blocks_needed(goal, pilot)
         assert blocks is not None
         rng = np.random.default_rng(11)
         fractions = rng.binomial(blocks * 50, 0.5, size=300) / (blocks * 50)
-        empty = np.zeros(0)
-        inside = sum(
-            estimand.measure(Sample(blocks, 1, blocks * 50, np.array([f]), empty, empty), 0.01).interval[1]
-            <= goal.width
-            for f in fractions
-        )
+        empty, inside = np.zeros(0), 0
+        for fraction in fractions:
+            sample = Sample(blocks, 1, blocks * 50, np.array([fraction]), empty, empty, names=("half",))
+            inside += estimand.measure(sample, 0.01).interval[1] <= goal.width
         assert at_least(inside, 300, 0.8)
 
 

@@ -55,7 +55,7 @@ def test_coefficients_are_those_of_polyfit(
     """NumPy's polynomial fit with the roots of the weights gives the same coefficients."""
     x, y, weights = drawn
     fit = WeightedFit(model, tuple(x), tuple(weights))
-    found = [fit.coefficient(t, points(y, [0.1] * len(y)), 0.01).value for t in TARGETS[: degree + 1]]
+    found = [fit.measure(t, points(y, [0.1] * len(y)), 0.01).value for t in TARGETS[: degree + 1]]
     logarithmic = model == "power"
     abscissae, ordinates = (np.log(x), np.log(y)) if logarithmic else (np.array(x), np.array(y))
     theirs = np.polyfit(abscissae, ordinates, degree, w=np.sqrt(weights))[::-1]
@@ -68,9 +68,9 @@ def test_a_power_law_has_its_exponent(factor: float, exponent: float) -> None:
     """A power law c·xᵇ is a line on log-log axes with slope b."""
     ones = points([factor * x**exponent for x in X], [0.01 * factor * x**exponent for x in X])
     fit = WeightedFit("power", X, (1.0,) * len(X))
-    assert fit.coefficient("slope", ones, 0.01).value == pytest.approx(exponent, abs=1e-9)
-    assert fit.coefficient("constant", ones, 0.01).value == pytest.approx(math.log(factor), abs=1e-9)
-    assert fit.misfit(ones, 0.01).interval[0] == 0
+    assert fit.measure("slope", ones, 0.01).value == pytest.approx(exponent, abs=1e-9)
+    assert fit.measure("constant", ones, 0.01).value == pytest.approx(math.log(factor), abs=1e-9)
+    assert fit.measure("misfit", ones, 0.01).interval[0] == 0
 
 
 class TestErrors:
@@ -83,7 +83,7 @@ class TestErrors:
         """Planning and measuring use the same formula."""
         fit = WeightedFit("line", X, BY_SIZE)
         assert fit.planned_error(target, self.ERRORS) == pytest.approx(
-            fit.coefficient(target, points(X, self.ERRORS), 0.01).error
+            fit.measure(target, points(X, self.ERRORS), 0.01).error
         )
 
     def test_the_larger_of_two_errors_makes_the_interval(self) -> None:
@@ -91,7 +91,7 @@ class TestErrors:
         fit = WeightedFit("line", X, BY_SIZE)
         small = [measured(x, 0.01 * x, model_error=0.03 * x) for x in X]
         large = [measured(x, 0.03 * x, model_error=0.01 * x) for x in X]
-        one, two = (fit.coefficient("slope", group, 0.01) for group in (small, large))
+        one, two = (fit.measure("slope", group, 0.01) for group in (small, large))
         assert one.interval == pytest.approx(two.interval)
         quantile = stats.t.isf(0.005, 999)
         assert two.interval[1] - two.value == pytest.approx(quantile * two.error)
@@ -101,16 +101,16 @@ class TestErrors:
         """Blocks and draws add up; points without skewness are reliable together."""
         ones = points(X, self.ERRORS)
         fit = WeightedFit("line", X, BY_SIZE)
-        found = fit.coefficient("slope", ones, 0.01)
+        found = fit.measure("slope", ones, 0.01)
         assert (found.blocks, found.coordinates, found.reliable) == (9000, 90_000, True)
 
     def test_skewed_points_make_a_fit_unreliable(self) -> None:
         """What is too skewed for the level is not judged: coefficients and misfit alike."""
         fit = WeightedFit("line", X, BY_SIZE)
         skewed = [measured(x, 0.02 * x, skewness=0.5) for x in X]
-        assert not fit.coefficient("slope", skewed, FALSE_ALARM).reliable
-        assert not fit.misfit(skewed, FALSE_ALARM).reliable
-        assert fit.coefficient("slope", skewed, 0.5).reliable
+        assert not fit.measure("slope", skewed, FALSE_ALARM).reliable
+        assert not fit.measure("misfit", skewed, FALSE_ALARM).reliable
+        assert fit.measure("slope", skewed, 0.5).reliable
 
 
 class TestMisfit:
@@ -121,7 +121,9 @@ class TestMisfit:
         y = [x**1.1 for x in X]
         _, _, r_squared = ordinary(X, y)
         assert r_squared > 0.99
-        misfit = WeightedFit("line", X, BY_SIZE).misfit(points(y, [0.01 * v for v in y]), FALSE_ALARM)
+        misfit = WeightedFit("line", X, BY_SIZE).measure(
+            "misfit", points(y, [0.01 * v for v in y]), FALSE_ALARM
+        )
         assert misfit.interval[0] > 0
         assert misfit.interval[0] <= misfit.value <= misfit.interval[1]
 
@@ -140,7 +142,9 @@ class TestMisfit:
         fit = WeightedFit("line", tuple(x), tuple(sigma**-2))
         covered = 0
         for _ in range(200):
-            low, high = fit.misfit(points(truth + sigma * rng.normal(size=5), sigma), 0.05).interval
+            low, high = fit.measure(
+                "misfit", points(truth + sigma * rng.normal(size=5), sigma), 0.05
+            ).interval
             covered += low <= distance * (1 + 1e-9) + 1e-9 and distance <= high * (1 + 0.02) + 1e-9
         assert covered >= stats.binom.ppf(FALSE_ALARM, 200, 0.95)
 

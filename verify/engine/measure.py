@@ -264,9 +264,7 @@ class Samples:
                     f"{member.prediction.value:.6g} is predicted, and {comparison.id} fits a power law; "
                     "measure what is derived, or correct the prediction"
                 )
-        if comparison.target == "misfit":
-            return comparison.fit.misfit(points, alpha)
-        return comparison.fit.coefficient(comparison.target, points, alpha)
+        return comparison.fit.measure(comparison.target, points, alpha)
 
 
 def measure(

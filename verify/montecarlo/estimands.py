@@ -39,8 +39,7 @@ class Measured:
     ``model_error`` is the standard error from the derived block variance, where there is one.
     ``skewness`` is that of the estimate where the interval corrects for it, 0 where a derived variance
     makes that needless. ``doubt`` says why the interval cannot be trusted and what would help, nothing where
-    it can; ``basis`` names the interval where it is not the usual one. ``needed`` are the blocks from which
-    on the interval may hold where it does not, None where that is not known.
+    it can; ``basis`` names the interval where it is not the usual one.
     """
 
     value: float
@@ -52,7 +51,6 @@ class Measured:
     skewness: float = 0.0
     doubt: str = ""
     basis: str = ""
-    needed: int | None = None
 
     @property
     def reliable(self) -> bool:
@@ -148,7 +146,6 @@ class Smooth:
     positive: bool
     block_variance: float | None = None
     share: str = ""
-
     kind: ClassVar[str] = "function of means"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
@@ -158,51 +155,50 @@ class Smooth:
         if self.share and linear.error == 0 and self.block_variance is None:
             return Bounded(self.share).measure(sample, alpha)
         plain = Measured(value, linear.error, (value, value), sample.blocks, sample.coordinates)
+        quantile = intervals.student_quantile(alpha, sample.blocks)
         if self.block_variance is None:
-            return self._without_model(plain, linear, alpha)
-        quantile, z = intervals.student_quantile(alpha, sample.blocks), intervals.normal_quantile(alpha)
+            return self._without_model(plain, linear, alpha, quantile)
         interval = intervals.hull(
             intervals.studentised(value, linear.error, quantile, positive=self.positive),
-            intervals.scored(value, self.block_variance, sample.blocks, z, positive=self.positive),
+            intervals.scored(
+                value,
+                self.block_variance,
+                sample.blocks,
+                intervals.normal_quantile(alpha),
+                positive=self.positive,
+            ),
         )
-        doubt = self._contradiction(linear, self.block_variance, interval)
-        model = math.sqrt(self._of_block(self.block_variance, value) / sample.blocks)
+        least, most = sorted(self._of_block(end) for end in interval)
+        doubt = groups.contradiction(linear, (least, most))
+        if doubt:
+            # The slope is that at the sample's means: by its own error it may change a block's deviation.
+            steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
+            slopes = [self.function.gradient(sample.named(sample.mean + step)) for step in steps]
+            turned = [Linearised(sample, slope - linear.slope).variance for slope in slopes]
+            doubt = groups.contradiction(linear, (least, most), math.sqrt(max(turned)))
+        model = math.sqrt(self._of_block(value) / sample.blocks)
         return replace(plain, interval=interval, model_error=model, doubt=doubt)
 
-    def _of_block(self, derived: float, value: float) -> float:
+    def _of_block(self, value: float) -> float:
         """Return the derived variance of a block where ``value`` is what is estimated."""
+        derived = self.block_variance or 0.0
         return derived * value**2 if self.positive else derived
 
-    def _contradiction(self, linear: Linearised, derived: float, interval: Interval) -> str:
-        """Return how the blocks contradict their ``derived`` variance, nothing where they do not."""
-        least, most = sorted(self._of_block(derived, end) for end in interval)
-        contradicted = groups.contradiction(linear, (least, most))
-        return groups.contradiction(linear, (least, most), self._bend(linear)) if contradicted else ""
-
-    def _bend(self, linear: Linearised) -> float:
-        """Return the largest deviation of a block by which its slope's own error may change it."""
-        sample = linear.sample
-        steps = np.diag(BEND * np.sqrt(np.diagonal(sample.covariance) / sample.blocks))
-        turned = (self.function.gradient(sample.named(sample.mean + step)) - linear.slope for step in steps)
-        return math.sqrt(max(Linearised(sample, slope).variance for slope in turned))
-
     @staticmethod
-    def _without_model(plain: Measured, linear: Linearised, alpha: float) -> Measured:
+    def _without_model(plain: Measured, linear: Linearised, alpha: float, quantile: float) -> Measured:
         """Return what is measured where no variance of a block is derived."""
         if not plain.error > 0:
             return replace(plain, doubt=ALL_AGREE)
-        skewed = replace(plain, skewness=linear.skewness / math.sqrt(plain.blocks))
-        quantile = intervals.student_quantile(alpha, plain.blocks)
-        usual = intervals.skewness_corrected(
-            plain.value, plain.error, linear.skewness, plain.blocks, quantile
-        )
-        if intervals.is_reliable(skewed.skewness, alpha):
-            return replace(skewed, interval=usual)
+        skewness = linear.skewness
+        ends = intervals.skewness_corrected(plain.value, plain.error, skewness, plain.blocks, quantile)
+        usual = replace(plain, interval=ends, skewness=skewness / math.sqrt(plain.blocks))
+        if intervals.is_reliable(usual.skewness, alpha):
+            return usual
         wider = groups.interval(linear, alpha)
         if wider is None:
-            return replace(skewed, interval=usual, doubt=too_skewed(groups.blocks_needed(linear, alpha)))
+            return replace(usual, doubt=too_skewed(groups.blocks_needed(linear, alpha)))
         ends = (plain.value + wider[0], plain.value + wider[1])
-        return replace(skewed, interval=ends, basis=OF_GROUPS)
+        return replace(usual, interval=ends, basis=OF_GROUPS)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:
         """Return the blocks that reach ``goal``, or None if that takes a pilot sample to know."""
@@ -216,7 +212,7 @@ class Smooth:
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
         if pilot is None or self.block_variance is not None:
-            return _blocks_for(self._of_block(self.block_variance or 0.0, goal.prediction), goal, width)
+            return _blocks_for(self._of_block(goal.prediction), goal, width)
         linear = Linearised(pilot, self.function.gradient(pilot.outputs))
         for_width = _blocks_for(linear.variance, goal, width)
         # A pilot's skewness is rough.
@@ -237,21 +233,18 @@ def _blocks_for(variance: float, goal: Goal, width: float) -> int:
 class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
 
-    The sampler's statistics are fractions of independent scores at or below each grid point; ``law`` is the
-    given function there. ``outputs`` are the names of these fractions, where there are others. The interval
-    is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
+    ``outputs`` are the names of the fractions of independent scores at or below each grid point; ``law`` is
+    the given function there. The interval is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
     """
 
     law: tuple[float, ...]
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...]
     kind: ClassVar[str] = "distance to a law"
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the distance with its interval at false-exclusion rate ``alpha``."""
-        shares = sample.mean
-        if self.outputs:
-            by_name = sample.outputs
-            shares = np.array([by_name[name] for name in self.outputs])
+        by_name = sample.outputs
+        shares = np.array([by_name[name] for name in self.outputs])
         value = float(np.max(np.abs(shares - np.asarray(self.law))))
         half = intervals.kolmogorov(alpha, sample.scores)
         error = 0.5 / math.sqrt(sample.scores)
@@ -281,20 +274,17 @@ class Bounded:
         """Return the mean with its interval at false-exclusion rate ``alpha``."""
         # Rounding may carry a mean of ones over 1.
         share = min(max(float(sample.outputs[self.output]), 0.0), 1.0)
-        low, high = intervals.bounded_mean(share, alpha, sample.blocks)
-        error = math.sqrt(self._variance(sample, share) / sample.blocks)
-        return Measured(share, error, (low, high), sample.blocks, sample.coordinates)
-
-    def _variance(self, sample: Sample, share: float) -> float:
-        """Return a block's variance; of blocks that all agree, or kept no variance, the most it can be."""
-        sampled = (
-            float(np.diagonal(sample.covariance)[sample.names.index(self.output)])
-            if sample.covariance.size
-            else 0.0
+        place = sample.names.index(self.output)
+        variance = float(sample.covariance[place, place]) if sample.covariance.size else 0.0
+        if not variance > 0:
+            # Blocks that all agree do not make the mean certain: half a block more on either side.
+            smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
+            variance = smoothed * (1 - smoothed)
+        interval, error = (
+            intervals.bounded_mean(share, alpha, sample.blocks),
+            math.sqrt(variance / sample.blocks),
         )
-        # With half a block more on either side: blocks that agree do not make the mean certain.
-        smoothed = (sample.blocks * share + 0.5) / (sample.blocks + 1)
-        return sampled if sampled > 0 else smoothed * (1 - smoothed)
+        return Measured(share, error, interval, sample.blocks, sample.coordinates)
 
     def blocks_needed(self, goal: Goal, pilot: Sample | None) -> int | None:  # noqa: ARG002  # needs none
         """Return the blocks that reach ``goal`` whatever the distribution: a mean near an end takes fewer."""

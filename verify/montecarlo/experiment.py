@@ -90,19 +90,10 @@ class Allowance:
 
     ``size`` is in the value's units; ``of`` names what it makes up for, so that the distance from a limit or
     a coarse spacing of numbers is never taken for rounding.
-
-    Raises:
-        ValueError: ``size`` is negative or no finite number, or ``of`` is empty.
     """
 
     size: float
     of: str = "rounding of floating-point arithmetic"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.size < math.inf:
-            raise ValueError(f"an allowance of {self.size}: must be finite and not negative")
-        if not self.of.strip():
-            raise ValueError("an allowance must say what it is for")
 
 
 EXACTLY = Allowance(0.0, "nothing: exact")
@@ -154,11 +145,9 @@ class Experiment:
 
 def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
     """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
-    quantities: dict[tuple[str, str], Quantity] = {}
-    for each in comparisons:
-        members = each.members if isinstance(each, Fit) else (each,) if isinstance(each, Quantity) else ()
-        quantities |= {(member.id, member.cell.id): member for member in members}
-    return list(quantities.values())
+    members = (each.members if isinstance(each, Fit) else (each,) for each in comparisons)
+    drawn = [member for group in members for member in group if isinstance(member, Quantity)]
+    return list({(member.id, member.cell.id): member for member in drawn}.values())
 
 
 def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
@@ -171,26 +160,19 @@ def every_comparison(experiment: Experiment) -> list[Comparison]:
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
 
 
-Route = tuple[str, ...]
-
-
-def route_of(comparison: Comparison) -> Route:
+def route_of(comparison: Comparison) -> tuple[str, ...]:
     """Return the code that a comparison goes through: what a control of it must go through as well.
 
     For a quantity the classes of its input and statistic, or of its sampler, the kind of its estimand and
     the relation; for a fit its model and coefficient; for an exact comparison the function that computes it.
     """
-    if isinstance(comparison, Fit):
-        return ("fit", comparison.fit.model, comparison.target)
-    if isinstance(comparison, Quantity):
-        return (
-            "quantity",
-            type(comparison.cell.sampler).__name__,
-            comparison.estimand.kind,
-            comparison.relation,
-        )
-    code = comparison.code.__qualname__ if comparison.code else comparison.label
-    return ("exact", code)
+    match comparison:
+        case Fit(fit=fit, target=target):
+            return "fit", fit.model, target
+        case Quantity(cell=cell, estimand=estimand, relation=relation):
+            return "quantity", type(cell.sampler).__name__, estimand.kind, relation
+        case Exact(code=code, label=label):
+            return "exact", code.__qualname__ if code else label
 
 
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
@@ -227,98 +209,62 @@ class WeightedFit:
     x: tuple[float, ...]
     weights: tuple[float, ...]
 
-    def _design(self) -> Array:
-        x = np.log(self.x) if self.model == "power" else np.asarray(self.x, dtype=float)
-        columns = [np.ones_like(x), x] + ([x**2] if self.model == "parabola" else [])
-        return np.stack(columns, axis=1)
-
-    def _solver(self) -> Array:
-        """Return the matrix that maps the responses to the coefficients."""
-        design = self._design()
-        root = np.sqrt(np.asarray(self.weights))
-        # Columns of very different size (1 and d²) are scaled before the pseudo-inverse.
-        size = np.linalg.norm(design * root[:, None], axis=0)
-        return (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
-
-    def coefficient(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
-        """Return one coefficient with its interval at false-exclusion rate ``alpha``."""
-        row = self.influence(target)
-        values, errors, models = self._responses(points)
-        value = float(row @ values)
-        error = math.sqrt(float(row**2 @ errors**2))
-        model = math.sqrt(float(row**2 @ models**2))
-        quantile = intervals.student_quantile(alpha, min(p.blocks for p in points))
-        half = quantile * max(error, model)
-        third = float(row**3 @ (errors**3 * np.array([p.skewness for p in points])))
-        skewness = third / error**3 if error > 0 else 0.0
-        interval = (value - half, value + half)
-        return self._outcome(value, error, interval, points, model=model, skewness=skewness, alpha=alpha)
-
-    def misfit(self, points: Sequence[Measured], alpha: float) -> Measured:
-        """Return the root-mean-square relative distance of the true points from the fitted curve.
-
-        From the chi-square statistic of the fit: its noncentrality over the points' total precision,
-        with the interval that inverting the noncentral chi-square distribution gives. Zero for a true model.
-        """
-        design, (values, errors, models) = self._design(), self._responses(points)
-        sigma = np.maximum(errors, models)
-        scaled = design / sigma[:, None]
-        size = np.linalg.norm(scaled, axis=0)
-        coefficients, *_ = np.linalg.lstsq(scaled / size, values / sigma, rcond=None)
-        fitted = design @ (coefficients / size)
-        statistic = float(np.sum(((values - fitted) / sigma) ** 2))
-        relative = sigma if self.model == "power" else sigma / np.abs(fitted)
-        freedom = len(values) - design.shape[1]
-        unit = float(np.sum(relative**-2.0))
-        low, high = intervals.noncentrality(statistic, freedom, alpha)
-        value = math.sqrt(max(0.0, statistic - freedom) / unit)
-        error = math.sqrt(1 / unit)
-        interval = (math.sqrt(low / unit), math.sqrt(high / unit))
-        skewness = max(abs(p.skewness) for p in points) / math.sqrt(len(points))
-        return self._outcome(value, error, interval, points, model=error, skewness=skewness, alpha=alpha)
-
     def influence(self, target: Target) -> Array:
         """Return how far a coefficient moves with each point's response, shape (points,)."""
-        return self._solver()[_COLUMN[target]]
+        design, root = self._design(), np.sqrt(np.asarray(self.weights))
+        # Columns of very different size (1 and d²) are scaled before the pseudo-inverse.
+        size = np.linalg.norm(design * root[:, None], axis=0)
+        solver = (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
+        return np.asarray(solver[_COLUMN[target]])
 
     def planned_error(self, target: Target, errors: Sequence[float]) -> float:
         """Return the standard error a coefficient will have if the points have these ``errors``."""
         return math.sqrt(float(self.influence(target) ** 2 @ np.asarray(errors) ** 2))
 
-    def _responses(self, points: Sequence[Measured]) -> tuple[Array, Array, Array]:
-        values = np.array([p.value for p in points])
-        errors = np.array([p.error for p in points])
-        models = np.array([p.error if p.model_error is None else p.model_error for p in points])
-        if self.model == "power":
-            return np.log(values), errors / values, models / values
-        return values, errors, models
+    def measure(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
+        """Return one coefficient, or the lack of fit, with its interval at false-exclusion rate ``alpha``.
 
-    @staticmethod
-    def _outcome(
-        value: float,
-        error: float,
-        interval: intervals.Interval,
-        points: Sequence[Measured],
-        *,
-        model: float,
-        skewness: float,
-        alpha: float,
-    ) -> Measured:
-        total = sum(p.blocks for p in points)
+        The lack of fit is the root-mean-square relative distance of the true points from the fitted curve,
+        zero for a true model: from the chi-square statistic, its noncentrality over the points' total
+        precision, with the interval that inverting the noncentral chi-square distribution gives.
+        """
+        values, errors = np.array([p.value for p in points]), np.array([p.error for p in points])
+        models = np.array([p.error if p.model_error is None else p.model_error for p in points])
+        skewnesses = np.array([p.skewness for p in points])
+        if self.model == "power":
+            values, errors, models = np.log(values), errors / values, models / values
+        if target == "misfit":
+            design, sigma = self._design(), np.maximum(errors, models)
+            scaled = design / sigma[:, None]
+            size = np.linalg.norm(scaled, axis=0)
+            coefficients, *_ = np.linalg.lstsq(scaled / size, values / sigma, rcond=None)
+            fitted = design @ (coefficients / size)
+            statistic = float(np.sum(((values - fitted) / sigma) ** 2))
+            relative = sigma if self.model == "power" else sigma / np.abs(fitted)
+            freedom, unit = len(values) - design.shape[1], float(np.sum(relative**-2.0))
+            low, high = intervals.noncentrality(statistic, freedom, alpha)
+            value, error = math.sqrt(max(0.0, statistic - freedom) / unit), math.sqrt(1 / unit)
+            interval, model = (math.sqrt(low / unit), math.sqrt(high / unit)), error
+            skewness = float(np.abs(skewnesses).max()) / math.sqrt(len(points))
+        else:
+            row = self.influence(target)
+            value, error = float(row @ values), math.sqrt(float(row**2 @ errors**2))
+            model = math.sqrt(float(row**2 @ models**2))
+            half = intervals.student_quantile(alpha, min(p.blocks for p in points)) * max(error, model)
+            third = float(row**3 @ (errors**3 * skewnesses))
+            interval, skewness = (value - half, value + half), third / error**3 if error > 0 else 0.0
+        blocks = sum(p.blocks for p in points)
         # Skewness averages out in a fit; what else casts doubt on a point does not.
         doubt = next((p.doubt for p in points if p.doubt and not p.skewness), "")
         if not doubt and not intervals.is_reliable(skewness, alpha):
-            doubt = too_skewed(total * intervals.least_blocks(skewness, alpha))
-        return Measured(
-            value,
-            error,
-            interval,
-            blocks=total,
-            coordinates=sum(p.coordinates for p in points),
-            model_error=model,
-            skewness=skewness,
-            doubt=doubt,
-        )
+            doubt = too_skewed(blocks * intervals.least_blocks(skewness, alpha))
+        coordinates = sum(p.coordinates for p in points)
+        return Measured(value, error, interval, blocks, coordinates, model, skewness, doubt)
+
+    def _design(self) -> Array:
+        x = np.log(self.x) if self.model == "power" else np.asarray(self.x, dtype=float)
+        columns = [np.ones_like(x), x] + ([x**2] if self.model == "parabola" else [])
+        return np.stack(columns, axis=1)
 
 
 def ordinary(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
