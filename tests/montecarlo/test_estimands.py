@@ -157,9 +157,9 @@ class TestDistanceToLaw:
     def test_value_and_interval(self) -> None:
         """The largest gap, ± Massart's half-width, cut to what a distance can be."""
         sample = self.pilot()
-        measured = DistanceToLaw(tuple(sample.mean + np.array([0.0, 0.3, -0.1])), POINTS).measure(
-            sample, 0.01
-        )
+        off = tuple(sample.mean + np.array([0.0, 0.3, -0.1]))
+        laws = (off, tuple(sample.mean))
+        measured, right = (DistanceToLaw(law, POINTS).measure(sample, 0.01) for law in laws)
         half = math.sqrt(math.log(200) / (2 * sample.scores))
         assert measured.value == pytest.approx(0.3)
         assert measured.interval == pytest.approx((0.3 - half, 0.3 + half))
