@@ -110,7 +110,6 @@ class Numbers:
     held = 1
     scores = 1
     order = 3
-    settings = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -15,9 +15,8 @@ from scipy import special
 from tests.montecarlo.samples import generator
 from verify.errors import ClaimError
 from verify.montecarlo.compiling import Column
-from verify.montecarlo.distributions import NORMAL, RADEMACHER, Array
+from verify.montecarlo.distributions import NORMAL, Array
 from verify.montecarlo.quantities import Simulation
-from verify.montecarlo.shortcuts import SHORTCUTS, is_mirrored
 from verify.symbolic.vocabulary import (
     Dot,
     Entropy,
@@ -55,7 +54,7 @@ def simulation(*expressions: Any, sizes: Mapping[Any, int] = SIZES, **more: Any)
     outputs = tuple((str(place), expression) for place, expression in enumerate(expressions))
     values = {**sizes, sigma: 2.0}
     more = {"laws": LAWS, **more}
-    return Simulation(outputs, sizes=tuple(sizes.items()), values=tuple(values.items()), settings=(), **more)
+    return Simulation(outputs, sizes=tuple(sizes.items()), values=tuple(values.items()), **more)
 
 
 def drawn(sizes: Mapping[Any, int] = SIZES, blocks: int = 3) -> dict[str, Array]:
@@ -69,7 +68,7 @@ def drawn(sizes: Mapping[Any, int] = SIZES, blocks: int = 3) -> dict[str, Array]
 
 def means(*expressions: Any, sizes: Mapping[Any, int] = SIZES) -> Array:
     """Return the means of expressions in a few blocks by the compiler's own operations."""
-    compiled = simulation(*expressions, sizes=sizes).compiled_with(())
+    compiled = simulation(*expressions, sizes=sizes).compiled_with(short=False)
     got: Array = compiled.run(drawn(sizes), generator())
     return got
 
@@ -135,30 +134,30 @@ def test_free_indices_of_one_range_are_different_places(expression: Any, text: s
 def test_rows_of_large_scores_stay_finite() -> None:
     """Softmax, entropy and log-sum-exp of scores in the thousands, in single precision."""
     row = np.array([[[9000.0, 8999.0, -5000.0, 0.0, 1.0]]], np.float32)
-    compiled = simulation(*(of(RAW, j) for of in (Entropy, LogSumExp)), Softmax(RAW, j)).compiled_with(())
+    compiled = simulation(*(of(RAW, j) for of in (Entropy, LogSumExp)), Softmax(RAW, j)).compiled_with(
+        short=False
+    )
     entropy_of, total, share = compiled.run({**drawn(), "s": row}, generator())[0]
     assert entropy_of == pytest.approx(0.582203, rel=1e-5)
     assert total == pytest.approx(9000.313262, rel=1e-7)
     assert share == pytest.approx(0.2)
 
 
-SHORT = [
-    ({d: 3, m: 8, n: 9}, (score, score**2)),
-    ({d: 8, m: 3, n: 4}, (score / d, score**2 + score)),
-    ({d: 1, m: 4, n: 4}, (score**2,)),
-    ({d: 3, m: 5, n: 7}, tuple(Indicator(point - score) for point in (-1, 0, sp.Rational(1, 3), 2))),
-    ({d: 2, m: 3, n: 4}, tuple(Indicator(point / 7 - Softmax(RAW, j)) for point in range(6))),
-]
-
-
-@pytest.mark.parametrize(("sizes", "expressions"), SHORT)
-def test_shortcuts_agree_with_the_operations_that_they_replace(
+@pytest.mark.parametrize(
+    ("sizes", "expressions"),
+    [
+        ({d: 3, m: 8, n: 9}, (score, score**2)),
+        ({d: 8, m: 3, n: 4}, (score / d, score**2 + score)),
+        ({d: 1, m: 4, n: 4}, (score**2,)),
+    ],
+)
+def test_moments_of_scores_agree_with_the_operations_that_they_replace(
     sizes: dict[Any, int], expressions: tuple[Any, ...]
 ) -> None:
     """The same draws give the same means, whether or not a faster function takes them."""
     sampler = simulation(*expressions, sizes=sizes)
-    short, own = (sampler.compiled_with(of) for of in (SHORTCUTS, ()))
-    assert len(short.steps) != len(own.steps) or short.columns
+    short, own = (sampler.compiled_with(short=of) for of in (True, False))
+    assert len(short.steps) != len(own.steps)
     draws = drawn(sizes)
     np.testing.assert_allclose(short.run(draws, generator()), own.run(draws, generator()), rtol=1e-9)
 
@@ -172,36 +171,6 @@ def test_a_factor_that_stands_twice_counts_twice() -> None:
     np.testing.assert_allclose(means(squared)[:, 0], (each**2).sum(axis=2).mean(axis=1), rtol=1e-5)
 
 
-def test_rows_count_with_the_other_sign_as_well() -> None:
-    """A mirrored sampler gives the mean of what the rows and the rows of other sign give."""
-    plain, mirrored = (
-        simulation(squares(RAW), sizes={m: 2, n: 16}, laws=((s, NORMAL),), mirrored=of)
-        for of in (False, True)
-    )
-    draws = plain.draws(generator(), 5)
-    both = [plain.compiled.run({"s": sign * draws["s"]}, generator()) for sign in (1, -1)]
-    np.testing.assert_allclose(mirrored.sample(generator(), 5), sum(both) / 2, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("output", "laws", "sizes", "allowed"),
-    [
-        (squares(RAW), {s: NORMAL}, {m: 4, n: 16}, True),
-        (squares(RAW), {s: NORMAL}, {m: 4, n: 15}, False),
-        (squares(RAW), {s: NORMAL}, {m: 3, n: 16}, False),
-        (squares(RAW), {s: RADEMACHER}, {m: 4, n: 16}, False),
-        (squares(RAW) * squares(s[b, j]), {s: NORMAL}, {m: 4, n: 16}, False),
-        (sp.Sum(squares(RAW), (a, 1, m)) ** 2, {s: NORMAL}, {m: 4, n: 16}, False),
-        (RAW, {s: NORMAL}, {m: 4, n: 16}, False),
-    ],
-)
-def test_only_means_over_single_normal_rows_are_mirrored(
-    output: Any, laws: Any, sizes: Any, allowed: bool
-) -> None:
-    """A product of two rows must not meet the row of other sign, nor rows of few keys."""
-    assert is_mirrored([output], laws, sizes) == allowed
-
-
 def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
     """Return the first component of each block's first query, and numbers of its own for all keys."""
     return {"first": draws["q"][:, 0, 0], "noise": rng.standard_normal((len(draws["q"]), 6))}
@@ -210,7 +179,7 @@ def ends(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Arra
 def test_a_program_makes_columns_of_the_draws() -> None:
     """Its columns are averaged in each block, and stand in expressions like any other."""
     first, noise = Column(ends, "first"), Column(ends, "noise")
-    got = simulation(first, first**2, noise).compiled_with(()).run(drawn(), generator(1))
+    got = simulation(first, first**2, noise).compiled_with(short=False).run(drawn(), generator(1))
     expected = drawn()["q"][:, 0, 0]
     noises = generator(1).standard_normal((3, 6)).mean(1)
     np.testing.assert_allclose(got, np.stack([expected, expected**2, noises], axis=1))
@@ -247,7 +216,7 @@ WRONG: list[tuple[Any, str]] = [
 def test_what_cannot_be_measured_is_refused_in_a_line(expression: Any, problem: str) -> None:
     """Each honest mistake has one clear line."""
     with pytest.raises(ClaimError, match=problem) as caught:
-        simulation(expression).compiled_with(())
+        simulation(expression).compiled_with(short=False)
     assert "\n" not in str(caught.value)
 
 

@@ -38,9 +38,9 @@ def test_an_expression_is_rounded_as_arrays_are() -> None:
     """The compiler applies the same function."""
     outputs = (("rounded", Rounded(s[a, j], 8)),)
     sizes = ((m, 4), (n, 5))
-    simulation = Simulation(outputs, laws=((s, NORMAL),), sizes=sizes, values=(), settings=())
+    simulation = Simulation(outputs, laws=((s, NORMAL),), sizes=sizes, values=())
     draws = np.random.default_rng(1).standard_normal((3, 4, 5))
-    got = simulation.compiled_with(()).run({"s": draws}, np.random.default_rng(1))
+    got = simulation.compiled_with(short=False).run({"s": draws}, np.random.default_rng(1))
     assert np.allclose(got[:, 0], rounded(draws, 8).mean(axis=(1, 2)), rtol=1e-12)
 
 

@@ -103,14 +103,3 @@ def gradients(
     return Gradients(
         scaled @ keys, _sent(scaled, queries), _sent(weights, upstream), of_scores, of_probabilities
     )
-
-
-def rows_of(queries: Array, keys: Array) -> Array:
-    """Return the scores QKᵀ, shape (blocks, m, n), with the keys furthest apart in memory.
-
-    What is taken over a row's keys is then taken over long rows of numbers, one for each key.
-    """
-    (blocks, m), n = queries.shape[:2], keys.shape[1]
-    by_key = np.empty((n, blocks, m), queries.dtype)
-    np.matmul(keys, queries.swapaxes(1, 2), out=by_key.swapaxes(0, 1))
-    return np.moveaxis(by_key, 0, -1)

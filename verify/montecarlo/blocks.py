@@ -51,10 +51,6 @@ class BlockSampler(Protocol):
     """Draws i.i.d. blocks."""
 
     @property
-    def settings(self) -> Settings:
-        """What is drawn, computed from what draws it, as a cell records it."""
-
-    @property
     def coordinates(self) -> int:
         """Random components drawn for one block."""
 
@@ -80,20 +76,16 @@ class BlockSampler(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams.
-
-    ``batch_coordinates`` are those drawn from one stream, at most, where a block has no more.
-    """
+    """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
 
     id: str
     settings: Settings
     sampler: BlockSampler
-    batch_coordinates: int = _BATCH_COORDINATES
 
     @property
     def batch_blocks(self) -> int:
         """Blocks drawn from one stream."""
-        return max(1, self.batch_coordinates // self.sampler.coordinates)
+        return max(1, _BATCH_COORDINATES // self.sampler.coordinates)
 
     @property
     def chunk_batches(self) -> int:
@@ -150,21 +142,9 @@ class Sums:
     groups: Array
 
     def plus(self, other: Sums) -> Sums:
-        """Return the sums over both sets of blocks.
-
-        Raises:
-            ValueError: they are sums about different shifts.
-        """
-        if not np.array_equal(self.shift, other.shift, equal_nan=True):
-            raise ValueError("sums about different shifts cannot be added")
-        return Sums(
-            self.shift,
-            self.count + other.count,
-            self.first + other.first,
-            self.second + other.second,
-            self.third + other.third,
-            self.groups + other.groups,
-        )
+        """Return the sums over both sets of blocks, about the same shift."""
+        names = ("count", "first", "second", "third", "groups")
+        return Sums(self.shift, *(getattr(self, name) + getattr(other, name) for name in names))
 
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""
@@ -212,14 +192,11 @@ class Sums:
                 - (crossed + crossed.transpose(0, 2, 1) + crossed.transpose(2, 0, 1))
                 + 2 * np.einsum("i,j,k->ijk", offset, offset, offset)
             )
-        mean, groups = self.shift + self.first / n, self._group_means()
-        return Sample(n, n * coordinates, n * scores, mean, second, third, groups, names)
-
-    def _group_means(self) -> Array:
-        if not self.groups.size or self.count < GROUPS:
-            return np.zeros((0, 0))
-        sizes = (self.count + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
-        return self.shift + self.groups / sizes[:, None]
+        groups = np.zeros((0, 0))
+        if self.groups.size and n >= GROUPS:
+            sizes = (n + GROUPS - 1 - np.arange(GROUPS)) // GROUPS
+            groups = self.shift + self.groups / sizes[:, None]
+        return Sample(n, n * coordinates, n * scores, self.shift + offset, second, third, groups, names)
 
 
 def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
@@ -237,20 +214,12 @@ def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
         return Sums(shift, len(values), first, *map(np.zeros, _shapes(k, order)))
     products = (moved[:, None] * moved).reshape(-1, len(values))
     third = (moved @ products.T).reshape((k,) * 3)
-    groups = _dealt(moved, before % GROUPS)
+    # Blocks are dealt to the groups in turn, going on from those before.
+    start, rounds = before % GROUPS, -(-(before % GROUPS + len(values)) // GROUPS)
+    places = np.zeros((k, rounds * GROUPS))
+    places[:, start : start + len(values)] = moved
+    groups = np.ascontiguousarray(places.reshape(k, rounds, GROUPS).sum(axis=1).T)
     return Sums(shift, len(values), first, moved @ moved.T, third, groups)
-
-
-def _dealt(rows: Array, first: int) -> Array:
-    """Return the sums of each row's numbers dealt to the groups in turn, shape (GROUPS, rows).
-
-    The first of them goes to group ``first``.
-    """
-    many, numbers = rows.shape
-    rounds = -(-(first + numbers) // GROUPS)
-    places = np.zeros((many, rounds * GROUPS))
-    places[:, first : first + numbers] = rows
-    return np.ascontiguousarray(places.reshape(many, rounds, GROUPS).sum(axis=1).T)
 
 
 @dataclass(frozen=True)
@@ -285,8 +254,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
             shift = values.mean(axis=0)
         sums = sums_of(values, shift, sampler.order, batch * size)
         total = sums if total is None else total.plus(sums)
-    if total is None:
-        raise ValueError(f"chunk from {chunk.first} to {chunk.stop}: holds no batch")
+    assert total is not None  # noqa: S101  # a chunk holds a batch
     return total
 
 
@@ -330,17 +298,12 @@ class Drawn:
 
     @property
     def total(self) -> Sums:
-        """The sums over all blocks drawn.
-
-        Raises:
-            ValueError: there are none.
-        """
-        if self.whole is None or self.part is None:
-            either = self.part or self.whole
-            if either is None:
-                raise ValueError("nothing is drawn")
-            return either
-        return self.whole.plus(self.part)
+        """The sums over all blocks drawn."""
+        if self.whole is not None and self.part is not None:
+            return self.whole.plus(self.part)
+        either = self.whole or self.part
+        assert either is not None  # noqa: S101  # of what is asked for, something was drawn
+        return either
 
     def sample(self, cell: Cell) -> Sample:
         """Return the moments of the cell's blocks drawn so far."""

@@ -23,7 +23,7 @@ import sympy as sp
 from sympy.utilities.iterables import multiset_partitions
 
 from verify.errors import ClaimError
-from verify.montecarlo.attention import largest, rows_of, softmax
+from verify.montecarlo.attention import largest, softmax
 from verify.montecarlo.blocks import double
 from verify.montecarlo.distributions import Array
 from verify.symbolic.vocabulary import (
@@ -115,12 +115,7 @@ class Step(NamedTuple):
 
 
 class Compiler:
-    """Compiles expressions for blocks whose ranges have these ``sizes`` and symbols these ``values``.
-
-    ``columns`` are the families that had better lie in memory with a component of all vectors in a row, which
-    makes products over few components fast; ``by_key`` those whose last index, a row's keys, is best furthest
-    apart in memory: what is taken over keys is then taken over long rows of numbers, one for each key.
-    """
+    """Compiles expressions for blocks whose ranges have these ``sizes`` and symbols these ``values``."""
 
     def __init__(
         self,
@@ -130,14 +125,11 @@ class Compiler:
     ) -> None:
         self._sizes, self._values = dict(sizes), values
         self._families = {str(family.label) for family in families}
-        self.columns: set[str] = set()
-        self.by_key: set[str] = set()
         self._steps: list[Step] = []
         self._places: dict[Any, int] = {}
         self._nodes: dict[sp.Expr, Node] = {}
         self._ranges: dict[Index, Any] = {}
         self._drawn: dict[int, str] = {}
-        self._rows: set[tuple[Family, Family]] = set()
 
     def emit(
         self,
@@ -281,24 +273,23 @@ class Compiler:
     def _dot(self, expression: Dot) -> Node:
         left, first, right, second = expression.args
         vectors = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
-        return self._contracted(*vectors, COMPONENT, is_row=(left, right) in self._rows)
+        return self._contracted(*vectors, COMPONENT)
 
-    def _contracted(self, x: Node, y: Node, index: Index, *, is_row: bool = False) -> Node:
+    def _contracted(self, x: Node, y: Node, index: Index) -> Node:
         """Return the sum over an index of a product, by one product of matrices for each block."""
         shared = [axis for axis in x.axes if axis in y.axes and axis != index]
         left, right = ([axis for axis in node.axes if axis not in (*shared, index)] for node in (x, y))
         axes, lengths, at = (*shared, *left, *right), _lengths([x, y]), len(shared)
         pair = [self.view(x, (*shared, *left, index)), self.view(y, (*shared, *right, index))]
-        is_row = is_row and shared == [BLOCK] and len(left) == len(right) == 1
 
         def matrices(p: Any, q: Any) -> Any:
             flat_p, flat_q = (array.reshape(*array.shape[:at], -1, array.shape[-1]) for array in (p, q))
-            product = rows_of(flat_p, flat_q) if is_row else flat_p @ flat_q.swapaxes(-1, -2)
+            product = flat_p @ flat_q.swapaxes(-1, -2)
             return product.reshape(*product.shape[:at], *p.shape[at:-1], *q.shape[at:-1])
 
         inner = partial(np.einsum, "...k,...k->...")
         function = matrices if left or right else inner
-        key = ("product", at, len(left), len(right), is_row)
+        key = ("product", at, len(left), len(right))
         return self.emit(key, function, pair, axes, [lengths[axis] for axis in axes])
 
     def _column(self, column: Column) -> Node:
@@ -407,7 +398,7 @@ class Compiler:
         return [(self.value(factor), rest) for factor, rest in split]
 
     def learn(self, expression: sp.Expr) -> None:
-        """Note the ranges of all indices, and which scores a softmax is taken of."""
+        """Note the ranges of all indices."""
         for part in expression.atoms(sp.Indexed):
             self._ranges |= dict(zip(part.indices, part.base.ranges, strict=True))
         for part in expression.atoms(Dot):
@@ -415,10 +406,6 @@ class Compiler:
             self._ranges |= {first: left.ranges[0], second: right.ranges[0]}
         for part in expression.atoms(sp.Sum):
             self._ranges = {index: high for index, _, high in part.limits} | self._ranges
-        for part in expression.atoms(*BINDERS):
-            key = part.args[1]
-            self._rows |= {(dot.args[0], dot.args[2]) for dot in part.atoms(Dot) if dot.args[3] == key}
-            self.by_key |= {str(x.base.label) for x in part.atoms(sp.Indexed) if x.indices[-1] == key}
 
     def groups(self, expression: sp.Expr) -> dict[Any, list[Index]]:
         """Return the free indices of an expression by their ranges."""
@@ -475,6 +462,26 @@ class Compiler:
     def _double(self, node: Node) -> Node:
         return self.emit("double", double, [node], node.axes, node.shape)
 
+    def score_moments(self, terms: Sequence[sp.Expr]) -> dict[sp.Expr, Node]:
+        """Return the means of scores and of their squares that are among ``terms``, by a faster function.
+
+        Where vectors have few components it needs no scores. A test compares it with the operations.
+        """
+        taken: dict[sp.Expr, Node] = {}
+        for dot in sorted(set().union(*(term.atoms(Dot) for term in terms)), key=str):
+            left, first, right, second = dot.args
+            mine = [term for term in terms if term.has(left) or term.has(right)]
+            places = isinstance(first, Index) and isinstance(second, Index) and first != second
+            if left == right or not places or not set(mine) <= {dot, dot**2}:
+                continue
+            x, y = self.entry(left, (first, COMPONENT)), self.entry(right, (second, COMPONENT))
+            size = min(x.shape[2] ** 2, x.shape[1] * y.shape[1])
+            both = self.emit("score moments", moments_of_scores, [x, y], (BLOCK, COMPONENT), (0, size))
+            for place, term in enumerate((dot, dot**2)):
+                column = partial(np.take, indices=place, axis=1)
+                taken[term] = self.emit(("column", place), column, [both])
+        return taken
+
     def combined(self, terms: Sequence[tuple[float, Node]]) -> Node:
         """Return a sum of numbers times means.
 
@@ -499,8 +506,7 @@ class Compiler:
                 needed |= operands
                 seen |= operands
         steps = tuple((place, self._steps[place], frees[place]) for place in sorted(needed))
-        layouts = frozenset(self.columns), frozenset(self.by_key)
-        return Compiled(steps, self._drawn, wanted, *layouts)
+        return Compiled(steps, self._drawn, wanted)
 
 
 _KINDS: tuple[tuple[Any, Callable[[Compiler, Any], Node]], ...] = (
@@ -551,8 +557,6 @@ class Compiled:
     steps: tuple[tuple[int, Step, tuple[int, ...]], ...]
     drawn: Mapping[int, str]
     outputs: tuple[int, ...]
-    columns: frozenset[str]
-    by_key: frozenset[str]
 
     @cached_property
     def peak(self) -> int:
@@ -590,6 +594,22 @@ def _equal(x: Array, y: Array) -> Any:
 def _mean_of_product(x: Array, y: Array) -> Any:
     letters = "bcdefghijk"[: x.ndim]
     return np.einsum(f"{letters},{letters}->b", x, y) / math.prod(map(max, x.shape[1:], y.shape[1:]))
+
+
+def moments_of_scores(queries: Array, keys: Array) -> Array:
+    """Return mean S and mean S² of the scores QKᵀ of each block, shape (blocks, 2)."""
+    m, d, n = *queries.shape[1:], keys.shape[1]
+    if d < min(m, n):
+        # The squared Frobenius norm of QKᵀ is tr(QᵀQ·KᵀK), and the d×d matrices are smaller.
+        grams = (double(vectors.swapaxes(1, 2) @ vectors) for vectors in (queries, keys))
+        squares = np.einsum("bij,bij->b", *grams)
+        totals = (double(np.einsum("bmd->bd", vectors)) for vectors in (queries, keys))
+        total = np.einsum("bd,bd->b", *totals)
+    else:
+        scores = double(queries @ keys.swapaxes(1, 2))
+        squares = np.einsum("bij,bij->b", scores, scores)
+        total = np.einsum("bij->b", scores)
+    return np.stack([total, squares], axis=1) / (m * n)
 
 
 def _lengths(nodes: Iterable[Node]) -> dict[Index, int]:

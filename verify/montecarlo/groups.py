@@ -186,27 +186,17 @@ def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> s
     probability ``FALSE_CONTRADICTION`` at most.
     """
     least, most = derived
-    sampled = math.sqrt(linear.variance)
-    too_small = _too_far_out(linear, math.sqrt(most) + bend)
-    if too_small or _too_calm(linear, math.sqrt(least), sampled + bend):
+    distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
+    far = int(np.count_nonzero(distances > 3 * (math.sqrt(most) + bend)))
+    too_small = far > 0 and scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION
+    sampled, too_large = math.sqrt(linear.variance) + bend, False
+    if sampled**2 * _GROSS < least:
+        chance = underrating(linear.sample.blocks, linear.kurtosis_provided, sampled**2 / least)
+        too_large = chance < FALSE_CONTRADICTION
+    if too_small or too_large:
         times = f"{linear.variance / most:.2g}" if most else "infinitely many"
         return (
             f"the blocks' sampled variance is {times} times the derived one: the derived block variance "
             "or the sampler is wrong; more blocks will not help"
         )
     return ""
-
-
-def _too_far_out(linear: Linearised, derived: float) -> bool:
-    """Return whether more groups lie three ``derived`` deviations off than any distribution allows."""
-    distances = np.abs(linear.groups) * math.sqrt(linear.group_size)
-    far = int(np.count_nonzero(distances > 3 * derived))
-    return bool(scipy.special.bdtrc(far - 1, GROUPS, 1 / 9) < FALSE_CONTRADICTION) if far else False
-
-
-def _too_calm(linear: Linearised, derived: float, sampled: float) -> bool:
-    """Return whether blocks of the ``derived`` deviation would vary more than those ``sampled`` do."""
-    if sampled**2 * _GROSS >= derived**2:
-        return False
-    chance = underrating(linear.sample.blocks, linear.kurtosis_provided, (sampled / derived) ** 2)
-    return chance < FALSE_CONTRADICTION

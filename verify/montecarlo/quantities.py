@@ -21,11 +21,10 @@ import sympy as sp
 
 from verify.errors import ClaimError
 from verify.montecarlo.blocks import Cell, Settings, double
-from verify.montecarlo.compiling import Column, Compiled, Compiler, Node, Program
+from verify.montecarlo.compiling import Column, Compiled, Compiler, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, OfMeans, Smooth
 from verify.montecarlo.experiment import best_queries, best_side
-from verify.montecarlo.shortcuts import SHORTCUTS, Shortcut, is_mirrored
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import (
     BINDERS,
@@ -63,17 +62,14 @@ class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. With ``mirrored``, each row counts with the other sign as well; with
-    ``double``, what is drawn is reduced in double precision. Of ``order`` 1, means alone are kept. It is
-    compiled in each process that draws, once.
+    ``values`` those of symbols. With ``double``, what is drawn is reduced in double precision. Of ``order``
+    1, means alone are kept. It is compiled in each process that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
     laws: tuple[tuple[Family, Distribution], ...]
     sizes: tuple[tuple[sp.Expr, int], ...]
     values: tuple[tuple[sp.Symbol, float], ...]
-    settings: Settings
-    mirrored: bool = False
     double: bool = False
     order: int = 3
 
@@ -100,7 +96,7 @@ class Simulation:
     def scores(self) -> int:
         """Scores that one block holds: as many as queries times keys."""
         sizes = dict(self.sizes)
-        return (2 if self.mirrored else 1) * sizes.get(m, 1) * sizes.get(n, 1)
+        return sizes.get(m, 1) * sizes.get(n, 1)
 
     @property
     def held(self) -> int:
@@ -108,17 +104,15 @@ class Simulation:
 
     @cached_property
     def compiled(self) -> Compiled:
-        """The operations that compute the outputs, with the shortcuts that there are for them."""
-        return self.compiled_with(SHORTCUTS)
+        """The operations that compute the outputs."""
+        return self.compiled_with(short=True)
 
-    def compiled_with(self, shortcuts: Sequence[Shortcut]) -> Compiled:
-        """Return the operations that compute the outputs, with these shortcuts."""
+    def compiled_with(self, *, short: bool) -> Compiled:
+        """Return the operations that compute the outputs, the faster ones if ``short``."""
         compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws))
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
-        means: dict[sp.Expr, Node] = {}
-        for shortcut in shortcuts:
-            means |= shortcut(compiler, [term for term in terms if term not in means])
+        means = compiler.score_moments(terms) if short else {}
         means |= {term: compiler.mean(term) for term in terms if term not in means}
         return compiler.compiled(
             [compiler.combined([(factor, means[term]) for factor, term in parts]) for parts in written]
@@ -126,23 +120,9 @@ class Simulation:
 
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Return what is drawn of each family for ``count`` blocks, with single precision's digits."""
-        drawn: dict[str, Array] = {}
-        for (name, shape), (_, law) in zip(self.shapes.items(), self.laws, strict=True):
-            if name in self.compiled.by_key:
-                drawn[name] = np.moveaxis(law.draw(rng, (shape[-1], count, *shape[:-1]), single=True), 0, -1)
-            elif name in self.compiled.columns:
-                *first, many, size = shape
-                drawn[name] = law.draw(rng, (count, *first, size, many), single=True).swapaxes(-1, -2)
-            else:
-                drawn[name] = law.draw(rng, (count, *shape), single=True)
+        shapes = zip(self.shapes.items(), self.laws, strict=True)
+        drawn = {name: law.draw(rng, (count, *shape), single=True) for (name, shape), (_, law) in shapes}
         return {name: double(values) for name, values in drawn.items()} if self.double else drawn
-
-    def means(self, draws: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        """Return the means of all outputs in the blocks that are drawn, shape (blocks, outputs)."""
-        means = self.compiled.run(draws, rng)
-        if not self.mirrored:
-            return means
-        return (means + self.compiled.run({name: -values for name, values in draws.items()}, rng)) / 2
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
@@ -151,7 +131,7 @@ class Simulation:
             {name: values[first : first + step] for name, values in draws.items()}
             for first in range(0, count, step)
         )
-        return np.concatenate([self.means(piece, rng) for piece in pieces])
+        return np.concatenate([self.compiled.run(piece, rng) for piece in pieces])
 
 
 def is_nonnegative(expression: sp.Expr) -> bool:
@@ -331,7 +311,7 @@ def measurement(
     sizes, chosen = _sizes(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
-    simulation = Simulation((), *plain, settings=(), double=precise)
+    simulation = Simulation((), *plain, double=precise)
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
     in_shares = {
         part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
@@ -360,19 +340,14 @@ def measurement(
         # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
         estimands[key] = Bounded(share) if is_event else Smooth(function, positive, of_block, share)
-    by_half = is_mirrored(outputs.values(), laws, sizes)
     programs = {column.program for x in arguments for column in x.atoms(Column)}
     sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
-    recorded = (*_settings(laws, at, sizes, chosen, by_half=by_half), *connected, *settings)
-    if by_half:
-        sizes[m] //= 2
+    recorded = (*_settings(laws, at, sizes, chosen), *connected, *settings)
     simulation = replace(
         simulation,
         outputs=tuple(outputs.items()),
         sizes=tuple(sizes.items()),
-        settings=recorded,
-        mirrored=by_half,
     )
     return Cell(name, recorded, simulation), estimands
 
@@ -416,13 +391,12 @@ def of_pairs(
         for family in own.values()
         for extent in family.ranges
     }
-    recorded = (*_settings(laws, at, {}, (), by_half=False), ("block", f"{PAIRS} pairs"))
+    recorded = (*_settings(laws, at, {}, ()), ("block", f"{PAIRS} pairs"))
     simulation = Simulation(
         tuple(outputs.items()),
         tuple((own[family], law) for family, law in laws.items()),
         tuple(sizes.items()),
         tuple({**sizes, **at}.items()),
-        recorded,
         order=1,
     )
     return Cell(name, recorded, simulation), estimands
@@ -493,8 +467,6 @@ def _settings(
     at: Mapping[Any, Any],
     sizes: Mapping[Any, int],
     chosen: Sequence[Any],
-    *,
-    by_half: bool,
 ) -> Settings:
     """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
     values = {str(symbol): _plain(value) for symbol, value in at.items()}
@@ -503,8 +475,6 @@ def _settings(
     recorded = dimension | {_ROLES.get(name, name): law for name, law in drawn.items()} | values
     if s in laws:
         recorded["scores"] = f"independent {laws[s].name}"
-        if by_half:
-            recorded["rows"] = "each also with the other sign"
     elif {m, n} <= set(chosen):
         recorded["block"] = f"{sizes[m]}×{sizes[n]}"
     elif {m, n} <= set(sizes):
