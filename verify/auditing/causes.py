@@ -1,14 +1,16 @@
 """Likely mistakes by name: what a program may compute in place of what its call declares.
 
-`CAUSES` is one table: what the program does, what to change, and how the call's arrays then read. A cause is
-named only where it gives the output to rounding in every row.
+`causes` yields them: what the program does, what to change, and how the arrays of a call then read, each in a
+line. A cause is named only where it gives the output to rounding in every row.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,386 +18,19 @@ import numpy as np
 from verify.auditing.arrays import unit_of, widened
 from verify.auditing.formula import FACTOR, HIDING, SCALE, Band, Formula, Rows, compare, pool
 from verify.auditing.heads import HeadSums, Worst
-from verify.auditing.masks import described, intended_mask
+from verify.auditing.masks import described
 from verify.auditing.recording import ARRAYS
 from verify.auditing.scales import Widths, named_scales
 
 if TYPE_CHECKING:
     from verify.auditing.recording import Call
 
-MOST_OTHERS = 16
-"""At most this many other heads or sequences are compared with one."""
-
-MOST_SCORES = 1 << 24
-"""Scores of a call up to which softmaxes over another axis are tried."""
-
+_MOST_OTHERS = 16  # other heads or sequences that are compared with a head or sequence
+_MOST_SCORES = 1 << 24  # scores of a call up to which softmaxes over another axis are tried
+_LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
+_WEAK = (-1.0, -2.0, -5.0, -8.0, -10.0, -15.0, -20.0, -50.0, -100.0, -1e3, -1e4)
 _BLOCKS, _CAPS = (8, 16, 32, 64, 128, 256), (20.0, 30.0, 50.0)
 _COARSE = (("TensorFloat-32 or float16", 2.0**-11), ("bfloat16", 2.0**-8))
-_SAMPLE = 1 << 14  # scores of the rows that are tried first
-_LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
-_STEPS, _FEW_STEPS = 12, 5
-
-Change = Callable[[Formula], Formula | None]
-
-
-class Cause(NamedTuple):
-    """A mistake: what the program does, what to change, and the formula that it computes, None if it cannot.
-
-    ``other`` is by how many places the head that is read lies before one's own. Where it ``is_whole``, rows
-    and heads are others than the recorded ones, and it holds for all or none. Where it ``is_coarse`` it is
-    the declared formula, to fewer digits.
-    """
-
-    does: str
-    fix: str
-    change: Change
-    other: int = 0
-    is_whole: bool = False
-    is_coarse: bool = False
-
-
-def _with(formula: Formula, **arrays: Any) -> Formula:
-    return replace(formula, call=replace(formula.call, **arrays))
-
-
-def _hides(call: Call) -> bool:
-    """Return whether a call hides any key."""
-    low = call.bias is not None and bool((np.asarray(call.bias) <= HIDING).any())
-    return call.causal or low or (call.mask is not None and not np.asarray(call.mask).all())
-
-
-def _shown(formula: Formula) -> Formula:
-    """Return the formula with no key hidden."""
-    bias = formula.call.bias
-    low = None if bias is None else widened(np.asarray(bias))
-    kept = None if low is None else np.where(low <= HIDING, 0, low)
-    return replace(_with(formula, mask=None, bias=kept, causal=False), band=Band())
-
-
-def _biased(change: Callable[[Any], Any]) -> Change:
-    """Return the change of a bias, where it is more than a mask."""
-
-    def changed(formula: Formula) -> Formula | None:
-        if formula.call.bias is None:
-            return None
-        bias = widened(np.asarray(formula.call.bias))
-        seen = np.where(bias <= HIDING, 0, bias)
-        return _with(formula, bias=np.where(bias <= HIDING, bias, change(seen))) if seen.any() else None
-
-    return changed
-
-
-def _hidden(formula: Formula) -> Any:
-    """Return which keys the call hides, broadcast to [sequence, head, query, key]; None where none."""
-    call, keys = formula.call, int(formula.call.key.shape[2])
-    hidden: Any = None if call.mask is None else ~np.asarray(call.mask).astype(bool)
-    if call.bias is not None:
-        low = np.asarray(call.bias) <= HIDING
-        hidden = low if hidden is None else hidden | low
-    if call.causal:
-        ahead = np.arange(keys) > np.arange(int(call.query.shape[2]))[:, None]
-        hidden = ahead if hidden is None else hidden | ahead
-    return hidden
-
-
-def _inverted(formula: Formula) -> Formula | None:
-    return _with(_shown(formula), mask=_hidden(formula)) if _hides(formula.call) else None
-
-
-def _weak(number: float) -> Change:
-    def changed(formula: Formula) -> Formula | None:
-        if not _hides(formula.call) or formula.call.bias is not None:
-            return None
-        return _with(_shown(formula), bias=np.where(_hidden(formula), number, 0.0))
-
-    return changed
-
-
-def _added(formula: Formula) -> Formula | None:
-    """The mask as the numbers 0 and 1, added to scores."""
-    seen = None if formula.call.mask is None else np.asarray(formula.call.mask).astype(float)
-    bias = 0.0 if formula.call.bias is None else widened(np.asarray(formula.call.bias))
-    return None if seen is None else _with(formula, mask=None, bias=seen + bias)
-
-
-def _only(**left: Any) -> Change:
-    """Return one mask of two."""
-    return lambda f: _with(f, **left) if f.call.causal and f.call.mask is not None else None
-
-
-def _turned(formula: Formula) -> Formula | None:
-    mask = formula.call.mask
-    is_square = mask is not None and mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]
-    return _with(formula, mask=np.swapaxes(np.asarray(mask), -1, -2)) if is_square else None
-
-
-def _causal(shift: int, *, last: bool = False) -> Change:
-    """Return another causal mask: query i sees key i + shift, aligned at the first or last token."""
-
-    def changed(formula: Formula) -> Formula | None:
-        call = formula.call
-        queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
-        if last and queries == keys:
-            return None
-        band = Band(last=shift + (keys - queries if last else 0))
-        return replace(_with(formula if call.causal else _shown(formula), causal=False), band=band)
-
-    return changed
-
-
-def _window(longer: int, *, ahead: bool = False) -> Change:
-    """Return a window that is longer than the declared one, or sees as far ahead as behind."""
-
-    def changed(formula: Formula) -> Formula | None:
-        name = described(formula.call)
-        if not name.startswith("window="):
-            return None
-        width = int(name.removeprefix("window=")) + longer
-        shift = int(formula.call.key.shape[2]) - int(formula.call.query.shape[2])
-        return replace(_shown(formula), band=Band(shift - width + 1, shift + (width - 1 if ahead else 0)))
-
-    return changed
-
-
-def _chunks(formula: Formula) -> Formula | None:
-    """Chunks in place of a window, or a window in place of chunks."""
-    kind, _, width = described(formula.call).partition("=")
-    if not width:
-        return None
-    other = intended_mask(f"{'chunk' if kind == 'window' else 'window'}={width}")
-    queries, keys = int(formula.call.query.shape[2]), int(formula.call.key.shape[2])
-    return _with(_shown(formula), mask=other.visible(queries, keys))
-
-
-def _missing(place: int) -> Change:
-    def changed(formula: Formula) -> Formula | None:
-        call, keys = formula.call, int(formula.call.key.shape[2])
-        mask = np.arange(keys) != place % keys
-        return None if keys < 2 else _with(formula, mask=mask if call.mask is None else mask & call.mask)
-
-    return changed
-
-
-def _padded(block: int) -> Change:
-    """Keys and values of zeros behind the keys, up to a multiple of a block: each adds e⁰ to the sum."""
-
-    def changed(formula: Formula) -> Formula | None:
-        more = -int(formula.call.key.shape[2]) % block
-        if formula.call.sink is not None or not more:
-            return None
-        return _with(formula, sink=np.full(int(formula.call.query.shape[1]), math.log(more)))
-
-    return changed
-
-
-def _rolled(shift: int, axis: int, *names: str) -> Change:
-    """Return arrays of another head or sequence, by how far it lies before one's own."""
-
-    def changed(formula: Formula) -> Formula | None:
-        arrays = {name: getattr(formula.call, name) for name in names}
-        arrays = {name: array for name, array in arrays.items() if array is not None and array.ndim >= -axis}
-        arrays = {name: array for name, array in arrays.items() if array.shape[axis] > shift}
-        return _with(formula, **{n: np.roll(a, shift, axis) for n, a in arrays.items()}) if arrays else None
-
-    return changed
-
-
-def _shifted(name: str, by: int) -> Change:
-    return lambda formula: _with(formula, **{name: np.roll(np.asarray(getattr(formula.call, name)), by, 2)})
-
-
-def _reshaped(name: str) -> Change:
-    def changed(formula: Formula) -> Formula:
-        array = np.ascontiguousarray(getattr(formula.call, name))
-        s, h, n, d = array.shape
-        return _with(formula, **{name: np.swapaxes(array.reshape(s, h, d, n), -1, -2)})
-
-    return changed
-
-
-def _exchanged(**names: str) -> Change:
-    """Return arrays in each other's place, where their shapes allow that."""
-
-    def changed(formula: Formula) -> Formula | None:
-        arrays = {name: getattr(formula.call, other) for name, other in names.items()}
-        same = all(array.shape == getattr(formula.call, name).shape for name, array in arrays.items())
-        return _with(formula, **arrays) if same else None
-
-    return changed
-
-
-def _normalised(formula: Formula) -> Formula:
-    arrays = {name: np.asarray(getattr(formula.call, name)).astype(float) for name in ("query", "key")}
-    sizes = {name: np.linalg.norm(array, axis=-1, keepdims=True) for name, array in arrays.items()}
-    return _with(formula, **{n: array / np.where(sizes[n] > 0, sizes[n], 1) for n, array in arrays.items()})
-
-
-def _tiled(formula: Formula) -> Formula | None:
-    """Grouped heads as ``repeat`` lays them in place of ``repeat_interleave``."""
-    call, heads, key_heads = formula.call, int(formula.call.query.shape[1]), int(formula.call.key.shape[1])
-    places = np.arange(heads) % key_heads
-    grouped = 1 < key_heads < heads
-    return _with(formula, key=call.key[:, places], value=call.value[:, places]) if grouped else None  # type: ignore[index]
-
-
-def _reordered(formula: Formula) -> Formula | None:
-    output = np.ascontiguousarray(formula.call.output)
-    s, h, t, d = output.shape
-    return _with(formula, output=output.reshape(s, t, h, d).swapaxes(1, 2)) if h > 1 else None
-
-
-def _ordered(formula: Formula) -> Formula | None:
-    output = np.asarray(formula.call.output)
-    right = np.ascontiguousarray(output.swapaxes(1, 2)).reshape(output.shape)
-    return _with(formula, output=right) if output.shape[1] > 1 else None
-
-
-def _other_axes(formula: Formula) -> Formula | None:
-    """Arrays whose second axis are the tokens, and whose third the heads."""
-    call = formula.call
-    plain = call.mask is None and call.bias is None and call.sink is None and np.ndim(formula.scale) == 0
-    if not plain or call.query.shape[2] % call.key.shape[2]:
-        return None
-    names = ("query", "key", "value", "output")
-    return _with(formula, **{name: np.swapaxes(np.asarray(getattr(call, name)), 1, 2) for name in names})
-
-
-def _log_keys(formula: Formula) -> Formula | None:
-    """The scale times ln of the number of keys that a query sees."""
-    hidden, keys = _hidden(formula), int(formula.call.key.shape[2])
-    if hidden is None:
-        return replace(formula, scale=formula.scale * math.log(keys)) if keys > 1 else None
-    seen = np.maximum((~np.broadcast_to(hidden, (*hidden.shape[:-1], keys))).sum(axis=-1), 1)
-    return _with(formula, query=np.asarray(formula.call.query).astype(float) * np.log(seen)[..., None])
-
-
-def _capped(cap: float) -> Change:
-    return lambda formula: None if formula.call.softcap is not None else _with(formula, softcap=cap)
-
-
-def _cap(change: Callable[[Formula, float], Any]) -> Change:
-    """Return another soft-cap where there is one."""
-
-    def changed(formula: Formula) -> Formula | None:
-        cap = formula.call.softcap
-        return None if cap is None else _with(formula, softcap=change(formula, cap))
-
-    return changed
-
-
-def _cap_last(formula: Formula) -> Formula | None:
-    cap = formula.call.softcap
-    if cap is None:
-        return None
-
-    def weigh(scores: Any, hidden: Any) -> Any:
-        masked = scores if hidden is None else np.where(hidden, -np.inf, scores)
-        return softmax(cap * np.tanh(masked / cap))
-
-    return replace(_with(formula, softcap=None), weigh=weigh)
-
-
-def _sink(change: Callable[[Formula, Any], Any]) -> Change:
-    def changed(formula: Formula) -> Formula | None:
-        sink = formula.call.sink
-        return None if sink is None else _with(formula, sink=change(formula, np.asarray(sink).astype(float)))
-
-    return changed
-
-
-def _one_more(formula: Formula) -> Formula | None:
-    heads = int(formula.call.query.shape[1])
-    return _with(formula, sink=np.zeros(heads)) if formula.call.sink is None else None
-
-
-def softmax(scores: Any, axis: int = -1) -> Any:
-    """Return weights over an axis; where all is −∞ they are 0."""
-    top = np.maximum(scores.max(axis=axis, keepdims=True), -1e30)
-    raised = np.exp(scores - top)
-    total = raised.sum(axis=axis, keepdims=True)
-    return raised / np.where(total > 0, total, 1.0)
-
-
-def _weighed(weigh: Callable[[Any, Any], Any], axis: int | None = None) -> Change:
-    """Return another softmax; over an ``axis`` that is not the keys, of a whole call that is not large."""
-
-    def changed(formula: Formula) -> Formula | None:
-        call = formula.call
-        shape = (*call.query.shape[:3], int(call.key.shape[2]))
-        if axis is not None and (shape[axis] < 2 or math.prod(shape) > MOST_SCORES):
-            return None
-        return replace(formula, weigh=weigh, needs_all=axis is not None)
-
-    return changed
-
-
-def _hide(scores: Any, hidden: Any, number: float = -np.inf) -> Any:
-    return scores if hidden is None else np.where(hidden, number, scores)
-
-
-def _twice(scores: Any, hidden: Any) -> Any:
-    return softmax(_hide(softmax(_hide(scores, hidden)), hidden))
-
-
-def _over(axis: int) -> Change:
-    return _weighed(lambda scores, hidden: softmax(_hide(scores, hidden, -1e30), axis), axis)
-
-
-def _mask_last(formula: Formula) -> Formula | None:
-    def weigh(scores: Any, hidden: Any) -> Any:
-        return _hide(softmax(scores), hidden, 0.0)
-
-    return replace(formula, weigh=weigh) if _hides(formula.call) else None
-
-
-def _one(scale: Any) -> float:
-    """Return the scale, of heads that differ the first one's."""
-    return float(np.ravel(scale)[0])
-
-
-def _bias_scaled(formula: Formula) -> Formula | None:
-    return _biased(lambda bias: bias * _one(formula.scale))(formula)
-
-
-def _bias_last(formula: Formula) -> Formula | None:
-    bias = formula.call.bias
-    if bias is None or math.prod(formula.call.query.shape[:3]) * formula.call.key.shape[2] > MOST_SCORES:
-        return None
-    wide = widened(np.asarray(bias))
-    low, only = wide <= HIDING, np.where(wide <= HIDING, 0, wide)
-
-    def weigh(scores: Any, hidden: Any) -> Any:
-        return softmax(_hide(scores, hidden)) + only
-
-    return replace(_with(formula, bias=np.where(low, -np.inf, 0)), weigh=weigh, needs_all=True)
-
-
-def _dropped(formula: Formula) -> Formula | None:
-    """Weights of which some are 0 and the others larger by one factor: where values tell them all apart."""
-    call, keys = formula.call, int(formula.call.key.shape[2])
-    if keys > call.value.shape[3] or math.prod(call.query.shape[:3]) * keys > MOST_SCORES:  # type: ignore[union-attr]
-        return None
-    wide = [np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output)]
-    value = np.repeat(wide[0], call.query.shape[1] // call.key.shape[1], axis=1)
-    actual = wide[1] @ np.linalg.pinv(value)
-
-    def weigh(scores: Any, hidden: Any) -> Any:
-        weights = softmax(_hide(scores, hidden))
-        left = actual > weights / 2
-        shares = actual[left & (weights > 0)] / weights[left & (weights > 0)]
-        factor = float(np.median(shares)) if shares.size else 1.0
-        return weights * left * factor if factor > _LEAST_DROPOUT and not left.all() else weights
-
-    return replace(formula, weigh=weigh, needs_all=True)
-
-
-def _scale_last(formula: Formula) -> Formula:
-    return replace(formula, scale=1.0, factor=_one(formula.scale))
-
-
-def _rounded(unit: float) -> Change:
-    return lambda formula: replace(formula, unit=unit)
-
 
 _SHOW = "let each query see the keys that the call declares, or declare this mask"
 _ALL = "let queries see every key, the one just written too"
@@ -408,102 +43,341 @@ _ONCE = "add the bias once to the scaled scores, as it is, each head its own"
 _SINK = "let the declared sink, as it is, take part in the softmax’s sum; declare it where there is one"
 _TURN = "transpose, do not reshape"
 _WIDTH = "let each query see its own key and the W - 1 before it"
-_TYPE = "compute in the type that is stored, or accept the precision: --allow-unseen precision"
-_WEAK = (-1.0, -2.0, -5.0, -8.0, -10.0, -15.0, -20.0, -50.0, -100.0, -1e3, -1e4)
-_OTHERS = range(1, MOST_OTHERS)
 _REPEAT = "repeat each key head in a row, as torch.repeat_interleave does"
+_TYPE = "compute in the type that is stored, or accept the precision: --allow-unseen precision"
 
-CAUSES: tuple[Cause, ...] = (
-    Cause("the mask is not applied", _SHOW, lambda f: _shown(f) if _hides(f.call) else None),
-    Cause("the mask is inverted (in a declared mask True is where a key may be seen)", _SHOW, _inverted),
-    Cause("the mask is added as the numbers 0 and 1", _FINITE, _added),
-    Cause("the mask is transposed", _SHOW, _turned),
-    Cause("the mask is lost beside the causal one", _SHOW, _only(mask=None)),
-    Cause("the causal mask is lost beside the other", _SHOW, _only(causal=False)),
-    Cause("the mask is applied after the softmax, and weights are not normalised again", _ORDER, _mask_last),
-    *(
-        Cause(f"the mask is weak: it adds {x:g} to the scores of hidden keys", _FINITE, _weak(x))
-        for x in _WEAK
-    ),
-    Cause("the mask is causal, aligned at the first token (top left)", _SHOW, _causal(0)),
-    Cause("the mask is causal, aligned at the last token (bottom right)", _SHOW, _causal(0, last=True)),
-    Cause("the mask is causal and off by one: query i sees key i + 1", _SHOW, _causal(1)),
-    Cause("the mask is causal and off by one: query i does not see key i", _SHOW, _causal(-1)),
-    Cause(
-        "the mask is causal, from the last token, and off by one: sees one more", _SHOW, _causal(1, last=True)
-    ),
-    Cause(
-        "the mask is causal, from the last token, and off by one: sees one less",
-        _SHOW,
-        _causal(-1, last=True),
-    ),
-    Cause("the window is one key too short", _WIDTH, _window(-1)),
-    Cause("the window is one key too long", _WIDTH, _window(1)),
-    Cause("the window looks ahead as far as behind", _WIDTH, _window(0, ahead=True)),
-    Cause("chunks stand for a window of their size, or a window for chunks", _SHOW, _chunks),
-    Cause("the last key is missing", _ALL, _missing(-1)),
-    Cause("the first key is missing", _ALL, _missing(0)),
-    *(Cause(f"padding is attended to, zeros up to a multiple of {x}", _SHOW, _padded(x)) for x in _BLOCKS),
-    *(Cause("the mask is that of another sequence", _SHOW, _rolled(x, -4, "mask", "bias")) for x in _OTHERS),
-    Cause("the bias is lost", _ONCE, _biased(lambda bias: 0 * bias)),
-    Cause("the bias has the wrong sign", _ONCE, _biased(lambda bias: -bias)),
-    Cause("the bias is added twice", _ONCE, _biased(lambda bias: 2 * bias)),
-    Cause("the bias (or mask) is multiplied by the scale", _ORDER, _bias_scaled),
-    Cause("the bias is added after the softmax", _ORDER, _bias_last),
-    *(Cause("the bias is that of head {other}", _ONCE, _rolled(x, -3, "bias"), other=x) for x in _OTHERS),
-    Cause("the soft-cap is lost", _ORDER, _cap(lambda _f, _cap: None)),
-    Cause("the soft-cap is applied before the scale", _ORDER, _cap(lambda f, cap: cap * abs(_one(f.scale)))),
-    Cause("the soft-cap is applied after bias and mask, so that hidden keys get weight", _ORDER, _cap_last),
-    *(
-        Cause(f"a soft-cap of {x:g} is applied that the call does not declare", _ORDER, _capped(x))
-        for x in _CAPS
-    ),
-    Cause("the sink is lost", _SINK, _sink(lambda _f, _sink: None)),
-    Cause("the sink is 0 whatever it should be", _SINK, _sink(lambda _f, sink: 0 * sink)),
-    Cause("the sink is multiplied by the scale", _SINK, _sink(lambda f, sink: sink * f.scale)),
-    Cause("a sink of 0 is in the softmax (a further 1 in its denominator)", _SINK, _one_more),
-    Cause("the softmax is over the queries, not the keys", _AXIS, _over(2)),
-    Cause("the softmax is over the heads, not the keys", _AXIS, _over(1)),
-    Cause("the softmax is over the sequences, not the keys", _AXIS, _over(0)),
-    Cause("the softmax is applied twice", _AXIS, _weighed(_twice)),
-    Cause("there is no softmax", _AXIS, _weighed(lambda scores, hidden: _hide(scores, hidden, 0.0))),
-    Cause("the scale is applied after the softmax", _ORDER, _scale_last),
-    Cause("dropout is on: weights are 0, and the others larger by one factor", "call model.eval()", _dropped),
-    Cause(
-        "the scale is multiplied by ln n, n the keys that a query sees", "declare it as intended", _log_keys
-    ),
-    Cause("keys are reshaped where they should be transposed", _TURN, _reshaped("key")),
-    Cause("values are reshaped where they should be transposed", _TURN, _reshaped("value")),
-    Cause("keys are those of the token before", _PLACE, _shifted("key", 1)),
-    Cause("keys are those of the token after", _PLACE, _shifted("key", -1)),
-    Cause("values are those of the token before", _PLACE, _shifted("value", 1)),
-    Cause("values are those of the token after", _PLACE, _shifted("value", -1)),
-    Cause("keys are used as values", _PLACE, _exchanged(value="key")),
-    Cause("values are used as keys", _PLACE, _exchanged(key="value")),
-    Cause("keys and values are exchanged", _PLACE, _exchanged(key="value", value="key")),
-    Cause("queries and keys are exchanged", _PLACE, _exchanged(query="key", key="query")),
-    Cause("queries and keys are normalised first", "record them after they are normalised", _normalised),
-    Cause("grouped heads are tiled: query head i reads key head i mod h_k", _REPEAT, _tiled),
-    *(
-        Cause("keys and values are those of head {other}", _HEAD, _rolled(x, -3, "key", "value"), x)
-        for x in _OTHERS
-    ),
-    *(Cause("values are those of head {other}", _HEAD, _rolled(x, -3, "value"), x) for x in _OTHERS),
-    *(Cause("keys are those of head {other}", _HEAD, _rolled(x, -3, "key"), x) for x in _OTHERS),
-    *(
-        Cause("the output is that of head {other}", _HEAD, _rolled(x, -3, "output"), -x, True)
-        for x in _OTHERS
-    ),
-    Cause(
-        "the output is reshaped to [token, head] where it should be transposed", _TURN, _reordered, 0, True
-    ),
-    Cause(
-        "the output is reshaped from [head, token] where it should be transposed", _TURN, _ordered, 0, True
-    ),
-    Cause("the arrays have the axes [sequence, token, head, d]", _TURN, _other_axes, 0, True),
-    *(Cause(f"sums or weights are rounded to {x}", _TYPE, _rounded(u), is_coarse=True) for x, u in _COARSE),
-)
-"""The mistakes that are tried, each seen in a public program."""
+Lines = dict[str, dict[str, Callable[[], Formula]]]
+"""By what to change, mistakes by what the program does, with the formula that it computes."""
+
+
+class Cause(NamedTuple):
+    """A mistake: what the program does, what to change, and the formula that it computes of a call.
+
+    ``other`` is by how many places the head or sequence that is read lies before the own one.
+    """
+
+    does: str
+    fix: str
+    formula: Callable[[], Formula]
+    other: int = 0
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from other causes of a call."""
+        return self.does, self.other
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether rows and heads are others than the recorded ones: it holds for all heads or none."""
+        return self.does.startswith(("the output is that", "the output is reshaped"))
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether it is the declared formula, to fewer digits."""
+        return self.fix == _TYPE
+
+
+def causes(formula: Formula) -> Iterator[Cause]:
+    """Yield the mistakes that a program may make in place of a declared formula, each seen in public code."""
+    lines: Lines = defaultdict(dict)
+    for add in (_masks, _alignments, _biases, _softmaxes, _places):
+        add(formula, lines)
+    lines[_TYPE] = {
+        f"sums or weights are rounded to {x}": partial(replace, formula, unit=u) for x, u in _COARSE
+    }
+    for fix, changes in lines.items():
+        yield from (Cause(does, fix, change) for does, change in changes.items())
+    yield from _others(formula)
+
+
+def _with(formula: Formula, **changes: Any) -> Formula:
+    """Return a formula with other arrays of its call, or other fields of its own."""
+    own = {field.name: changes.pop(field.name) for field in fields(formula) if field.name in changes}
+    return replace(formula, call=replace(formula.call, **changes), **own)
+
+
+def _bias(formula: Formula) -> tuple[Any, Any]:
+    """Return where the bias hides keys, and what it adds to others, 0 where it hides."""
+    bias = 0.0 if formula.call.bias is None else widened(np.asarray(formula.call.bias))
+    return bias <= HIDING, np.where(bias <= HIDING, 0, bias)
+
+
+def _hidden(formula: Formula) -> Any:
+    """Return which keys a call hides, broadcast to [sequence, head, query, key]."""
+    call, hidden = formula.call, np.asarray(_bias(formula)[0])
+    hidden = hidden if call.mask is None else hidden | ~np.asarray(call.mask).astype(bool)
+    return hidden | ~np.tri(*formula.scores[2:], dtype=bool) if call.causal else hidden
+
+
+def _shown(formula: Formula) -> Formula:
+    """Return a formula with no key hidden."""
+    bias = None if formula.call.bias is None else _bias(formula)[1]
+    return _with(formula, mask=None, bias=bias, causal=False, band=Band())
+
+
+def _masks(f: Formula, lines: Lines) -> None:
+    """Add masks that are lost or mistaken for other ones."""
+    call, shown, hidden, (low, bias) = f.call, _shown(f), _hidden(f), _bias(f)
+
+    def weak(number: float) -> Callable[[], Formula]:
+        return lambda: _with(shown, bias=np.where(hidden, number, 0.0))
+
+    if hidden.any():
+        after = replace(f, weigh=lambda scores, hidden: _hide(softmax(scores), hidden, 0.0))
+        lines[_ORDER]["the mask is applied after the softmax, not normalised again"] = lambda: after
+        lines[_SHOW] |= {
+            "the mask is not applied": lambda: shown,
+            "the mask is inverted (True is where a key may be seen)": lambda: _with(shown, mask=hidden),
+        }
+        if call.bias is None:
+            does = "the mask is weak: it adds {:g} to the scores of hidden keys"
+            lines[_FINITE] |= {does.format(number): weak(number) for number in _WEAK}
+        kind, _, number = described(call).partition("=")
+        if kind == "window":
+            last = f.scores[3] - f.scores[2]
+            first = last - int(number) + 1
+            lines[_WIDTH] |= {
+                "the window is one key too short": lambda: replace(shown, band=Band(first + 1, last)),
+                "the window is one key too long": lambda: replace(shown, band=Band(first - 1, last)),
+                "the window looks ahead as far as behind": lambda: replace(
+                    shown, band=Band(first, 2 * last - first)
+                ),
+            }
+    if call.mask is None:
+        return
+    mask = np.asarray(call.mask)
+    added = np.where(low, -np.inf, bias)
+    lines[_FINITE]["the mask is added as the numbers 0 and 1"] = partial(
+        _with, f, mask=None, bias=added + mask
+    )
+    if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
+        lines[_SHOW]["the mask is transposed"] = lambda: _with(f, mask=mask.mT)
+    if call.causal:
+        lines[_SHOW] |= {
+            "the mask is lost beside the causal one": lambda: _with(f, mask=None),
+            "the causal mask is lost beside the other": lambda: _with(f, causal=False),
+        }
+
+
+def _alignments(f: Formula, lines: Lines) -> None:
+    """Add causal masks that lie elsewhere, and a key that is lost at either end."""
+    call, (*_, queries, keys) = f.call, f.scores
+    beside, moved = _with(f, causal=False) if call.causal else _shown(f), keys - queries
+    mask = np.asarray(True if call.mask is None else call.mask)
+
+    def up_to(last: int) -> Callable[[], Formula]:
+        return lambda: replace(beside, band=Band(last=last))
+
+    lines[_SHOW] |= {
+        "the mask is causal, aligned at the first token (top left)": up_to(0),
+        "the mask is causal and off by one: query i sees key i + 1": up_to(1),
+        "the mask is causal and off by one: query i does not see key i": up_to(-1),
+    }
+    if moved:
+        lines[_SHOW] |= {
+            "the mask is causal, aligned at the last token (bottom right)": up_to(moved),
+            "the mask is causal, from the last token, and off by one: sees one more": up_to(moved + 1),
+            "the mask is causal, from the last token, and off by one: sees one less": up_to(moved - 1),
+        }
+    if keys > 1:
+        lines[_ALL] |= {
+            "the last key is missing": lambda: _with(f, mask=mask & (np.arange(keys) < keys - 1)),
+            "the first key is missing": lambda: _with(f, mask=mask & (np.arange(keys) > 0)),
+        }
+
+
+def _biases(f: Formula, lines: Lines) -> None:
+    """Add what goes wrong with a bias, a soft-cap and a sink."""
+    call, scale, heads = f.call, _first(f.scale), f.scores[1]
+    low, bias = _bias(f)
+
+    def times(factor: float) -> Callable[[], Formula]:
+        return lambda: _with(f, bias=np.where(low, -np.inf, factor * bias))
+
+    if bias.any():
+        lines[_ORDER]["the bias (or mask) is multiplied by the scale"] = times(scale)
+        lines[_ONCE] |= {
+            "the bias is lost": times(0),
+            "the bias has the wrong sign": times(-1),
+            "the bias is added twice": times(2),
+        }
+    if call.bias is not None and math.prod(f.scores) <= _MOST_SCORES:
+        last = replace(f, weigh=lambda scores, hidden: softmax(scores, hidden) + bias, needs_all=True)
+        only = np.where(low, -np.inf, 0)
+        lines[_ORDER]["the bias is added after the softmax"] = lambda: _with(last, bias=only)
+    if (cap := call.softcap) is not None:
+        capped = replace(f, weigh=lambda s, h: softmax(cap * np.tanh(_hide(s, h, -np.inf) / cap)))
+        lines[_ORDER] |= {
+            "the soft-cap is lost": lambda: _with(f, softcap=None),
+            "the soft-cap is applied before the scale": lambda: _with(f, softcap=cap * abs(scale)),
+        }
+        does = "the soft-cap is applied after bias and mask, so that hidden keys get weight"
+        lines[_ORDER][does] = lambda: _with(capped, softcap=None)
+    else:
+        does = "a soft-cap of {:g} is applied that the call does not declare"
+        lines[_ORDER] |= {does.format(x): partial(_with, f, softcap=x) for x in _CAPS}
+    if call.sink is not None:
+        sink = np.asarray(call.sink).astype(float)
+        lines[_SINK] |= {
+            "the sink is lost": lambda: _with(f, sink=None),
+            "the sink is 0 whatever it should be": lambda: _with(f, sink=0 * sink),
+            "the sink is multiplied by the scale": lambda: _with(f, sink=f.scale * sink),
+        }
+    else:
+        of_zero = "a sink of 0 is in the softmax (a further 1 in its denominator)"
+        lines[_SINK][of_zero] = lambda: _with(f, sink=np.zeros(heads))
+        # Keys and values of zeros up to a multiple of a block: each adds e⁰ to the sum.
+        more = {block: -f.scores[3] % block for block in _BLOCKS}
+        does = "padding is attended to, zeros up to a multiple of {}"
+        lines[_SHOW] |= {
+            does.format(block): partial(_with, f, sink=np.full(heads, math.log(zeros)))
+            for block, zeros in more.items()
+            if zeros
+        }
+
+
+def softmax(scores: Any, hidden: Any = None, axis: int = -1, number: float = -np.inf) -> Any:
+    """Return weights over an axis, with a ``number`` for scores that are hidden; where all are −∞ they are 0.
+
+    Over another axis than the keys, a low finite number keeps hidden scores from spoiling a whole column.
+    """
+    scores = _hide(scores, hidden, number)
+    raised = np.exp(scores - np.maximum(scores.max(axis=axis, keepdims=True), -1e30))
+    total = raised.sum(axis=axis, keepdims=True)
+    return raised / np.where(total > 0, total, 1.0)
+
+
+def _hide(scores: Any, hidden: Any, number: float) -> Any:
+    return scores if hidden is None else np.where(hidden, number, scores)
+
+
+def _softmaxes(f: Formula, lines: Lines) -> None:
+    """Add other weights than the softmax of the scores over the keys, and other places of the scale."""
+    call, hidden, keys = f.call, _hidden(f), f.scores[3]
+    if math.prod(f.scores) <= _MOST_SCORES:
+        for axis, name in ((2, "queries"), (1, "heads"), (0, "sequences")):
+            if f.scores[axis] > 1:
+                weigh = partial(softmax, axis=axis, number=-1e30)
+                over = partial(replace, f, weigh=weigh, needs_all=True)
+                lines[_AXIS][f"the softmax is over the {name}, not the keys"] = over
+        if call.value is not None and call.output is not None and keys <= call.value.shape[3]:
+            does = "dropout is on: weights are 0, and the others larger by one factor"
+            lines["call model.eval()"][does] = lambda: _dropped(f)
+    twice = replace(f, weigh=lambda s, hidden: softmax(softmax(s, hidden), hidden))
+    lines[_AXIS] |= {
+        "the softmax is applied twice": lambda: twice,
+        "there is no softmax": lambda: replace(f, weigh=lambda s, hidden: _hide(s, hidden, 0.0)),
+    }
+    lines[_ORDER]["the scale is applied after the softmax"] = lambda: replace(
+        f, scale=1.0, factor=_first(f.scale)
+    )
+
+    def by_log_of_keys() -> Formula:
+        seen = np.maximum((~np.broadcast_to(hidden, f.scores)).sum(axis=-1), 1)
+        return _with(f, query=np.asarray(call.query).astype(float) * np.log(seen)[..., None])
+
+    if keys > 1:
+        does = "the scale is multiplied by ln n, n the keys that a query sees"
+        lines["declare it as intended"][does] = by_log_of_keys
+
+
+def _dropped(formula: Formula) -> Formula:
+    """Return weights of which a part is 0 and the others larger by a factor, read off the output."""
+    call: Any = formula.call
+    wide = [np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output)]
+    actual = wide[1] @ np.linalg.pinv(np.repeat(wide[0], call.query.shape[1] // call.key.shape[1], axis=1))
+
+    def weigh(scores: Any, hidden: Any) -> Any:
+        weights = softmax(scores, hidden)
+        left = actual > weights / 2
+        shares = actual[left & (weights > 0)] / weights[left & (weights > 0)]
+        factor = float(np.median(shares)) if shares.size else 1.0
+        return weights * left * factor if factor > _LEAST_DROPOUT and not left.all() else weights
+
+    return replace(formula, weigh=weigh, needs_all=True)
+
+
+def _places(f: Formula, lines: Lines) -> None:
+    """Add arrays that are in another one's place, or turned wrongly."""
+    call = f.call
+    if call.value is None or call.output is None:
+        return
+    q, k, v, out = (np.ascontiguousarray(array) for array in (call.query, call.key, call.value, call.output))
+    (s, h, t, d), key_heads = out.shape, k.shape[1]
+
+    def reshaped(array: Any) -> Any:
+        return array.reshape(*array.shape[:2], *array.shape[:1:-1]).mT
+
+    def unit(array: Any) -> Any:
+        size = np.linalg.norm(array.astype(float), axis=-1, keepdims=True)
+        return array / np.where(size > 0, size, 1)
+
+    lines[_TURN] |= {
+        "keys are reshaped where they should be transposed": lambda: _with(f, key=reshaped(k)),
+        "values are reshaped where they should be transposed": lambda: _with(f, value=reshaped(v)),
+    }
+    lines[_PLACE] |= {
+        "keys are those of the token before": lambda: _with(f, key=np.roll(k, 1, 2)),
+        "keys are those of the token after": lambda: _with(f, key=np.roll(k, -1, 2)),
+        "values are those of the token before": lambda: _with(f, value=np.roll(v, 1, 2)),
+        "values are those of the token after": lambda: _with(f, value=np.roll(v, -1, 2)),
+    }
+    if k.shape == v.shape:
+        lines[_PLACE] |= {
+            "keys are used as values": lambda: _with(f, value=k),
+            "values are used as keys": lambda: _with(f, key=v),
+            "keys and values are exchanged": lambda: _with(f, key=v, value=k),
+        }
+    if q.shape == k.shape:
+        lines[_PLACE]["queries and keys are exchanged"] = lambda: _with(f, query=k, key=q)
+    lines["record them after they are normalised"] |= {
+        "queries and keys are normalised first": lambda: _with(f, query=unit(q), key=unit(k)),
+    }
+    if 1 < key_heads < h:
+        tiled = np.arange(h) % key_heads
+        does = "grouped heads are tiled: query head i reads key head i mod h_k"
+        lines[_REPEAT][does] = lambda: _with(f, key=k[:, tiled], value=v[:, tiled])
+    if h > 1:
+        to, back = out.reshape(s, t, h, d).swapaxes(1, 2), out.swapaxes(1, 2).reshape(s, h, t, d)
+        lines[_TURN] |= {
+            "the output is reshaped to [token, head] where it should be transposed": lambda: _with(
+                f, output=to
+            ),
+            "the output is reshaped from [head, token] where it should be transposed": lambda: _with(
+                f, output=back
+            ),
+        }
+
+
+def _others(f: Formula) -> Iterator[Cause]:
+    """Yield arrays of another head or sequence."""
+    for does, fix, axis, names in (
+        ("the mask is that of another sequence", _SHOW, -4, ("mask", "bias")),
+        ("the bias is that of head {other}", _ONCE, -3, ("bias",)),
+        ("keys and values are those of head {other}", _HEAD, -3, ("key", "value")),
+        ("values are those of head {other}", _HEAD, -3, ("value",)),
+        ("keys are those of head {other}", _HEAD, -3, ("key",)),
+        ("the output is that of head {other}", _HEAD, -3, ("output",)),
+    ):
+        given = {name: np.asarray(getattr(f.call, name)) for name in names}
+        for shift in range(1, _MOST_OTHERS):
+            longer = {n: a for n, a in given.items() if a.ndim >= -axis and a.shape[axis] > shift}
+            if longer:
+                yield Cause(
+                    does,
+                    fix,
+                    partial(_rolled, f, longer, shift, axis),
+                    -shift if "output" in names else shift,
+                )
+
+
+def _rolled(formula: Formula, arrays: dict[str, Any], shift: int, axis: int) -> Formula:
+    return _with(formula, **{name: np.roll(array, shift, axis) for name, array in arrays.items()})
+
+
+def _first(scale: Any) -> float:
+    """Return the scale, of heads that differ the first one's."""
+    return float(np.ravel(scale)[0])
 
 
 class Explanation(NamedTuple):
@@ -520,103 +394,122 @@ class Explanation(NamedTuple):
     is_coarse: bool = False
 
 
-@dataclass(frozen=True)
-class Search:
-    """Where causes are looked for: all calls of a layer, and the declared formula of each.
-
-    ``calls`` gives them from the beginning, with NumPy's arrays; ``declared`` the formula of a call whose
-    scale is multiplied by a number, or one a head.
-    """
-
-    calls: Callable[[], Iterable[Call]]
-    declared: Callable[[Call, Any], Formula]
-    widths: Widths
-
-
-_AS_DECLARED = Cause("", "", lambda formula: formula)
-_FACTOR = Cause(
-    "the output (or its values) is multiplied by {factor:.3g}",
-    "leave the output as the weighted mean of the values",
-    lambda formula: formula,
-)
-_MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is looked for
-
-
-def explain(search: Search, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
-    """Return for each head that is ``off`` what gives its output in all rows, the nearest first.
-
-    Coarser arithmetic makes itself felt in most rows: it does not explain a few that are off.
-    """
-    explained: dict[int, list[Explanation]] = {int(head): [] for head in np.flatnonzero(off)}
-    tries = 0
-    for head in list(explained):
-        if explained[head] or tries == _MOST_TRIES:
-            continue
-        tries += 1
-        sample = _Sample(search, head, sums.worst[head])
-        candidates = sample.candidates()
-        for other, found in _in_all_rows(search, candidates, list(explained)).items():
-            most = 2 * sums.bad[other] >= sums.compared[other]
-            explained[other] = explained[other] or [one for one in found if most or not one.is_coarse]
-    return explained
-
-
 class _Candidate(NamedTuple):
-    cause: Cause
+    """A mistake by its key, with what multiplies the declared scale, one number a head, and the output."""
+
+    key: tuple[str, int] = ("", 0)
     ratio: Any = 1.0
     factor: float = 1.0
 
-    def formula(self, search: Search, call: Call) -> Formula | None:
-        changed = self.cause.change(search.declared(call, self.ratio))
-        return changed and replace(changed, factor=changed.factor * self.factor)
+
+_FACTOR = "the output (or its values) is multiplied by {factor:.3g}"
+_MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is searched
+_SAMPLE = 1 << 14  # scores of the rows that are tried first
+_STEPS, _FEW_STEPS = 12, 5
 
 
-class _Sample:
-    """The rows around a head's worst one, by which candidates are chosen."""
+class Search:
+    """A search for what gives outputs that are off, in all calls of a layer.
 
-    def __init__(self, search: Search, head: int, worst: Worst) -> None:
-        self.search, self.head, first = search, head, 0
-        for call in search.calls():
+    ``calls`` gives them from the beginning, with NumPy's arrays; ``declared`` the formula of a call whose
+    scale is multiplied by a number, or one a head. Candidates are chosen by a sample of rows around the worst
+    one of a head, and then have to give every row.
+    """
+
+    def __init__(
+        self, calls: Callable[[], Iterable[Call]], declared: Callable[[Call, Any], Formula], widths: Widths
+    ) -> None:
+        self.calls, self.declared, self.widths = calls, declared, widths
+
+    def explain(self, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
+        """Return for each head that is ``off`` what gives its output in all rows, the nearest first.
+
+        Coarser arithmetic makes itself felt in most rows: it does not explain a few that are off.
+        """
+        explained: dict[int, list[Explanation]] = {int(head): [] for head in np.flatnonzero(off)}
+        tries = 0
+        for head in list(explained):
+            if explained[head] or tries == _MOST_TRIES:
+                continue
+            tries += 1
+            self._take_sample(head, sums.worst[head])
+            by_head: dict[int, list[Explanation]] = {}
+            for candidate in self._candidates():
+                self._explain_all_rows(candidate, list(explained), by_head)
+            for other, explanations in by_head.items():
+                most = 2 * sums.bad[other] >= sums.compared[other]
+                fitting = [explanation for explanation in explanations if most or not explanation.is_coarse]
+                fitting.sort(key=lambda x: (x.is_coarse, x.misfit * (not x.is_coarse)))
+                explained[other] = explained[other] or fitting
+        return explained
+
+    def _take_sample(self, head: int, worst: Worst) -> None:
+        first = 0
+        for call in self.calls():
             if first + len(call.query) > worst.sequence:
                 break
             first += len(call.query)
         # The sequence of the worst row and those before it, of which a mask may have been taken.
         every, place = len(call.query), worst.sequence - first
-        chosen = (place + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
-        arrays = {field: getattr(call, field) for field in ARRAYS.values() if field != "input"}
+        chosen = (place + 1 + np.arange(-min(every, _MOST_OTHERS), 0)) % every
         cut: dict[str, Any] = {
             field: np.asarray(array)[chosen]
-            for field, array in arrays.items()
-            if array is not None and (field == "documents" or array.ndim == 4) and len(array) == every
+            for field in ARRAYS.values()
+            if field != "input" and (array := getattr(call, field)) is not None
+            if (field == "documents" or array.ndim == 4) and len(array) == every
         }
-        self.call = replace(call, **cut)
-        self.heads, queries, keys = int(call.query.shape[1]), int(call.query.shape[2]), int(call.key.shape[2])
+        self.head, self.sample = head, replace(call, **cut)
+        _, self.heads, queries, keys = self.declared(call, 1.0).scores
         count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
         start = min(max(worst.row - count // 2, 0), queries - count)
-        self.rows, self.sequences = slice(start, start + count), slice(len(chosen) - 1, len(chosen))
+        self.rows, self.sequence = slice(start, start + count), slice(len(chosen) - 1, len(chosen))
 
-    def compare(self, candidate: _Candidate) -> Rows | None:
-        formula = candidate.formula(self.search, self.call)
-        if formula is None:
-            return None
-        rows = self.rows if formula.call.query.shape == self.call.query.shape else slice(None)
-        return compare(formula, rows=rows, sequences=self.sequences)
+    def _cause(self, candidate: _Candidate, call: Call) -> Cause:
+        """Return a candidate as the cause in a call; where the mistake cannot be made it is as declared."""
+        declared = self.declared(call, candidate.ratio)
+        if candidate.key[0] == _FACTOR:
+            fix = "leave the output as the weighted mean of the values"
+            return Cause(_FACTOR, fix, partial(replace, declared, factor=candidate.factor))
+        of_call = (cause for cause in causes(declared) if cause.key == candidate.key and candidate.key[0])
+        return next(of_call, Cause("", "", lambda: declared))
 
-    def fits(self, candidate: _Candidate, rows: Rows | None) -> bool:
-        if rows is None or not rows.is_compared.any():
-            return False
-        return not (rows.is_off if candidate.cause.is_whole else rows.is_off[:, self.head]).any()
+    def _try(self, cause: Cause) -> tuple[Rows, bool]:
+        """Return the sample's rows by a cause, and whether it gives those of the head."""
+        formula = cause.formula()
+        whole = formula.call.query.shape != self.sample.query.shape
+        rows = compare(formula, rows=slice(None) if whole else self.rows, sequences=self.sequence)
+        off = rows.is_off if cause.is_whole else rows.is_off[:, self.head]
+        return rows, bool(rows.is_compared.any() and not off.any())
 
-    def scaled(self, cause: Cause, starts: Sequence[float], steps: int) -> Iterator[_Candidate]:
+    def _candidates(self) -> list[_Candidate]:
+        """Return what fits: another scale, a factor, causes at the declared scale, else at another."""
+        declared = self.declared(self.sample, 1.0)
+        intended = _first(declared.scale)
+        named = named_scales(self.widths, intended)[:12]
+        starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
+        fitting = list(self._scaled(("", 0), starts, _STEPS))
+        tried = list(causes(declared))
+        fitting += [_Candidate(cause.key) for cause in tried if self._try(cause)[1]]
+        rows, _ = self._try(Cause("", "", lambda: declared))
+        factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
+        by_factor = _Candidate((_FACTOR, 0), factor=factor)
+        fitting += [by_factor] if self._try(self._cause(by_factor, self.sample))[1] else []
+        if fitting:
+            return fitting
+        # No cause at the declared scale: the first ones of each kind at any other.
+        first = {cause.fix + cause.does[:12]: cause.key for cause in reversed(tried) if not cause.is_coarse}
+        starts = [1.0, 1 / intended]
+        return [found for key in first.values() for found in self._scaled(key, starts, _FEW_STEPS)]
+
+    def _scaled(self, key: tuple[str, int], starts: Sequence[float], steps: int) -> Iterator[_Candidate]:
         """Yield the cause with a scale that fits, if there is one: by Newton’s steps from several starts."""
         for start in starts:
-            candidate = _Candidate(cause, np.full(self.heads, start))
+            candidate = _Candidate(key, np.full(self.heads, start))
             for _ in range(steps):
-                rows = self.compare(candidate)
-                if rows is None or rows.keys.shape[1] != self.heads:
+                rows, good = self._try(self._cause(candidate, self.sample))
+                if rows.keys.shape[1] != self.heads:
                     return
                 step = np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0])
-                good = self.fits(candidate, rows)
                 # Where it fits, one step more, for the scale to come as near as all rows tell.
                 step = np.clip(step, -0.1, 0.1) if good else np.clip(step, -0.7, 2.0)
                 candidate = candidate._replace(ratio=candidate.ratio * (1 + step))
@@ -626,60 +519,30 @@ class _Sample:
                 if abs(step[self.head]) < 1e-12:
                     break
 
-    def candidates(self) -> list[_Candidate]:
-        """Return what fits: another scale, a factor, causes at the declared scale, else at another."""
-        intended = _one(self.search.declared(self.call, 1.0).scale)
-        named = named_scales(self.search.widths, intended)[:12]
-        starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
-        found = list(self.scaled(_AS_DECLARED, starts, _STEPS))
-        tried = [_Candidate(cause) for cause in CAUSES]
-        rows = self.compare(_Candidate(_AS_DECLARED))
-        if rows is not None:
-            factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
-            tried.append(_Candidate(_FACTOR, factor=factor))
-        found += [candidate for candidate in tried if self.fits(candidate, self.compare(candidate))]
-        if found:
-            return found
-        # No cause at the declared scale: the first ones of each kind at any other.
-        causes = {cause.fix + cause.does[:12]: cause for cause in reversed(CAUSES) if not cause.is_coarse}
-        return [x for cause in causes.values() for x in self.scaled(cause, (1.0, 1 / intended), _FEW_STEPS)]
-
-
-def _in_all_rows(
-    search: Search, candidates: Sequence[_Candidate], heads: Sequence[int]
-) -> dict[int, list[Explanation]]:
-    """Return by head those candidates that give its output in every row of every call, the nearest first."""
-    explained: dict[int, list[Explanation]] = {}
-    for candidate in candidates:
-        cause = candidate.cause
+    def _explain_all_rows(
+        self, candidate: _Candidate, heads: Sequence[int], explained: dict[int, list[Explanation]]
+    ) -> None:
+        """Add a candidate to what explains those heads whose output it gives in every row of every call."""
         sums, first, unit = HeadSums(0), 0, 0.0
-        for call in search.calls():
-            formula = candidate.formula(search, call)
-            # What a cause does not change is as declared.
-            rows = compare(search.declared(call, candidate.ratio) if formula is None else formula)
-            if not len(sums.bad):
-                sums = HeadSums(rows.keys.shape[1])
+        for call in self.calls():
+            cause = self._cause(candidate, call)
+            rows = compare(cause.formula())
+            sums = sums if len(sums.bad) else HeadSums(rows.keys.shape[1])
             sums.add(rows, first + np.arange(len(rows.keys)))
             first, unit = first + len(rows.keys), max(unit, unit_of(call))
             if sums.bad.all() or (cause.is_whole and sums.bad.any()):
-                break
+                return
+        cause = self._cause(candidate, self.sample)
         off = sums.is_off(unit) | (sums.compared == 0)
         for head in heads:
             if off.any() if cause.is_whole else off[head]:
                 continue
             misfit = float(sums.misfit.mean() if cause.is_whole else sums.misfit[head])
-            explained.setdefault(head, []).append(_explanation(call, candidate, head, misfit))
-    return {
-        head: sorted(found, key=lambda one: (one.is_coarse, one.misfit * (not one.is_coarse)))
-        for head, found in explained.items()
-    }
-
-
-def _explanation(call: Call, candidate: _Candidate, head: int, misfit: float) -> Explanation:
-    cause, heads, key_heads = candidate.cause, int(call.query.shape[1]), int(call.key.shape[1])
-    own, count = head, heads
-    if cause.does.startswith(("key", "value")):
-        own, count = head // (heads // key_heads), key_heads
-    does = cause.does.format(other=(own - cause.other) % count, factor=candidate.factor)
-    ratio = float(np.broadcast_to(candidate.ratio, heads)[head])
-    return Explanation(does, cause.fix, ratio, misfit, not does, cause.is_coarse)
+            own, count = head, self.heads
+            if cause.does.startswith(("key", "value")):
+                count = int(self.sample.key.shape[1])
+                own = head * count // self.heads
+            does = cause.does.format(other=(own - cause.other) % count, factor=candidate.factor)
+            ratio = float(np.broadcast_to(candidate.ratio, self.heads)[head])
+            explanation = Explanation(does, cause.fix, ratio, misfit, not does, cause.is_coarse)
+            explained.setdefault(head, []).append(explanation)

@@ -79,6 +79,12 @@ class Formula:
     unit: float | None = None
 
     @property
+    def scores(self) -> tuple[int, int, int, int]:
+        """The shape of the scores, [sequence, head, query, key]."""
+        sequences, heads, queries, _ = map(int, self.call.query.shape)
+        return sequences, heads, queries, int(self.call.key.shape[2])
+
+    @property
     def shown(self) -> Band:
         """The band that hides keys."""
         return self.band or (Band(last=0) if self.call.causal else Band())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.causes import Explanation, Search, explain
+from verify.auditing.causes import Explanation, Search
 from verify.auditing.formula import Band, Formula, Mapper, Rows, compare
 from verify.auditing.heads import SURE, HeadSums
 from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, weak_mask, wrong_mask
@@ -215,7 +215,7 @@ class LayerRun:
         step = self.sums.scale()[0]
         if off.any():
             search = Search(self._all_calls, self._declared, self.widths)
-            self.explained = explain(search, self.sums, off)
+            self.explained = search.explain(self.sums, off)
         ratio = np.where(moved & ~off, 1 + step, 1.0)
         for head, explanations in self.explained.items():
             if explanations and explanations[0].is_plain:
