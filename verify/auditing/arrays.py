@@ -3,16 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-import array_api_compat
 import numpy as np
-from array_api_compat import is_torch_array
 from ml_dtypes import bfloat16
 from numpy.typing import NDArray
 
 from verify.auditing.recording import ARRAYS, Array, Call, dtype_name
 
 Floats = NDArray[np.float64]
-
 
 LARGEST = {
     "float16": 65504.0,
@@ -34,20 +31,25 @@ def as_stored(array: Array, dtype: str = "") -> np.ndarray:
 
     ``dtype`` is the call's, where the array is kept in a wider type.
     """
-    if is_torch_array(array):
-        tensor = array.detach().cpu().contiguous()
-        if str(tensor.dtype) != "torch.bfloat16":
-            return np.asarray(tensor.numpy())
-        return np.asarray(tensor.view(array_api_compat.array_namespace(tensor).int16).numpy().view(bfloat16))
+    if hasattr(array, "detach"):
+        tensor = array.detach().cpu()
+        # PyTorch hands no bfloat16 to NumPy; single precision has the same numbers.
+        is_half = dtype_name(tensor.dtype) == "bfloat16"
+        array = tensor.float().numpy().astype(bfloat16) if is_half else tensor.numpy()
     plain = np.ascontiguousarray(np.asarray(array))
     return plain.astype(dtype) if dtype and plain.dtype.kind == "f" else plain
 
 
 def in_memory(call: Call) -> Call:
     """Return a call with NumPy's arrays, wherever they were; ``dtype`` says what was computed in."""
-    given = {name: getattr(call, name) for name in ARRAYS.values() if getattr(call, name) is not None}
-    stored: dict[str, Any] = {name: as_stored(array) for name, array in given.items()}
+    given = {name: getattr(call, name) for name in ARRAYS.values()}
+    stored: dict[str, Any] = {name: as_stored(a) for name, a in given.items() if a is not None}
     return replace(call, dtype=dtype_of(call), **stored)
+
+
+def to_numpy(array: Array) -> Any:
+    """Return an array of NumPy, PyTorch or JAX, wherever it is, as NumPy's in float64; bfloat16 included."""
+    return as_stored(array).astype(np.float64)
 
 
 def widened(array: np.ndarray) -> np.ndarray:
@@ -60,32 +62,22 @@ def dtype_of(call: Call) -> str:
     return call.dtype or dtype_name(call.query.dtype)
 
 
+def _dtypes(call: Call) -> set[str]:
+    arrays = (call.query, call.key, call.value, call.output)
+    return {dtype_of(call), *(dtype_name(array.dtype) for array in arrays if array is not None)}
+
+
 def unit_of(call: Call) -> float:
     """Return the relative error of one rounding in the coarsest type that a call declares for its arrays.
 
     It follows what is declared, not what the numbers happen to fit: 2^-24 for float32, 2^-8 for bfloat16.
     """
-    return 2.0 ** -min(_DIGITS.get(name, 53) for name in _types(call))
-
-
-def _types(call: Call) -> set[str]:
-    arrays = (call.query, call.key, call.value, call.output)
-    return {dtype_of(call), *(dtype_name(one.dtype) for one in arrays if one is not None)}
+    return 2.0 ** -min(_DIGITS.get(name, 53) for name in _dtypes(call))
 
 
 def grain_of(call: Call) -> float:
-    """Return the largest error of rounding numbers near 0 to the coarsest type that a call declares.
-
-    Programs may flush those below the least normal number to 0; of half precision none do.
-    """
-    return max(GRAINS.get(name, 0.0) for name in _types(call))
-
-
-def to_numpy(array: Array) -> Any:
-    """Return an array of NumPy, PyTorch or JAX, wherever it is, as NumPy's in float64; bfloat16 included."""
-    if is_torch_array(array):
-        array = array.detach().cpu().double().numpy()
-    return np.asarray(array).astype(np.float64)
+    """Return the largest error of rounding numbers near 0 to the coarsest type that a call declares."""
+    return max(GRAINS.get(name, 0.0) for name in _dtypes(call))
 
 
 def unit_roundoff(values: Floats, dtype: str = "float64") -> float:
@@ -94,15 +86,10 @@ def unit_roundoff(values: Floats, dtype: str = "float64") -> float:
     Where all ``values``, in float64, are numbers of a coarser type, they went through that type, whatever now
     holds them.
     """
-    digits = min(_DIGITS.get(dtype, 53), _digits_used(values))
-    return 2.0 ** -min(kept for kept in _DIGITS.values() if kept >= digits)
-
-
-def _digits_used(values: Floats) -> int:
-    """Return how many binary digits the mantissas have, 53 where there are too few numbers to say."""
-    numbers = values[np.isfinite(values) & (values != 0)]
-    if numbers.size < _FEWEST:
-        return 53
-    mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
-    used = int(np.bitwise_or.reduce(mantissas, axis=None))
-    return 54 - (used & -used).bit_length()
+    digits, numbers = _DIGITS.get(dtype, 53), values[np.isfinite(values) & (values != 0)]
+    if numbers.size >= _FEWEST:
+        # The binary digits that any mantissa has: what all of them lack was rounded off.
+        mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
+        used = int(np.bitwise_or.reduce(mantissas, axis=None))
+        digits = min(digits, 54 - (used & -used).bit_length())
+    return 2.0 ** -min(stored for stored in _DIGITS.values() if stored >= digits)
