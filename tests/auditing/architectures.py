@@ -337,7 +337,7 @@ def main() -> None:
                 model = build(name, kind).to(dtype)
                 with torch.no_grad(), verify.record(model) as recording:
                     model(**inputs(name, dtype=dtype))
-                record = verify.audit(recording, workers=1)
+                record = verify.audit(recording)
                 found = Counter(str(finding.judgement) for finding in record.findings)
                 meant = {layer.intention.expression for layer in record.layers}
                 cells = [name, one.feature, kind, str(dtype).removeprefix("torch."), str(len(record.layers))]

@@ -81,5 +81,5 @@ def write(recording: Recording, folder: Path) -> None:
 def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[str, Finding]:
     """Return what an audit finds of the first head of these calls, by the finding's kind."""
     recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
-    record = verify.audit(recording, workers=1, **options)
+    record = verify.audit(recording, **options)
     return {one.kind: one for one in record.findings if 0 in (one.heads or (0,))}

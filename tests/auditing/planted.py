@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from ml_dtypes import bfloat16
 
+import verify
 from tests.auditing.calls import arrays
-from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.evidence.audits import Finding, Judgement
 
@@ -85,7 +85,7 @@ class Fault:
 
 def findings_of(layer: Layer, head: int | None = None) -> dict[str, Finding]:
     """Return the exact findings on a middle head of a layer, or on another, by kind, at 1e-3 in all."""
-    record = audit_recording(Recording("planted", (layer,)), audit_settings(), workers=1)
+    record = verify.audit(Recording("planted", (layer,)))
     asked = record.layers[0].heads // 2 if head is None else head
     return {
         one.kind: one

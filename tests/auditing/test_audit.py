@@ -13,12 +13,9 @@ import verify
 from tests.auditing.calls import arrays, attention, of_calls
 from tests.auditing.calls import call as attended
 from tests.auditing.planted import CORRECT, FAULTS, OVERFLOWS, Fault, dtypes, findings_of, is_caught
-from verify.auditing.audit import audit_recording, audit_settings
 from verify.auditing.recording import Call, Intended, Layer, Recording
 from verify.errors import RecordingError, SettingsError
 from verify.evidence.audits import AuditRecord, Judgement
-
-SETTINGS = audit_settings()
 
 
 def call(
@@ -104,7 +101,7 @@ def test_a_single_row_and_a_single_head_are_found() -> None:
     """All others are exact: it is named by its place, and no coarser type explains it."""
     one = attended(sequences=30, heads=3, queries=40, keys=40, causal=True)
     one.output[17, 2, 7] += 1e-3  # type: ignore[index]  # it has one
-    record = verify.audit(recorded(Layer("a", [one])), workers=1)
+    record = verify.audit(recorded(Layer("a", [one])))
     (found,) = (one for one in record.findings if one.judgement is Judgement.REFUTED)
     assert (found.kind, found.heads) == ("formula", (2,))
     assert "1 of 1,200 rows are off" in found.reason
@@ -116,7 +113,7 @@ def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     """Half precision stored in single: a warning, and faults below it are not seen."""
     low = attended(np.float16, sequences=8)
     wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
-    record = verify.audit(recorded(Layer("a", [replace(low, **wide)])), workers=1, allow_unseen="unrecorded")
+    record = verify.audit(recorded(Layer("a", [replace(low, **wide)])), allow_unseen="unrecorded")
     assert (record.exit_status, record.unseen) == (3, ("precision",))
     (found,) = (one for one in record.findings if one.kind == "formula")
     assert found.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
@@ -125,22 +122,22 @@ def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
 def test_what_could_not_be_judged_is_named_and_makes_an_audit_one_in_part() -> None:
     """Without outputs nothing was compared: the audit is one in part unless that is allowed."""
     layers = [Layer(f"layer {number}", [call(tokens=5, scale=0.3)]) for number in range(2)]
-    record = audit_recording(Recording("a program", layers), audit_settings("0.3"))
+    record = verify.audit(Recording("a program", layers), intended="0.3")
     assert record.left_out == ("outputs of layer 0–1, in whole or in part: give v and out",)
     assert (record.unseen, record.exit_status, record.verdict) == (("output",), 3, "confirmed in part")
     assert str(record).endswith("0 of 240 rows compared; not seen: output")
-    allowed = audit_recording(Recording("a program", layers), audit_settings("0.3", allow_unseen=["output"]))
+    allowed = verify.audit(Recording("a program", layers), intended="0.3", allow_unseen=["output"])
     assert (allowed.exit_status, allowed.verdict) == (0, "confirmed")
     for reason, layer, left_out in (
         ("calls", Layer("a", [attended()], left_out=("were left out (20 calls)",)), ()),
         ("unrecorded", Layer("a", [attended()]), ("one call was compiled",)),
     ):
         recording = Recording("a program", [layer], left_out)
-        record = audit_recording(recording, SETTINGS)
+        record = verify.audit(recording)
         assert (record.unseen, record.exit_status) == ((reason,), 3)
-        assert audit_recording(recording, audit_settings(allow_unseen=reason)).exit_status == 0
+        assert verify.audit(recording, allow_unseen=reason).exit_status == 0
     with pytest.raises(SettingsError, match=r"allow-unseen: .*did you mean 'output'"):
-        audit_settings(allow_unseen=["outputs"])
+        verify.audit(recording, allow_unseen=["outputs"])
 
 
 @pytest.mark.parametrize(
@@ -157,7 +154,7 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
 ) -> None:
     """Arrays without an output are judged in part; of a program the scale itself was to be judged."""
     layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
-    record = audit_recording(Recording("a program", [layer]), SETTINGS)
+    record = verify.audit(Recording("a program", [layer]))
     (scale,) = (one for one in record.findings if one.kind == "scale")
     assert scale.judgement == judgement
     assert record.exit_status == (1 if judgement == "refuted" else 3)
@@ -170,24 +167,24 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
 def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: str) -> None:
     """Up to rounding; a refutation says which --intended would mend it, where nobody said what is meant."""
     one = attended(scale=factor / 8)
-    record = verify.audit(recorded(Layer("a", [one])), workers=1)
+    record = verify.audit(recorded(Layer("a", [one])))
     (scale,) = (one for one in record.findings if one.kind == "scale")
     assert scale.judgement == judgement
     assert ("if this is meant, say so with --intended" in scale.fix) == (judgement == "refuted")
     assert of_calls(one, intended=f"{factor}/8")["scale"].judgement == "confirmed"
     if judgement == "refuted":
         meant = scale.fix.rpartition("--intended ")[2]
-        assert verify.audit(recorded(Layer("a", [one])), workers=1, intended=meant).exit_status == 3
+        assert verify.audit(recorded(Layer("a", [one])), intended=meant).exit_status == 3
 
 
 def test_what_came_before_the_call_is_not_guessed() -> None:
     """Where it is not known whether queries were scaled before, the answer is that one cannot tell."""
     layer = Layer("a", [attended(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))
-    record = audit_recording(Recording("x", [layer]), SETTINGS)
+    record = verify.audit(Recording("x", [layer]))
     (scale,) = (one for one in record.findings if one.kind == "scale")
     assert (scale.judgement, record.exit_status) == ("undecided", 3)
     assert "cannot tell whether queries were scaled before the call; give --intended" in scale.reason
-    assert audit_recording(Recording("x", [layer]), audit_settings("1")).exit_status == 0
+    assert verify.audit(Recording("x", [layer]), intended="1").exit_status == 0
 
 
 def test_the_record_says_what_was_seen_and_asked() -> None:
@@ -199,7 +196,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
         backend="sdpa",
         mask="none",
     )
-    record = audit_recording(recorded(layer), SETTINGS)
+    record = verify.audit(recorded(layer))
     one = record.layers[0]
     assert (one.id, one.name, one.heads, one.key_heads, one.d_k, one.d_v) == (
         "model-0",
@@ -230,7 +227,7 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
 
 def test_scores_have_intervals_between_order_statistics() -> None:
     """Of six sequences from the least to the largest; they are never judged."""
-    (layer,) = audit_recording(recorded(Layer("a", [attended(sequences=6)])), SETTINGS).layers
+    (layer,) = verify.audit(recorded(Layer("a", [attended(sequences=6)]))).layers
     assert all(
         one.low is not None and one.high is not None and one.low <= one.median <= one.high
         for one in layer.scores
@@ -240,27 +237,23 @@ def test_scores_have_intervals_between_order_statistics() -> None:
 def test_the_users_intention_comes_before_the_recordings() -> None:
     """Given, else recorded, else 1/√d; it may depend on the number of keys, call by call."""
     layer = Layer("a", [call(), call(tokens=30)], Intended("1/d", "recorded"), width=64)
-    given = audit_recording(recorded(layer), audit_settings("log(n)/sqrt(D)")).layers[0]
+    given = verify.audit(recorded(layer), intended="log(n)/sqrt(D)").layers[0]
     assert (given.intention.origin, given.intention.expression) == ("given", "log(n)/sqrt(D)")
     assert given.intention.value == pytest.approx(np.log(30) / 8)
-    default = audit_recording(recorded(Layer("a", [call()])), SETTINGS).layers[0]
+    default = verify.audit(recorded(Layer("a", [call()]))).layers[0]
     assert default.intention.origin == "default"
     assert default.intention.value == pytest.approx(8**-0.5)
 
 
-def test_threads_and_batches_change_no_result() -> None:
-    """One thread or three, all sequences in a call or each in its own: the findings are the same."""
+def test_batches_change_no_result() -> None:
+    """All sequences in a call or each in its own: the findings are the same."""
     whole = attended(sequences=12, causal=True)
     names = ("query", "key", "value", "output")
     single = [
         replace(whole, **{n: getattr(whole, n)[place : place + 1] for n in names}) for place in range(12)
     ]
-    records = [
-        audit_recording(recorded(Layer("a", calls)), SETTINGS, workers=workers).layers
-        for calls, workers in (([whole], 1), ([whole], 3), (single, 2))
-    ]
+    records = [verify.audit(recorded(Layer("a", calls))).layers[0].findings for calls in ([whole], single)]
     assert records[0] == records[1]
-    assert records[0][0].findings == records[2][0].findings
 
 
 def test_sequences_are_numbered_as_they_were_recorded() -> None:
@@ -273,7 +266,7 @@ def test_sequences_are_numbered_as_they_were_recorded() -> None:
 def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
-    record = audit_recording(recorded(*(Layer(name, [call(sequences=2)]) for name in names)), SETTINGS)
+    record = verify.audit(recorded(*(Layer(name, [call(sequences=2)]) for name in names)))
     ids = [one.id for one in record.layers]
     assert len(set(ids)) == 5
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", one) and one != "audit" for one in ids)
@@ -295,7 +288,7 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
 def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> None:
     """One line names the layer and the fix."""
     with pytest.raises(RecordingError, match=complaint) as caught:
-        audit_recording(recorded(*layers), SETTINGS)
+        verify.audit(recorded(*layers))
     assert "\n" not in str(caught.value)
 
 
@@ -306,9 +299,7 @@ def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
     one = attended(sequences=3, causal=True)
     names = ("query", "key", "value", "output")
     other = replace(one, **{name: there.asarray(np.array(getattr(one, name))) for name in names})
-    here, elsewhere = (
-        audit_recording(recorded(Layer("a", [each])), SETTINGS).layers[0].findings for each in (one, other)
-    )
+    here, elsewhere = (verify.audit(recorded(Layer("a", [each]))).layers[0].findings for each in (one, other))
     assert here == elsewhere
 
 

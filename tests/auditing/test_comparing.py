@@ -50,7 +50,7 @@ def changed(**change: Callable[[Any], Any]) -> tuple[Recording, Recording]:
 
 def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
     """Compare, and check that the record reads back as it is."""
-    record = verify.compare_recordings(a, b, workers=1, **options)
+    record = verify.compare_recordings(a, b, **options)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
     assert all(len(line) <= 79 for line in str(record).splitlines())
     return record
@@ -266,7 +266,7 @@ def test_files_are_compared_and_the_record_is_loaded(tmp_path: Path) -> None:
     a, b = changed(scale=lambda one: 2 * one)
     for name, one in (("a", a), ("b", b)):
         write(one, tmp_path / name)
-    record = verify.compare_recordings(tmp_path / "a", str(tmp_path / "b"), workers=1)
+    record = verify.compare_recordings(tmp_path / "a", str(tmp_path / "b"))
     assert differing(record) == {"layer.1": {"scale", "out"}}
     path = tmp_path / "comparison.json"
     path.write_text(record.to_json(), encoding="utf-8")

@@ -30,7 +30,7 @@ MASKS: dict[str, Any] = {
 
 def audited(*calls: Call, **options: Any) -> AuditRecord:
     """Return the audit of a layer with these calls."""
-    return verify.audit(Recording("x", [Layer("a", calls)]), workers=1, **options)
+    return verify.audit(Recording("x", [Layer("a", calls)]), **options)
 
 
 def finding(record: AuditRecord, kind: str) -> Finding:
@@ -96,7 +96,7 @@ def test_windows_and_chunks_are_read_from_the_configuration(config: dict[str, An
 def test_a_window_that_no_layer_keeps_to(meant: str) -> None:
     """It is said, with the first row that sees too much, and where the window was read."""
     layers = [Layer(f"layers.{n}", [call(causal=True)], mask=meant) for n in range(3)]
-    record = verify.audit(Recording("x", layers), workers=1)
+    record = verify.audit(Recording("x", layers))
     assert record.exit_status == 1
     first = str(record).splitlines()[0]
     kind = "a window of 16" if "window" in meant else "a chunk of 8"

@@ -151,7 +151,7 @@ def test_odd_names_are_only_shown(tmp_path: Path, name: str) -> None:
     savez(path, {**pair, "intended": "1/sqrt(d)"} | {f"{name}/{key}": one for key, one in pair.items()})
     made = Recording(name, [Layer(name, [Call(query=normal(), key=normal())], notes=(name,))], (name,))
     for recording in (path, made):
-        layer = verify.audit(recording, workers=1).layers[-1]
+        layer = verify.audit(recording).layers[-1]
         assert layer.name == name.replace("\n", " ").replace("\x1b", r"\x1b")
 
 

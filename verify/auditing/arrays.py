@@ -80,16 +80,15 @@ def grain_of(call: Call) -> float:
     return max(GRAINS.get(name, 0.0) for name in _dtypes(call))
 
 
-def unit_roundoff(values: Floats, dtype: str = "float64") -> float:
-    """Return the relative error of one rounding in ``dtype``: 2^-24 for float32, 2^-8 for bfloat16.
+def unit_roundoff(values: Floats) -> float:
+    """Return the relative error of a rounding to the coarsest type whose numbers all ``values`` are.
 
-    Where all ``values``, in float64, are numbers of a coarser type, they went through that type, whatever now
-    holds them.
+    They went through that type, whatever now holds them.
     """
-    digits, numbers = _DIGITS.get(dtype, 53), values[np.isfinite(values) & (values != 0)]
+    digits, numbers = 53, values[np.isfinite(values) & (values != 0)]
     if numbers.size >= _FEWEST:
         # The binary digits that any mantissa has: what all of them lack was rounded off.
         mantissas = (np.abs(np.frexp(numbers)[0]) * 2.0**53).astype(np.int64)
         used = int(np.bitwise_or.reduce(mantissas, axis=None))
-        digits = min(digits, 54 - (used & -used).bit_length())
+        digits = 54 - (used & -used).bit_length()
     return 2.0 ** -min(stored for stored in _DIGITS.values() if stored >= digits)

@@ -124,11 +124,13 @@ def _masks(f: Formula, lines: Lines) -> None:
 
     if hidden.any():
         after = replace(f, weigh=lambda scores, hidden: _hide(softmax(scores), hidden, 0.0))
-        lines[_ORDER]["the mask is applied after the softmax, not normalised again"] = lambda: after
+        does = "the mask is applied after the softmax, and weights are not normalised again"
+        lines[_ORDER][does] = lambda: after
         lines[_SHOW] |= {
             "the mask is not applied": lambda: shown,
-            "the mask is inverted (True is where a key may be seen)": lambda: _with(shown, mask=hidden),
         }
+        inverted = "the mask is inverted (in a declared mask True is where a key may be seen)"
+        lines[_SHOW][inverted] = lambda: _with(shown, mask=hidden)
         if call.bias is None:
             does = "the mask is weak: it adds {:g} to the scores of hidden keys"
             lines[_FINITE] |= {does.format(number): weak(number) for number in _WEAK}

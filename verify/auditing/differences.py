@@ -15,22 +15,21 @@ from verify.auditing.formula import (
     Flags,
     Floats,
     Formula,
-    Mapper,
+    compare,
     hidden_and_bias,
     pool,
+    pooled,
 )
-from verify.auditing.formula import compare as against_formula
 from verify.auditing.recording import ARRAYS, Call
 from verify.evidence.comparisons import DifferingRow
 
-COMPARED = {"x": "input", "q": "query", "k": "key", "v": "value", "out": "output"}
+COMPARED = ("x", "q", "k", "v", "out")
 """Arrays with rows, by their names in a comparison."""
 NUMBERS = ("scale", "softcap", "sink")
 """What a call is given beside arrays with rows; the rounding of single precision makes no difference."""
 SURE = 8.0
 """Standard errors of a pooled number from which on it is no rounding."""
-FEWEST_ROWS = 32
-"""Rows of a head from which on the factor between two arrays is estimated."""
+_FEWEST_ROWS = 32  # of a head, from which on the factor between two arrays is estimated
 _EXAMPLES, _PIECE = 3, 1 << 20
 _LARGEST = 1e150  # beyond it squares are out of range: such numbers count as not finite
 _SINGLE = 2.0**-22
@@ -46,11 +45,16 @@ _POOLED = {
 class RowSums:
     """Sums over the rows of an array in both recordings, by head; e = b − a for a row.
 
-    ``error`` is Σ|e|², ``of_a`` Σ|a|², ``along`` Σ a·e, ``noise`` Σ(a·e)², ``mixed`` Σ(a·e)|a|², ``fourth``
-    Σ|a|⁴, ``count`` that of rows. ``lost`` rows are not finite in one recording alone.
+    ``moments`` are Σa·e, Σ|a|², Σ(a·e)², Σ(a·e)|a|² and Σ|a|⁴, ``error`` is Σ|e|², ``sizes`` Σ|a|² + Σ|b|²,
+    ``count`` that of rows. ``lost`` rows are not finite in one recording alone.
     """
 
-    sums: dict[str, Any] = field(default_factory=dict)
+    moments: Any = 0.0
+    error: Any = 0.0
+    sizes: Any = 0.0
+    count: Any = 0
+    lost: Any = 0
+    lost_in_both: Any = 0
     worst: list[DifferingRow] = field(default_factory=list)
 
     def add(self, a: Floats, b: Floats, use: Flags, call: int) -> None:
@@ -58,12 +62,15 @@ class RowSums:
         finite = [(np.abs(array) < _LARGEST).all(axis=-1) for array in (a, b)]
         good, lost = use & finite[0] & finite[1], use & (finite[0] != finite[1])
         a, b = (np.where(good[..., None], array, 0.0) for array in (a, b))
-        error, of_a, of_b, along = (np.vecdot(*two) for two in ((b - a, b - a), (a, a), (b, b), (a, b - a)))
-        added = {"error": error, "of_a": of_a, "of_b": of_b, "along": along, "noise": along**2}
-        added |= {"mixed": along * of_a, "fourth": of_a**2, "count": good, "lost": lost}
-        added |= {"lost_in_both": use & ~finite[0] & ~finite[1]}
-        for name, array in added.items():
-            self.sums[name] = self.sums.get(name, 0.0) + array.sum(axis=(0, 2))
+        error, of_a, of_b, along = (np.vecdot(*pair) for pair in ((b - a, b - a), (a, a), (b, b), (a, b - a)))
+        squares = np.stack([along, of_a, along**2, along * of_a, of_a**2])
+        self.moments = self.moments + squares.sum(axis=(1, 3))
+        self.error, self.sizes = (
+            self.error + error.sum(axis=(0, 2)),
+            self.sizes + (of_a + of_b).sum(axis=(0, 2)),
+        )
+        self.count, self.lost = self.count + good.sum(axis=(0, 2)), self.lost + lost.sum(axis=(0, 2))
+        self.lost_in_both = self.lost_in_both + (use & ~finite[0] & ~finite[1]).sum()
         size = np.maximum(of_a, of_b)
         usual = size.sum() / max(int(good.sum()), 1)
         far = np.sqrt(np.divide(error, np.maximum(size, usual), out=np.zeros_like(error), where=error > 0))
@@ -89,27 +96,20 @@ class RowSums:
 
     def relative(self, axis: Any = None) -> Any:
         """Return the root mean square of e over that of the rows, of all heads or by head (``axis`` = ())."""
-        error, size, lost = (
-            np.sum(array, axis=axis)
-            for array in (self.sums["error"], self.sums["of_a"] + self.sums["of_b"], self.sums["lost"])
-        )
+        error, size, lost = (np.sum(array, axis=axis) for array in (self.error, self.sizes, self.lost))
         ratio = np.sqrt(np.divide(2 * error, size, out=np.zeros_like(size), where=size > 0))
         return np.where(lost > 0, math.inf, ratio)
 
-    def factors(self) -> tuple[Floats, Floats]:
-        """Return f for each head, where b is a·(1 + f), and its standard error; infinite for few rows."""
-        sums = self.sums
-        known = (sums["count"] >= FEWEST_ROWS) & (sums["of_a"] > 0)
-        whole = np.where(known, sums["of_a"], 1.0)
-        factor = np.where(known, sums["along"] / whole, 0.0)
-        left = sums["noise"] - 2 * factor * sums["mixed"] + factor**2 * sums["fourth"]
-        many = sums["count"] / np.maximum(sums["count"] - 1, 1)
-        return factor, np.where(known, np.sqrt(np.maximum(left, 0.0) * many) / whole, math.inf)
+    def factors(self) -> tuple[Floats, Floats, Floats]:
+        """Return f for each head, where b is a·(1 + f), its standard error, and its share of the differences.
 
-    def is_factor(self, head: int) -> bool:
-        """Return whether a factor is nearly all in which a head's rows differ."""
-        explained = self.factors()[0][head] * self.sums["along"][head]
-        return bool(explained > 0.99 * self.sums["error"][head])
+        The error is infinite for fewer than 32 rows.
+        """
+        factor, error = pooled(self.moments)
+        explained = np.divide(
+            factor * self.moments[0], self.error, out=np.zeros_like(factor), where=self.error > 0
+        )
+        return factor, np.where(self.count >= _FEWEST_ROWS, error, math.inf), explained
 
 
 @dataclass
@@ -122,12 +122,12 @@ class OwnFormula:
     pooled: set[str] = field(default_factory=set)
     worst: RowSums = field(default_factory=RowSums)
 
-    def add(self, call: Call, number: int, mapper: Mapper) -> None:
-        """Hold every row of a call's output against the attention that the call declares."""
+    def add(self, call: Call, number: int) -> None:
+        """Compare every row of a call's output with the attention that the call declares."""
         if call.value is None or call.output is None:
             self.is_whole = False
             return
-        rows = against_formula(Formula(call, scale_of(call)), mapper)
+        rows = compare(Formula(call, _scale_of(call)))
         self.rows += int(rows.is_compared.sum())
         self.off = self.off + rows.is_off.sum(axis=(0, 2))
         self.worst.note(np.where(rows.is_off, np.where(rows.written, rows.ratio, math.inf), 0.0), number)
@@ -142,9 +142,10 @@ class OwnFormula:
 class Differences:
     """How far the calls of one layer in two recordings differ.
 
-    ``missing`` says of arrays why they were not compared. ``numbers`` has for each that differs how far, in
-    which heads, and what A and B have. ``only`` counts the keys that rows see in A alone and in B alone, of
-    all ``keys``; ``bias`` is the largest difference of what is added to scores, and the largest of these.
+    ``missing`` says of arrays why they were not compared. ``numbers`` has for each how far it differs, in
+    which heads, and, where it does, what A and B have. ``only`` counts the keys that rows see in A alone and
+    in B alone, of all ``keys``; ``bias`` is the largest difference of what is added to scores, and the
+    largest of these.
     """
 
     arrays: dict[str, RowSums] = field(default_factory=dict)
@@ -154,7 +155,6 @@ class Differences:
     keys: int = 0
     bias: tuple[float, float] = (0.0, 0.0)
     numbers: dict[str, tuple[float, tuple[int, ...], str]] = field(default_factory=dict)
-    given: set[str] = field(default_factory=set)
     own: tuple[OwnFormula, OwnFormula] = field(default_factory=lambda: (OwnFormula(), OwnFormula()))
     missing: dict[str, str] = field(default_factory=dict)
     dtype: str = ""
@@ -164,12 +164,12 @@ class Differences:
     padding: int = 0
     calls: int = 0
 
-    def add(self, a: Call, b: Call, mapper: Mapper) -> str:
+    def add(self, a: Call, b: Call) -> str:
         """Add a call of each recording, or return in words why they cannot be compared."""
         a, b = in_memory(a), in_memory(b)
+        heads = int(a.query.shape[1]), max(int(call.key.shape[1]) for call in (a, b))
         if problem := next(_unlike(a, b), ""):
             return problem
-        heads = int(a.query.shape[1]), max(int(call.key.shape[1]) for call in (a, b))
         if self.calls and heads != self.heads:
             return f"has {heads[0]} heads, and {heads[1]} of keys, unlike the calls before"
         number, self.calls, self.heads, self.dtype = self.calls, self.calls + 1, heads, dtype_of(a)
@@ -177,60 +177,63 @@ class Differences:
         used_rows, used_keys = self._add_masks(a, b, number)
         self.rows += heads[0] * int(used_rows.sum())
         self.padding += heads[0] * int((~used_rows).sum())
-        for name, attribute in COMPARED.items():
-            pair = [getattr(call, attribute) for call in (a, b)]
-            if all(array is None for array in pair):
+        for name in COMPARED:
+            pair = [getattr(call, ARRAYS[name]) for call in (a, b)]
+            given = [array for array in pair if array is not None]
+            if len(given) < 2 or (name == "x" and pair[0].shape != pair[1].shape):
+                why = {0: "", 1: "of one recording only", 2: "of two shapes"}[len(given)]
+                self.missing |= {name: why} if why else {}
                 continue
-            if any(array is None for array in pair) or (name == "x" and pair[0].shape != pair[1].shape):
-                alone = any(array is None for array in pair)
-                self.missing[name] = "of one recording only" if alone else "of two shapes"
-                continue
-            one, other = (_four(to_numpy(array), name) for array in pair)
-            most = max(one.shape[1], other.shape[1])
-            one, other = (np.repeat(array, most // array.shape[1], axis=1) for array in (one, other))
+            arrays = [_by_rows(to_numpy(array), name) for array in pair]
+            most = max(array.shape[1] for array in arrays)
+            first, second = (np.repeat(array, most // array.shape[1], axis=1) for array in arrays)
             use = used_keys if name in ("k", "v") else used_rows
-            use = use if use.shape == one.shape[:3:2] else np.ones(one.shape[:3:2], dtype=bool)
+            use = use if use.shape == first.shape[:3:2] else np.ones(first.shape[:3:2], dtype=bool)
             rows = self.arrays.setdefault(name, RowSums())
-            rows.add(one, other, np.repeat(use[:, None], most, axis=1), number)
-        for name in NUMBERS:
-            self._add_number(name, *((scale_of(c) if name == "scale" else getattr(c, name)) for c in (a, b)))
+            rows.add(first, second, np.repeat(use[:, None], most, axis=1), number)
+        self._add_numbers(a, b)
         for own, call in zip(self.own, (a, b), strict=True):
-            own.add(call, number, mapper)
+            own.add(call, number)
         return ""
 
-    def _add_number(self, name: str, a: Any, b: Any) -> None:
-        if a is None and b is None:
-            return
-        self.given.add(name)
-        far = np.ones(1)
-        if a is not None and b is not None:
-            one, other = np.broadcast_arrays(*(np.ravel(to_numpy(np.asarray(number))) for number in (a, b)))
-            larger = np.maximum(np.abs(one), np.abs(other))
-            far = np.divide(np.abs(one - other), larger, out=np.zeros_like(larger), where=one != other)
-        if name not in self.numbers and not float(far.max()) <= _SINGLE:
-            head = int(far.argmax())
-            texts = ["none" if number is None else f"{np.ravel(number)[head]:.6g}" for number in (a, b)]
-            since = f", from call {self.calls - 1} on" if self.calls > 1 else ""
-            heads = tuple(np.flatnonzero(~(far <= _SINGLE)).tolist()) if len(far) > 1 else ()
-            self.numbers[name] = float(far.max()), heads, f"{texts[0]} in A, {texts[1]} in B{since}"
+    def _add_numbers(self, a: Call, b: Call) -> None:
+        for name in NUMBERS:
+            pair = [_scale_of(call) if name == "scale" else getattr(call, name) for call in (a, b)]
+            *_, differs = self.numbers.get(name, (0.0, (), ""))
+            if differs or all(number is None for number in pair):
+                continue
+            self.numbers[name], far = (0.0, (), ""), np.ones(1)
+            if all(number is not None for number in pair):
+                first, second = np.broadcast_arrays(*(np.ravel(to_numpy(np.asarray(n))) for n in pair))
+                size = np.maximum(np.abs(first), np.abs(second))
+                far = np.divide(np.abs(first - second), size, out=np.zeros_like(size), where=first != second)
+            if not float(far.max()) <= _SINGLE:
+                head = int(far.argmax())
+                texts = ["none" if n is None else f"{np.ravel(n)[head]:.6g}" for n in pair]
+                since = f", from call {self.calls - 1} on" if self.calls > 1 else ""
+                heads = tuple(np.flatnonzero(~(far <= _SINGLE)).tolist()) if len(far) > 1 else ()
+                self.numbers[name] = float(far.max()), heads, f"{texts[0]} in A, {texts[1]} in B{since}"
 
     def _add_masks(self, a: Call, b: Call, number: int) -> tuple[Flags, Flags]:
         """Add what rows see; return which rows are no padding in both, and which keys are seen in either."""
-        (sequences, heads, queries, _), keys = map(int, a.query.shape), int(a.key.shape[2])
-        sees = np.zeros((sequences, 2, keys), dtype=bool)
+        sequences, heads, queries, keys = Formula(a, 1.0).scores
+        used_keys = np.zeros((sequences, keys), dtype=bool)
         only, first = np.zeros((2, sequences, heads, queries)), np.zeros((sequences, heads, queries), np.intp)
         strip = max(1, _PIECE // (heads * keys))
         for s in range(sequences):
             for start in range(0, queries, strip):
-                cut = slice(s, s + 1), slice(0, heads), slice(start, min(start + strip, queries))
-                parts = [hidden_and_bias(Formula(call, 1.0), *cut, keys) for call in (a, b)]
-                whole = (1, heads, cut[2].stop - start, keys)
+                rows = slice(start, min(start + strip, queries))
+                parts = [
+                    hidden_and_bias(Formula(call, 1.0), slice(s, s + 1), slice(0, heads), rows, keys)
+                    for call in (a, b)
+                ]
+                whole = (1, heads, rows.stop - start, keys)
                 shown = [np.broadcast_to(True if hid is None else ~hid, whole)[0] for hid, _ in parts]
-                sees[s] |= np.stack([array.any(axis=(0, 1)) for array in shown])
+                used_keys[s] |= (shown[0] | shown[1]).any(axis=(0, 1))
                 apart = shown[0] != shown[1]
-                first[s, :, cut[2]] = apart.argmax(axis=-1)
+                first[s, :, rows] = apart.argmax(axis=-1)
                 for side in (0, 1):
-                    only[side, s, :, cut[2]] = (apart & shown[side]).sum(axis=-1)
+                    only[side, s, :, rows] = (apart & shown[side]).sum(axis=-1)
                 bias = [
                     np.zeros(1) if added is None else np.where(shown[0] & shown[1], added, 0.0)
                     for _, added in parts
@@ -239,26 +242,25 @@ class Differences:
                 largest = max(float(np.abs(added).max()) for added in bias)
                 self.bias = max(self.bias[0], float(apart_by)), max(self.bias[1], largest)
         # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
-        used_keys: Flags = np.any(sees, axis=1)
         used_rows = used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
         only *= used_rows[:, None]
         self.only = self.only + only.sum(axis=(1, 2, 3))
         self.mask_heads = self.mask_heads + only.sum(axis=(0, 1, 3))
-        self.keys += sequences * heads * queries * keys
+        self.keys += math.prod((sequences, heads, queries, keys))
         self.mask.note(np.where(only.sum(axis=0) > 0, 1.0, 0.0), number, first)
         return used_rows, used_keys
 
 
-def scale_of(call: Call) -> float:
+def _scale_of(call: Call) -> float:
     """Return the scale that a call was given, 1/√d where it was given none."""
     return int(call.query.shape[3]) ** -0.5 if call.scale is None else call.scale
 
 
 def _unlike(a: Call, b: Call) -> Iterator[str]:
     """Yield why two calls cannot be compared."""
-    for name, attribute in ARRAYS.items():
-        shapes = [list(array.shape) for call in (a, b) if (array := getattr(call, attribute)) is not None]
-        if name in ("q", "k", "v", "out") and len(shapes) == 2:
+    for name in ("q", "k", "v", "out"):
+        shapes = [list(x.shape) for call in (a, b) if (x := getattr(call, ARRAYS[name])) is not None]
+        if len(shapes) == 2:
             (s, h, *rest), (s_b, h_b, *rest_b) = shapes
             grouped = name in ("k", "v") and max(h, h_b) % min(h, h_b) == 0
             if (s, rest) != (s_b, rest_b) or (h != h_b and not grouped):
@@ -268,7 +270,7 @@ def _unlike(a: Call, b: Call) -> Iterator[str]:
         yield f"is computed in {types[0]} in A and in {types[1]} in B"
 
 
-def _four(array: Floats, name: str) -> Floats:
+def _by_rows(array: Floats, name: str) -> Floats:
     """Return an array as [sequence, head, row, d]; the input of a module has one head."""
     if name != "x":
         return array

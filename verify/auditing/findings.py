@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -17,9 +17,6 @@ from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.scales import ROUNDING, diagnose, short
 from verify.evidence.audits import Finding, Judgement, ScoreSummary
 from verify.text.escapes import as_prose, one_line
-
-if TYPE_CHECKING:
-    from verify.auditing.causes import Explanation
 
 TOLERANCE = 0.01
 """The interval of the scale that the output implies has to lie within 1% of the intended one."""
@@ -33,33 +30,32 @@ _SCORES = ("row variance", "entropy over ln n", "largest weight")
 def findings(run: LayerRun) -> Iterator[Finding]:
     """Yield what is found of a layer."""
     yield from _mask(run)
-    yield from _grouped(run, "scale", [_scale(run, head) for head in range(run.heads)])
-    yield from _grouped(run, "formula", [_formula(run, head) for head in range(run.heads)])
+    yield from _by_heads(run, "scale", [_scale(run, head) for head in range(run.heads)])
+    yield from _by_heads(run, "formula", [_formula(run, head) for head in range(run.heads)])
     yield from _overflow(run)
     yield from _rows_without_keys(run)
 
 
-def _grouped(run: LayerRun, kind: str, by_head: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+def _by_heads(run: LayerRun, kind: str, by_head: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     """Yield findings of heads, those judged alike together, with the numbers of the worst of them."""
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for head, found in enumerate(by_head):
-        key = found["judgement"], found.get("cause"), found.get("fix"), found.get("alike")
+    for head, finding in enumerate(by_head):
+        key = finding["judgement"], finding.get("cause"), finding.get("fix"), finding.pop("alike", "")
         groups.setdefault(key, []).append(head)
+    badness = [finding.pop("badness") for finding in by_head]
     for number, heads in enumerate(groups.values()):
-        worst = max(heads, key=lambda head: by_head[head]["badness"])
-        found = {name: value for name, value in by_head[worst].items() if name not in ("badness", "alike")}
         yield Finding(
             id=f"{kind}-{number + 1}" if number else kind,
             kind=kind,
             heads=() if len(heads) == run.heads else tuple(heads),
             sequences=run.sequences,
-            **found,
+            **by_head[max(heads, key=badness.__getitem__)],
         )
 
 
 def _mask(run: LayerRun) -> Iterator[Finding]:
-    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
-    wrong, meant = run.wrong_mask, run.meant
+    judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    wrong, meant, reason = run.wrong_mask, run.meant, ""
     if wrong is not None:
         cause, fix = str(wrong), f"give the call the mask that was meant, {run.mask}"
         if wrong.unseen:
@@ -67,21 +63,21 @@ def _mask(run: LayerRun) -> Iterator[Finding]:
             fix = "align the mask at the last key: with a cache the last query is that of the last key"
         elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
             cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
-        found = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
-    elif meant is None and run.weak is not None:
+        judged = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
+    elif meant is None and run.weak is None:
+        return
+    elif meant is None:
         reason = (
             f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep "
             "weight; add -inf where a key is hidden, or say which mask is meant, such as none"
         )
-        found = {"judgement": Judgement.UNDECIDED, "reason": reason}
-    elif meant is None:
-        return
     elif run.no_documents:
         reason = "nothing tells which token is of which document; give documents, [sequence, token]"
-        found = {"judgement": Judgement.UNDECIDED, "reason": reason}
+    if reason:
+        judged = {"judgement": Judgement.UNDECIDED, "reason": reason}
     quantity = "the number of rows that see other keys than were meant"
     yield Finding(
-        id="mask", kind="mask", quantity=quantity, band=(None, 0.0), sequences=run.sequences, **found
+        id="mask", kind="mask", quantity=quantity, band=(None, 0.0), sequences=run.sequences, **judged
     )
 
 
@@ -94,56 +90,50 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list o
     ratio = base * float(run.ratio[head])
     value = ratio * (1 + step) if is_known else base
     room = abs(ratio) * half if is_known else math.inf
-    found: dict[str, Any] = {
+    judged: dict[str, Any] = {
         "quantity": "the scale over the intended one",
         "estimate": value if is_known or run.given else None,
         "band": (1 - TOLERANCE, 1 + TOLERANCE),
         "badness": abs(value - 1),
     }
     if is_known:
-        found |= {"interval": (value - room, value + room), "level": LEVEL}
-        found |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
-    beside = ratio * (1 + float(sums.beside(SCALE)[head]))
-    off = min(abs(value - 1), abs(beside - 1))
+        judged |= {"interval": (value - room, value + room), "level": LEVEL}
+        judged |= {"standard_error": abs(ratio) * error} if math.isfinite(error) else {}
+    off = min(abs(value - 1), abs(ratio * (1 + float(sums.beside(SCALE)[head])) - 1))
     is_far = is_known and off > max(TOLERANCE + room, 2 * room)
     is_off = bool(run.given) and abs(base - 1) > ROUNDING
-    judgement, reason = Judgement.UNDECIDED, ""
-    if run.intended.origin == "unknown":
-        where = as_prose(one_line(run.intended.where))
-        reason = "cannot tell whether queries were scaled before the call; give --intended"
-        reason += f" ({where})" if where else ""
-    elif is_off and not is_far and math.isclose(base, 1, rel_tol=_BFLOAT16):
-        judgement, reason = Judgement.WARNED, "the factor given is rounded to bfloat16"
-    elif is_off or is_far:
+    if run.intended.origin != "unknown" and (is_far or (is_off and abs(base - 1) > _BFLOAT16)):
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
-        said = diagnose(
-            scale,
-            wanted,
-            run.widths,
-            uncertainty=0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended),
-        )
-        fix = said.fix
+        uncertainty = 0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended)
+        _, cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
         if run.intended.origin == "default":
             fraction = re.sub("√([0-9]+)", r"sqrt(\1)", short(scale))
             written = fraction if "/" in fraction else f"{scale:.9g}"
             fix += f"; if this is meant, say so with --intended {written}"
-        return found | {"judgement": Judgement.REFUTED, "cause": said.cause, "fix": fix}
-    elif is_known and abs(value - 1) + room <= TOLERANCE:
-        judgement = Judgement.CONFIRMED
-    elif sums.bad[head] or any(not one.is_plain for one in run.explained.get(head, ())[:1]):
+        return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+    is_within = is_known and abs(value - 1) + room <= TOLERANCE
+    judgement, reason = Judgement.CONFIRMED if is_within else Judgement.UNDECIDED, ""
+    if run.intended.origin == "unknown":
+        where = as_prose(one_line(run.intended.where))
+        reason = "cannot tell whether queries were scaled before the call; give --intended"
+        judgement, reason = Judgement.UNDECIDED, reason + (f" ({where})" if where else "")
+    elif is_off:
+        judgement, reason = Judgement.WARNED, "the factor given is rounded to bfloat16"
+    elif is_within:
+        pass
+    elif sums.bad[head] or any(not cause.is_plain for cause in run.explained.get(head, ())[:1]):
         judgement, reason = Judgement.REPORTED, "the output is not that of the formula"
+    elif not sums.compared[head] and run.given:
+        judgement, reason = Judgement.CONFIRMED, "by the factor given; no output was compared"
     elif not sums.compared[head]:
-        judgement = Judgement.CONFIRMED if run.given else Judgement.REPORTED
-        reason = "by the factor given; no output was compared"
-        if not run.given:
-            notes = map(as_prose, map(one_line, run.layer.notes))
-            reason = "; ".join(("no scale was given, and no output was compared", *notes))
-            judgement = Judgement.UNDECIDED if run.layer.backend else judgement
+        notes = map(as_prose, map(one_line, run.layer.notes))
+        reason = "; ".join(("no scale was given, and no output was compared", *notes))
+        judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
     elif is_known:
         reason = f"cannot tell: rounding leaves the scale uncertain by {room:.1%}; record more tokens"
     else:
         reason = "cannot tell: the output does not depend on the scale beyond rounding"
-    return found | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
+    return judged | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
 
 
 def _formula(run: LayerRun, head: int) -> dict[str, Any]:
@@ -151,71 +141,69 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     sums, worst = run.sums, run.sums.worst[head]
     bad, compared = int(sums.bad[head]), int(sums.compared[head])
     factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight()[head])
-    causes = [one for one in run.explained.get(head, ()) if not one.is_plain]
-    found: dict[str, Any] = {
+    causes = [cause for cause in run.explained.get(head, ()) if not cause.is_plain]
+    exact = [cause for cause in causes if not cause.is_coarse]
+    judged: dict[str, Any] = {
         "quantity": "the largest error of a row over what rounding may do",
         "judgement": Judgement.CONFIRMED,
         "badness": worst.ratio,
     }
     if compared:
-        found |= {"estimate": worst.ratio if math.isfinite(worst.ratio) else None, "band": (None, 1.0)}
+        judged |= {"estimate": worst.ratio if math.isfinite(worst.ratio) else None, "band": (None, 1.0)}
     if not compared and not bad:
         reason = "no call was recorded with its values and output, of finite numbers"
-        return found | {"judgement": Judgement.REPORTED, "reason": reason}
+        return judged | {"judgement": Judgement.REPORTED, "reason": reason}
     if not (bad or factor or hidden):
-        return found
-    if causes and causes[0].is_coarse:
+        return judged
+    if causes and not exact:
         reason = f"{causes[0].does}: the output agrees to that only, and is stored more finely"
-        return found | {"judgement": Judgement.WARNED, "reason": reason, "alike": reason}
-    found |= {"judgement": Judgement.REFUTED} | _cause(run, causes, factor, hidden)
-    if bad:
-        found["reason"] = (
-            f"{bad:,} of {sums.rows[head]:,} rows are off, in {sums.sequences[head]:,} of "
-            f"{run.sequences:,} sequences; the worst is row {worst.row} of sequence {worst.sequence}"
-        )
-    return found
-
-
-def _cause(run: LayerRun, causes: Sequence[Explanation], factor: float, hidden: float) -> dict[str, str]:
-    """Return the cause of an output that is not the formula's, and what to do."""
-    exact = [one for one in causes if not one.is_coarse]
+        return judged | {"judgement": Judgement.WARNED, "reason": reason, "alike": reason}
+    cause, fix = "", "no known mistake gives this output: compare with another kernel, audit --against"
     if exact:
-        scales = [short(one.ratio * run.intended_scale(run.keys)) for one in exact]
-        said = [
-            one.does if math.isclose(one.ratio, 1, rel_tol=0.01) else f"{one.does}, and the scale is {scale}"
-            for one, scale in zip(exact, scales, strict=True)
-        ]
-        return {"cause": " or ".join(list(dict.fromkeys(said))[:_MOST_NAMED]), "fix": exact[0].fix}
-    if hidden:
+        intended, fix = run.intended_scale(run.keys), exact[0].fix
+        texts = {
+            x.does
+            if math.isclose(x.ratio, 1, rel_tol=0.01)
+            else f"{x.does}, and the scale is {short(x.ratio * intended)}": None
+            for x in exact
+        }
+        cause = " or ".join(list(texts)[:_MOST_NAMED])
+    elif hidden:
         cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
-        return {"cause": cause, "fix": "add -inf where a key is hidden"}
-    if factor:
+        fix = "add -inf where a key is hidden"
+    elif factor:
         cause = f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}"
-        return {"cause": cause, "fix": "leave the output as the weighted mean of the values"}
-    return {"fix": "no known mistake gives this output: compare with another kernel, audit --against"}
+        fix = "leave the output as the weighted mean of the values"
+    reason = (
+        f"{bad:,} of {sums.rows[head]:,} rows are off, in {sums.sequences[head]:,} of "
+        f"{run.sequences:,} sequences; the worst is row {worst.row} of sequence {worst.sequence}"
+    )
+    judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason if bad else ""}
+    return judged
 
 
 def _overflow(run: LayerRun) -> Iterator[Finding]:
     limit = LARGEST.get(run.dtype, LARGEST["float64"])
     largest = f"the largest product is {run.bound * limit:,.0f}"
-    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
+    judgement, cause, fix, reason = Judgement.CONFIRMED, "", "", ""
     if run.broken:
-        first = next(iter(run.broken))
+        first, numbers = (
+            next(iter(run.broken)),
+            [f"{count:,} of {name}" for name, count in run.broken.items()],
+        )
+        judgement, reason = Judgement.REFUTED, f"NaN or infinite numbers: {', '.join(numbers)}"
         cause, fix = f"{first} hold NaN or infinities", f"look where {first} are computed"
         if run.bound >= 1:
             cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
-        said = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
-        reason = f"NaN or infinite numbers: {said}"
-        found = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason}
     elif run.bound >= 1 and not run.sums.compared.any():
+        judgement, fix = Judgement.UNDECIDED, _WIDER
         reason = f"{largest}, beyond {run.dtype}, and no output shows whether scores are kept in a wider type"
-        found = {"judgement": Judgement.UNDECIDED, "reason": reason, "fix": _WIDER}
-    elif run.bound >= 1:
-        reason = f"{largest}, beyond {run.dtype}, yet the output is finite: scores are kept in a wider type"
-        found = {"judgement": Judgement.WARNED, "reason": reason, "fix": _WIDER}
     elif run.bound > NEAR:
+        judgement, fix = Judgement.WARNED, _WIDER
         reason = f"{largest}, more than a quarter of {run.dtype}'s range"
-        found = {"judgement": Judgement.WARNED, "reason": reason, "fix": _WIDER}
+        if run.bound >= 1:
+            wider = "yet the output is finite: scores are kept in a wider type"
+            reason = f"{largest}, beyond {run.dtype}, {wider}"
     yield Finding(
         id="overflow",
         kind="overflow",
@@ -223,21 +211,20 @@ def _overflow(run: LayerRun) -> Iterator[Finding]:
         estimate=run.bound if math.isfinite(run.bound) else None,
         band=(None, 1.0),
         sequences=run.sequences,
-        **found,
+        judgement=judgement,
+        cause=cause,
+        fix=fix,
+        reason=reason,
     )
 
 
 def _rows_without_keys(run: LayerRun) -> Iterator[Finding]:
     if not run.blind:
         return
-    found: dict[str, Any] = {"judgement": Judgement.CONFIRMED}
-    if run.odd_rows:
-        cause = "; ".join(
-            f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
-            for what, (count, sequence, row) in run.odd_rows.items()
-        )
-        fix = "write zeros where a row sees no key"
-        found = {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
+    odd = [
+        f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
+        for what, (count, sequence, row) in run.odd_rows.items()
+    ]
     yield Finding(
         id="rows-without-keys",
         kind="rows-without-keys",
@@ -245,7 +232,9 @@ def _rows_without_keys(run: LayerRun) -> Iterator[Finding]:
         estimate=float(sum(count for count, *_ in run.odd_rows.values())),
         band=(None, 0.0),
         sequences=run.sequences,
-        **found,
+        judgement=Judgement.REFUTED if odd else Judgement.CONFIRMED,
+        cause="; ".join(odd),
+        fix="write zeros where a row sees no key" if odd else "",
     )
 
 

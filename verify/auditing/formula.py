@@ -19,8 +19,9 @@ computed in small pieces, so that a call of any length takes little memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""A function like ``map``, which may use threads."""
 
 HIDING = -9999.0
 """Programs without a mask add this, or something lower, to the scores of hidden keys."""
@@ -50,6 +49,7 @@ _SATURATED = 100.0  # rows whose hidden keys would weigh so much more than the o
 _FLAT = 1e-12  # relative size of a slope that is rounding in double precision
 _DRIFT = 0.27  # 1.5 times the mean square of a rounding error over its bound
 _STEEP = 0.25  # possible rounding of a row's largest score from which on weights do not follow it linearly
+_FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
 
 
 class Band(NamedTuple):
@@ -125,9 +125,9 @@ class Rows(NamedTuple):
     @property
     def ratio(self) -> Floats:
         """Errors over their bound, 0 where nothing is compared."""
-        found = np.where(self.error > 0, math.inf, 0.0)
-        np.divide(self.error, self.bound, out=found, where=self.bound > 0)
-        return np.where(self.is_compared, found, 0.0)
+        ratio = np.where(self.error > 0, math.inf, 0.0)
+        np.divide(self.error, self.bound, out=ratio, where=self.bound > 0)
+        return np.where(self.is_compared, ratio, 0.0)
 
     @property
     def is_off(self) -> Flags:
@@ -140,61 +140,63 @@ class Rows(NamedTuple):
         return self.is_compared & (self.ratio <= 1)
 
 
-def pool(rows: Rows, direction: int, use: Flags, axes: tuple[int, ...] = (0, 2)) -> tuple[Floats, Floats]:
-    """Return for each head the multiple of a direction that errors of rows have, and its standard error.
+def moments(rows: Rows, use: Flags) -> Floats:
+    """Return Σd·e, Σ|d|², Σ(d·e)², Σ(d·e)|d|² and Σ|d|⁴ over the rows in use, [sum, head, direction]."""
+    along, length = (np.where(use[..., None], array, 0.0) for array in (rows.along, rows.length))
+    squares = along**2, along * length, length**2
+    return np.stack([array.sum(axis=(0, 2)) for array in (along, length, *squares)])
+
+
+def pooled(sums: Floats, alike: Any = 1.0) -> tuple[Floats, Floats]:
+    """Return from its `moments` the multiple of a direction that errors have, and its standard error.
 
     The error is the sandwich over rows: it needs no model of rounding. It is infinite for fewer than ten
-    rows of equal weight, and where the output does not depend on the direction.
+    rows of equal weight, and where the output does not depend on the direction. ``alike`` rows count as one.
     """
-    along = np.where(use, rows.along[..., direction], 0.0)
-    length = np.where(use, rows.length[..., direction], 0.0)
-    whole = length.sum(axis=axes, keepdims=True)
-    known = whole > 0
-    found = np.divide(along.sum(axis=axes, keepdims=True), whole, out=np.zeros_like(whole), where=known)
-    noise = ((along - found * length) ** 2).sum(axis=axes, keepdims=True)
-    fourth = (length**2).sum(axis=axes, keepdims=True)
-    many = np.divide(whole**2, fourth, out=np.zeros_like(whole), where=fourth > 0)
-    error = np.full_like(whole, math.inf)
-    np.divide(np.sqrt(noise * many / np.maximum(many - 1, 0.5)), whole, out=error, where=known & (many >= 10))
-    return found.squeeze(axes), error.squeeze(axes)
+    along, length, square, mixed, fourth = sums
+    known = length > 0
+    value = np.divide(along, length, out=np.zeros_like(along), where=known)
+    noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
+    many = np.divide(length**2, fourth, out=np.zeros_like(along), where=fourth > 0) / alike
+    error, known = np.full_like(along, math.inf), known & (many >= _FEWEST)
+    np.divide(np.sqrt(noise * alike * many / np.maximum(many - 1, 1)), length, out=error, where=known)
+    return value, error
 
 
-def compare(
-    formula: Formula, mapper: Mapper = map, rows: slice = slice(None), sequences: slice = slice(None)
-) -> Rows:
-    """Hold every row of a call's output, or those in ``rows`` and ``sequences``, against the formula.
+def pool(rows: Rows, direction: int, use: Flags) -> tuple[Floats, Floats]:
+    """Return for each head the multiple of a direction that errors of rows have, and its standard error."""
+    return pooled(moments(rows, use)[..., direction])
+
+
+def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slice(None)) -> Rows:
+    """Compare every row of a call's output, or those in ``rows`` and ``sequences``, with the formula.
 
     Without values or an output only scores and weights are known: ``is_compared`` is False.
     """
-    call = formula.call
-    heads, keys = int(call.query.shape[1]), int(call.key.shape[2])
-    first, end, _ = sequences.indices(len(call.query))
-    start, stop, _ = rows.indices(int(call.query.shape[2]))
+    count, heads, queries, keys = formula.scores
+    if formula.needs_all:
+        whole: Any = _piece(formula, slice(0, count), slice(0, heads), slice(0, queries))
+        return Rows(*(array[sequences, :, rows] for array in whole))
+    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
     strip = min(stop - start, max(1, _PIECE // keys))
     many_heads = min(heads, max(1, _PIECE // (keys * strip)))
     many = max(1, _PIECE // (keys * strip * heads)) if many_heads == heads else 1
-    group = heads // int(call.key.shape[1])
+    group = heads // int(formula.call.key.shape[1])
     if 1 < many_heads < heads:  # pieces end where a group of heads ends, or are one head
         many_heads = many_heads // group * group if many_heads >= group else 1
-    if formula.needs_all:
-        every = slice(0, len(call.query)), slice(0, heads), slice(0, int(call.query.shape[2]))
-        everything: Any = _piece(formula, every)
-        return Rows(*(array[sequences, :, rows] for array in everything))
-    pieces = [
-        (slice(s, min(s + many, end)), slice(h, min(h + many_heads, heads)), slice(r, min(r + strip, stop)))
-        for s in range(first, end, many)
-        for h in range(0, heads, many_heads)
-        for r in range(start, stop, strip)
-    ]
-    whole: Any = None
-    for (s, h, r), piece in zip(pieces, mapper(lambda at: _piece(formula, at), pieces), strict=True):
-        if whole is None:
-            shape = (end - first, heads, stop - start)
-            whole = Rows(*(np.empty(shape + array.shape[3:], array.dtype) for array in piece))
-        place = slice(s.start - first, s.stop - first), h, slice(r.start - start, r.stop - start)
-        for array, values in zip(whole, piece, strict=True):
-            array[place] = values
-    return Rows(*whole)
+    made: dict[str, Any] = {}
+    for s, h, r in product(range(first, end, many), range(0, heads, many_heads), range(start, stop, strip)):
+        cuts = (
+            slice(s, min(s + many, end)),
+            slice(h, min(h + many_heads, heads)),
+            slice(r, min(r + strip, stop)),
+        )
+        place = slice(s - first, cuts[0].stop - first), cuts[1], slice(r - start, cuts[2].stop - start)
+        for name, array in _piece(formula, *cuts)._asdict().items():
+            if name not in made:
+                made[name] = np.empty((end - first, heads, stop - start, *array.shape[3:]), array.dtype)
+            made[name][place] = array
+    return Rows(**made)
 
 
 def hidden_and_bias(
@@ -247,20 +249,9 @@ def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags | None]:
     return wide, finite
 
 
-class _Scores(NamedTuple):
-    """Scores of a piece, [sequence, head, row, key]: ``rise`` is their derivative by the logarithm of c."""
-
-    scores: Floats
-    rise: Floats | None
-    hidden: Any
-    number: NDArray[np.intp]
-
-
-def _scores(
-    formula: Formula, cuts: tuple[slice, slice, slice], query: Floats, key: Floats, scale: Floats
-) -> _Scores:
-    keys, cap = key.shape[2], formula.call.softcap
-    scores, rise = (query * scale) @ key.mT, None
+def _scores(formula: Formula, cuts: tuple[slice, slice, slice], query: Floats, key: Floats) -> Any:
+    """Return scores, their derivative by log c where it is another, hidden keys, and how many a row sees."""
+    scores, rise, keys, cap = query @ key.mT, None, key.shape[2], formula.call.softcap
     if cap is not None:
         bent = np.tanh(scores / cap)
         rise, scores = scores * (1 - bent**2), cap * bent
@@ -271,16 +262,17 @@ def _scores(
     if hidden is not None:
         # Of what is broadcast along the keys, one number stands for all.
         count = np.broadcast_to(keys - hidden.sum(axis=-1) * (keys // hidden.shape[-1]), count.shape)
-    return _Scores(scores, rise, hidden, count)
+    return scores, rise, hidden, count
 
 
 def _piece(  # noqa: C901, PLR0915 - one formula, line by line
-    formula: Formula, cuts: tuple[slice, slice, slice]
+    formula: Formula, s: slice, h: slice, r: slice
 ) -> Rows:
-    """Return what some rows of some heads of some sequences are like; sums over keys are matrix products."""
-    call, (s, h, r) = formula.call, cuts
+    """Return what rows r of heads h of sequences s are like; sums over keys are products of matrices."""
+    call = formula.call
     unit = unit_of(call) if formula.unit is None else formula.unit
-    group, keys = int(call.query.shape[1]) // int(call.key.shape[1]), int(call.key.shape[2])
+    _, heads, _, keys = formula.scores
+    group = heads // int(call.key.shape[1])
     if math.isfinite(formula.shown.last) and formula.weigh is None:
         keys = max(1, min(keys, r.stop + int(formula.shown.last)))
     shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
@@ -291,7 +283,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
     scale = scale[h, None, None] if scale.ndim else scale.reshape(1, 1, 1)
     sink = None if call.sink is None else np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
     with np.errstate(all="ignore"):
-        scores, rise, hidden, count = _scores(formula, cuts, query, key, scale)
+        scores, rise, hidden, count = _scores(formula, (s, h, r), query * scale, key)
         seen = scores if hidden is None else np.where(hidden, 0.0, scores)
         mean, ones = _summed(seen) / np.maximum(count, 1), np.ones((*key.shape[:3], 1))
         variance = (np.vecdot(seen, seen) - count * mean**2) / np.maximum(count - 1, 1)
@@ -335,10 +327,16 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         bound += min(unit, SINGLE) * (math.sqrt(query.shape[-1]) * long * sigma + np.sqrt(keys * squared_v))
         bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(of_values.sum(axis=-1)))[..., None]
         bound *= abs(formula.factor)
+        # Rows are finite themselves, and in the keys and values that they see.
+        finite = np.ones(count.shape, dtype=bool) if good_q is None else good_q.copy()
+        for good in (good_k, good_v):
+            if good is not None:
+                wrong = np.broadcast_to(~good[:, :, None], scores.shape)
+                finite &= ~(wrong if hidden is None else wrong & ~hidden).any(axis=-1)
         described: dict[str, Any] = {
             "keys": count,
             "bound": bound,
-            "finite": _all_finite(count.shape, hidden, good_q, (good_k, good_v)),
+            "finite": finite,
             "highest": np.where(count > 0, highest, 0.0),
             "variance": np.maximum(variance, 0.0),
             "entropy": np.maximum(entropy, 0.0),
@@ -384,8 +382,9 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
 
 def _summed(array: Floats) -> Floats:
     """Return sums over the last axis, which a product of matrices takes half the time for."""
-    found: Floats = (array.reshape(-1, array.shape[-1]) @ np.ones(array.shape[-1])).reshape(array.shape[:-1])
-    return found
+    ones = np.ones(array.shape[-1])
+    sums: Floats = (array.reshape(-1, array.shape[-1]) @ ones).reshape(array.shape[:-1])
+    return sums
 
 
 def _steep(
@@ -401,17 +400,5 @@ def _steep(
     off = off if hidden is None else np.where(hidden, 0.0, off)
     apart = np.vecdot(value, value)[..., None, :] - 2 * output @ value.mT
     apart += np.vecdot(output, output)[..., None]
-    found: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
-    return found
-
-
-def _all_finite(
-    shape: tuple[int, ...], hidden: Any, query: Flags | None, sides: tuple[Flags | None, Flags | None]
-) -> Flags:
-    """Return which rows are finite themselves, and in the keys and values that they see."""
-    found = np.ones(shape, dtype=bool) if query is None else query.copy()
-    for side in sides:
-        if side is not None:
-            wrong = np.broadcast_to(~side[:, :, None], (*shape, side.shape[-1]))
-            found &= ~(wrong if hidden is None else wrong & ~hidden).any(axis=-1)
-    return found
+    moved: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
+    return moved

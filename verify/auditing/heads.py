@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verify.auditing.formula import FACTOR, HIDDEN, SCALE, SINGLE, Rows
+from verify.auditing.formula import FACTOR, HIDDEN, SCALE, SINGLE, Rows, moments, pooled
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,6 @@ LEVEL = 0.999936
 
 _ANY_SIZE = np.errstate(over="ignore", invalid="ignore")  # a tried formula may give any output
 _ROUNDINGS = 4.0  # up to which rows are alike
-_FEWEST = 10  # rows of equal weight below which their own spread gives no standard error
 
 
 class Worst(NamedTuple):
@@ -37,17 +36,15 @@ class Worst(NamedTuple):
 class HeadSums:
     """Sums over the rows of each head, call by call.
 
-    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. For the
-    directions of `Rows`, ``sums`` has Σd·e, Σ|d|², Σ(d·e)², Σ(d·e)|d|² and Σ|d|⁴, shape (5, heads, 3), of
-    rows that are not off; ``room`` is what rounding may make of Σd·e at its worst.
+    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. ``sums`` are the
+    `moments` of rows that are not off; ``room`` is what rounding may make of Σd·e of the scale at its worst.
     """
 
     def __init__(self, heads: int) -> None:
-        self.rows = np.zeros(heads, dtype=int)
-        self.compared, self.bad, self.sequences = self.rows.copy(), self.rows.copy(), self.rows.copy()
+        self.rows, self.compared, self.bad, self.sequences = np.zeros((4, heads), dtype=int)
         self.worst = [Worst(0.0)] * heads
         self.sums = np.zeros((5, heads, 3))
-        self.room, self.cross, self.misfit, self.drift = (np.zeros(heads) for _ in range(4))
+        self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
         self.alike = np.ones(heads)
 
     @_ANY_SIZE
@@ -56,54 +53,38 @@ class HeadSums:
 
         With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
         """
-        off, good, ratio = rows.is_off, rows.is_good, rows.ratio
-        ratio = np.where(off & ~rows.written, math.inf, ratio)
+        off, good = rows.is_off, rows.is_good
+        ratio = np.where(off & ~rows.written, math.inf, rows.ratio)
         self.rows += rows.keys.shape[0] * rows.keys.shape[2]
         self.compared += rows.is_compared.sum(axis=(0, 2))
         self.bad += off.sum(axis=(0, 2))
         self.sequences += off.any(axis=2).sum(axis=0)
         self.misfit += np.minimum(ratio, 1e6).max(axis=(0, 2), initial=0.0)
-        for head in range(len(self.worst)):
+        for head, worst in enumerate(self.worst):
             sequence, row = np.unravel_index(ratio[:, head].argmax(), ratio[:, head].shape)
-            if ratio[sequence, head, row] > self.worst[head].ratio:
-                value = float(ratio[sequence, head, row])
-                self.worst[head] = Worst(value, int(places[sequence]), int(row))
-        along = np.where(good[..., None], rows.along, 0.0)
-        length = np.where(good[..., None], rows.length, 0.0)
-        for place, array in enumerate((along, length, along**2, along * length, length**2)):
-            self.sums[place] += array.sum(axis=(0, 2))
-        self.room += (np.sqrt(length[..., SCALE]) * rows.bound).sum(axis=(0, 2))
+            if ratio[sequence, head, row] > worst.ratio:
+                self.worst[head] = Worst(float(ratio[sequence, head, row]), int(places[sequence]), int(row))
+        self.sums += moments(rows, good)
+        size = np.where(good, np.sqrt(rows.length[..., SCALE]), 0.0)
+        self.room += (size * rows.bound).sum(axis=(0, 2))
+        self.drift += np.where(good, size * rows.drift, 0.0).sum(axis=(0, 2))
         self.cross += np.where(good, rows.cross, 0.0).sum(axis=(0, 2))
-        self.drift += np.where(good, np.sqrt(length[..., SCALE]) * rows.drift, 0.0).sum(axis=(0, 2))
         if unit is not None:
             self.alike = np.maximum(self.alike, _alike(rows, unit))
 
     @_ANY_SIZE
     def pooled(self, direction: int) -> tuple[Floats, Floats]:
-        """Return the multiple of a direction that errors have, and its standard error: the sandwich."""
-        along, length, square, mixed, fourth = self.sums[:, :, direction]
-        known = length > 0
-        value = np.divide(along, length, out=np.zeros_like(along), where=known)
-        noise = np.maximum(square - 2 * value * mixed + value**2 * fourth, 0.0)
-        many = np.divide(length**2, fourth, out=np.zeros_like(along), where=fourth > 0) / self.alike
-        error = np.full_like(along, math.inf)
-        known &= many >= _FEWEST
-        np.divide(
-            np.sqrt(noise * self.alike * many / np.maximum(many - 1, 1)), length, out=error, where=known
-        )
-        return value, error
+        """Return the multiple of a direction that errors have, and its standard error."""
+        return pooled(self.sums[:, :, direction], self.alike)
 
     def scale(self) -> tuple[Floats, Floats, Floats]:
         """Return by how much ĉ is off, relative, half of its interval, and its standard error.
 
         The half-width is what rounding at its worst may do, where that is less than four standard errors.
         """
-        value, error = self.pooled(SCALE)
-        worst = np.full_like(value, math.inf)
-        np.divide(self.room, self.sums[1, :, SCALE], out=worst, where=self.sums[1, :, SCALE] > 0)
-        drift = np.divide(
-            self.drift, self.sums[1, :, SCALE], out=np.zeros_like(value), where=worst < math.inf
-        )
+        (value, error), length = self.pooled(SCALE), self.sums[1, :, SCALE]
+        worst = np.divide(self.room, length, out=np.full_like(value, math.inf), where=length > 0)
+        drift = np.divide(self.drift, length, out=np.zeros_like(value), where=worst < math.inf)
         return value, np.minimum(ERRORS * error + drift, worst), error
 
     @_ANY_SIZE
@@ -114,9 +95,9 @@ class HeadSums:
         size = np.where(length[:, other] > 0, length[:, other], 1.0)
         left = length[:, direction] - self.cross**2 / size
         own = along[:, direction] - along[:, other] * self.cross / size
-        value = self.pooled(direction)[0]
-        found: Floats = np.divide(own, left, out=value.copy(), where=left > 1e-9 * length[:, direction])
-        return found
+        value, _ = self.pooled(direction)
+        np.divide(own, left, out=value, where=left > 1e-9 * length[:, direction])
+        return value
 
     @_ANY_SIZE
     def factor(self, unit: float) -> Floats:
@@ -144,8 +125,7 @@ def _alike(rows: Rows, unit: float) -> Floats:
     steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
     cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
     codes = np.sort(cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2], axis=1)
-    alike = np.ones(len(codes))
-    reach = 1
+    alike, reach = np.ones(len(codes)), 1
     while reach < codes.shape[1] and (same := (codes[:, reach:] == codes[:, :-reach]).any(axis=1)).any():
         alike[same] = 2 * reach
         reach *= 2

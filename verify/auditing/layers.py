@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
 from verify.auditing.causes import Explanation, Search
-from verify.auditing.formula import Band, Formula, Mapper, Rows, compare
+from verify.auditing.formula import Band, Formula, Rows, compare
 from verify.auditing.heads import SURE, HeadSums
 from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, weak_mask, wrong_mask
 from verify.auditing.recording import ARRAYS, Call, Intended, Layer, check_call
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
 
-_BATCH = 1 << 25  # bytes of calls of one shape that are looked at together
+_BATCH = 1 << 25  # bytes of calls of one shape that are compared at once
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
 _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
 
 
 class LayerRun:
-    """A layer that is run through, and what is kept of it.
+    """A layer that is run through, and what findings are made of.
 
     ``ratio`` is by head the scale that gives the output over the declared one; ``sums`` are at that scale.
 
@@ -39,12 +39,11 @@ class LayerRun:
         RecordingError: it has no call, or arrays do not fit each other.
     """
 
-    def __init__(self, layer: Layer, settings: AuditSettings, mapper: Mapper) -> None:
+    def __init__(self, layer: Layer, settings: AuditSettings) -> None:
         first = next(iter(layer.calls), None)
         if first is None:
             raise RecordingError(f"layer {layer.name}: has no calls; record again")
-        self.layer, self.mapper = layer, mapper
-        self.place = f"layer {one_line(layer.name)}"
+        self.layer, self.place = layer, f"layer {one_line(layer.name)}"
         check_call(first, self.place)
         given = None if settings.intended is None else Intended(settings.intended, "given")
         self.intended = given or layer.intended or Intended(DEFAULT, "default")
@@ -55,52 +54,47 @@ class LayerRun:
         self.dtype, self.unit = dtype_of(first), 0.0
         self.mask = settings.mask or layer.mask
         self.meant = intended_mask(self.mask) if self.mask else None
-        self.widths = Widths(self.d_k, self.heads, layer.width, dict(layer.padded))
-        if self.d_v not in (None, self.d_k):
-            self.widths.padded.setdefault("width of the values", self.d_v)  # type: ignore[attr-defined]
-        self.calls = self.sequences = self.blind = 0
-        self.tokens, self.keys = [math.inf, 0], 0
+        padded = {} if self.d_v in (None, self.d_k) else {"width of the values": self.d_v}
+        self.widths = Widths(self.d_k, self.heads, layer.width, padded | dict(layer.padded))
+        self.calls = self.sequences = self.blind = self.keys = 0
+        self.tokens: set[int] = set()
         self.given: list[tuple[float, float]] = []
         self.masks: dict[str, None] = {}
         self.wrong_mask: WrongMask | None = None
         self.weak: float | None = None
         self.no_documents = False
-        self.odd_rows: dict[str, list[Any]] = {}
+        self.odd_rows: dict[str, list[int]] = {}
         self.broken: dict[str, int] = {}
-        self.share, self.bound = 0.0, 0.0
+        self.bound = 0.0
         self.per_sequence: list[Any] = []
         self.ratio: Any = np.ones(self.heads)
         self.sums = HeadSums(self.heads)
         self.explained: dict[int, list[Explanation]] = {}
+        self._settle()
 
     def _all_calls(self) -> Iterator[Call]:
         """Yield all calls, checked, with NumPy's arrays, as they were recorded."""
-        for call in self.layer.calls:
-            whole = in_memory(call)
-            self._check(whole)
-            yield whole
-
-    def _check(self, call: Call) -> None:
-        check_call(call, self.place)
-        for name, given in (("bias", call.bias), ("sink", call.sink)):
-            if given is not None and not np.all(to_numpy(given) < math.inf):
-                raise RecordingError(
-                    f"{self.place}: {name} holds NaN or +inf; give -inf where a key is hidden"
-                )
-        if call.softcap is not None and not 0 < call.softcap < math.inf:
-            raise RecordingError(f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none")
-        if call.documents is not None and not self.mask:
-            raise RecordingError(
-                f"{self.place}: has documents, and no mask is meant that they are for; give --mask as "
-                "documents"
-            )
-        for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
-            _, own, _, d = array.shape
-            if (own, d) != (heads, self.d_k):
-                raise RecordingError(
-                    f"{self.place}: {name} has {own} heads of {d} dimensions, and in earlier calls "
-                    f"{heads} of {self.d_k}; record different shapes under different names"
-                )
+        for recorded in self.layer.calls:
+            call = in_memory(recorded)
+            check_call(call, self.place)
+            problems = [
+                f"{name} holds NaN or +inf; give -inf where a key is hidden"
+                for name, added in (("bias", call.bias), ("sink", call.sink))
+                if added is not None and not np.all(to_numpy(added) < math.inf)
+            ]
+            if call.softcap is not None and not 0 < call.softcap < math.inf:
+                problems.append(f"softcap {call.softcap!r}: give a number above 0, or none")
+            if call.documents is not None and not self.mask:
+                problems.append("has documents, and no mask is meant for them; give --mask as documents")
+            problems += [
+                f"{name} has {array.shape[1]} heads of {array.shape[3]} dimensions, and in earlier calls "
+                f"{heads} of {self.d_k}; record different shapes under different names"
+                for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads))
+                if (array.shape[1], array.shape[3]) != (heads, self.d_k)
+            ]
+            if problems:
+                raise RecordingError(f"{self.place}: {problems[0]}")
+            yield call
 
     def intended_scale(self, keys: int) -> float:
         """Return the intended scale for this number of keys."""
@@ -115,28 +109,51 @@ class LayerRun:
         ratio = ratio if np.ndim(ratio) and np.ptp(ratio) else float(np.ravel(ratio)[0])
         return Formula(call, ratio * scale)
 
-    def _run(self, ratio: Any, *, first: bool) -> HeadSums:
-        """Hold all calls against the formula; the ``first`` time everything else is looked at, too."""
-        sums = HeadSums(self.heads)
-        sequences = 0
+    def _run(self, ratio: Any, *, first: bool = False) -> HeadSums:
+        """Compare all calls with the formula; the ``first`` time everything else is noted, too."""
+        sums, sequences = HeadSums(self.heads), 0
         for places, call in _batches(self._all_calls()):
-            rows = compare(self._declared(call, ratio), self.mapper)
+            rows = compare(self._declared(call, ratio))
             sums.add(rows, places, None if first else unit_of(call))
             if first:
-                self._look(call, rows, places)
+                self._note(call, rows, places)
             sequences += len(call.query)
         if first:
             self.sequences, self.calls = sequences, sum(1 for _ in self.layer.calls)
         return sums
 
-    def _look(self, call: Call, rows: Rows, places: Any) -> None:
-        """Keep what a batch of calls is like beside its output."""
-        keys = int(call.key.shape[2])
-        intended = self.intended_scale(keys)
+    def _settle(self) -> None:
+        """Run through all calls; where outputs are off, find what explains them, and at which scale."""
+
+        def suspects() -> tuple[Any, Any]:
+            step, _, error = self.sums.scale()
+            moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
+            return self.sums.is_off(self.unit), moved
+
+        self.sums = self._run(self.ratio, first=True)
+        off, moved = suspects()
+        if moved.any() or (off & (self.sums.bad == 0)).any():
+            # Before anything rests on what rows share, those that are alike are counted.
+            self.sums = self._run(self.ratio)
+            off, moved = suspects()
+        step = self.sums.scale()[0]
+        if off.any():
+            self.explained = Search(self._all_calls, self._declared, self.widths).explain(self.sums, off)
+        ratio = np.where(moved & ~off, 1 + step, 1.0)
+        for head, explanations in self.explained.items():
+            if explanations and explanations[0].is_plain:
+                ratio[head] = explanations[0].ratio
+        if (ratio != 1).any():
+            again = self._run(ratio)
+            self.ratio = np.where(again.bad == 0, ratio, 1.0)
+            self.sums = again if (again.bad == 0).all() else self._run(self.ratio)
+
+    def _note(self, call: Call, rows: Rows, places: Any) -> None:
+        """Note what a batch of calls is like beside its output."""
+        queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
         if call.scale is not None:
-            self.given.append((call.scale, intended))
-        queries = int(call.query.shape[2])
-        self.tokens = [min(self.tokens[0], queries), max(self.tokens[1], queries)]
+            self.given.append((call.scale, self.intended_scale(keys)))
+        self.tokens.add(queries)
         self.keys, self.unit = max(self.keys, keys), max(self.unit, unit_of(call))
         self.blind += int((rows.keys == 0).sum())
         if queries > 1 or keys == 1 or call.causal or not self.masks:
@@ -148,82 +165,52 @@ class LayerRun:
             wrong = wrong_mask(call, self.meant)
             self.wrong_mask = wrong and wrong._replace(sequence=int(places[wrong.sequence]))
         if (rows.keys == 0).any() and call.output is not None:
-            self._look_at_blind(call, rows, places)
-        self._look_at_sizes(call, rows)
+            self._note_blind_rows(call, rows, places)
+        self._note_sizes(call, rows)
         several = rows.keys > 1
         counts = np.maximum(several.sum(axis=(1, 2)), 1)
-        number = np.log(np.maximum(rows.keys, 2))
-        values = [rows.variance, rows.entropy / number, rows.largest]
+        values = [rows.variance, rows.entropy / np.log(np.maximum(rows.keys, 2)), rows.largest]
         means = [np.where(several, value, 0).sum(axis=(1, 2)) / counts for value in values]
         self.per_sequence.append(np.stack(means)[:, several.any(axis=(1, 2))])
 
-    def _look_at_blind(self, call: Call, rows: Rows, places: Any) -> None:
-        """Keep what stands in rows that see no key: zeros are right, or the mean of all values in padding."""
+    def _note_blind_rows(self, call: Call, rows: Rows, places: Any) -> None:
+        """Note what stands in rows that see no key: zeros are right, or the mean of all values in padding."""
         blind = rows.keys == 0
-        open_call = replace(call, mask=None, bias=None, causal=False)
-        mean = compare(replace(Formula(open_call, 0.0), band=Band()))
         lost, number = blind & ~rows.written, blind & rows.written & (rows.size > 0)
         if number.any() and call.query.shape[2] == call.key.shape[2]:
+            open_call = replace(call, mask=None, bias=None, causal=False)
+            is_mean = compare(Formula(open_call, 0.0, band=Band())).is_good
             for sequence, head in zip(*np.nonzero(number.any(axis=2)), strict=True):
                 is_padding = ~seen_keys(call, int(sequence), int(head)).any(axis=0)
-                number[sequence, head] &= ~(is_padding & mean.is_good[sequence, head])
+                number[sequence, head] &= ~(is_padding & is_mean[sequence, head])
         for what, odd in (("NaN or infinities", lost), ("numbers other than 0", number)):
             if odd.any():
                 sequence, _, row = (int(place[0]) for place in np.nonzero(odd))
-                known = self.odd_rows.setdefault(what, [0, int(places[sequence]), row])
-                known[0] += int(odd.sum())
+                self.odd_rows.setdefault(what, [0, int(places[sequence]), row])[0] += int(odd.sum())
 
-    def _look_at_sizes(self, call: Call, rows: Rows) -> None:
-        """Keep how near products come to overflow, and how many numbers are none."""
+    def _note_sizes(self, call: Call, rows: Rows) -> None:
+        """Note how near products come to overflow, and how many numbers are not finite."""
         limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
-        lengths = []
-        for name in ("query", "key", "value", "output"):
-            array = getattr(call, name)
+        sizes = []
+        for plural, array in (
+            *(("queries", call.query), ("keys", call.key), ("values", call.value), ("outputs", call.output)),
+        ):
             if array is None:
                 continue
             with np.errstate(all="ignore"):
                 most, least = float(array.max()), float(array.min())
+            sizes.append(max(most, -least))
             if not (math.isfinite(most) and math.isfinite(least)):
                 wrong = ~np.isfinite(to_numpy(array))
-                if name == "output":
-                    wrong &= (rows.keys > 0)[..., None]
+                wrong &= (rows.keys > 0)[..., None] if plural == "outputs" else True
                 if wrong.any():
-                    plural = {"query": "queries"}.get(name, f"{name}s")
                     self.broken[plural] = self.broken.get(plural, 0) + int(wrong.sum())
-            lengths.append(max(most, -least))
-        bound = self.d_k * lengths[0] * lengths[1] / limit
+        bound = self.d_k * sizes[0] * sizes[1] / limit
         if not bound <= NEAR:
             # Only near the limit all pairs are computed: the largest product of finite numbers.
             bare = replace(call, softcap=None, bias=None, mask=None, causal=False)
             bound = max(float(compare(Formula(bare, sign)).highest.max()) for sign in (1.0, -1.0)) / limit
         self.bound = max(self.bound, bound)
-
-    def _suspects(self) -> tuple[Any, Any]:
-        """Return which heads are off, and which another scale fits better."""
-        step, _, error = self.sums.scale()
-        moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
-        return self.sums.is_off(self.unit), moved
-
-    def settle(self) -> None:
-        """Run through all calls; where outputs are off, find what explains them, and at which scale."""
-        self.sums = self._run(self.ratio, first=True)
-        off, moved = self._suspects()
-        if moved.any() or (off & (self.sums.bad == 0)).any():
-            # Before anything rests on what rows share, those that are alike are counted.
-            self.sums = self._run(self.ratio, first=False)
-            off, moved = self._suspects()
-        step = self.sums.scale()[0]
-        if off.any():
-            search = Search(self._all_calls, self._declared, self.widths)
-            self.explained = search.explain(self.sums, off)
-        ratio = np.where(moved & ~off, 1 + step, 1.0)
-        for head, explanations in self.explained.items():
-            if explanations and explanations[0].is_plain:
-                ratio[head] = explanations[0].ratio
-        if (ratio != 1).any():
-            again = self._run(ratio, first=False)
-            self.ratio = np.where(again.bad == 0, ratio, 1.0)
-            self.sums = again if (again.bad == 0).all() else self._run(self.ratio, first=False)
 
 
 def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
@@ -235,32 +222,30 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
     size = sequences = 0
     for call in calls:
         arrays = [getattr(call, name) for name in ARRAYS.values()]
-        sizes = tuple(None if one is None else (one.shape[1:], one.ndim, one.dtype) for one in arrays)
+        shapes = tuple(
+            None if array is None else (array.shape[1:], array.ndim, array.dtype) for array in arrays
+        )
         sink = None if call.sink is None else call.sink.tobytes()
-        key = sizes, call.causal, call.scale, call.softcap, call.dtype, sink
+        key = shapes, call.causal, call.scale, call.softcap, call.dtype, sink
         waiting.setdefault(key, []).append((sequences + np.arange(len(call.query)), call))
         sequences += len(call.query)
-        size += sum(one.nbytes for one in arrays if one is not None)
+        size += sum(array.nbytes for array in arrays if array is not None)
         if size >= _BATCH:
             yield from map(_stacked, waiting.values())
             waiting, size = {}, 0
     yield from map(_stacked, waiting.values())
 
 
-def _stacked(pairs: Sequence[tuple[Any, Call]]) -> tuple[Any, Call]:
+def _stacked(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     if len(pairs) == 1:
         return pairs[0]
-    calls = [call for _, call in pairs]
-    joined: dict[str, Any] = {}
-    for name in _BY_SEQUENCE:
-        arrays = [getattr(call, name) for call in calls]
-        if arrays[0] is None:
-            continue
-        if name != "documents":
-            arrays = [array.reshape((1,) * (4 - array.ndim) + array.shape) for array in arrays]
-        whole = [
-            np.broadcast_to(array, (len(call.query), *array.shape[1:]))
-            for array, call in zip(arrays, calls, strict=True)
-        ]
-        joined[name] = np.concatenate(whole)
-    return np.concatenate([places for places, _ in pairs]), replace(calls[0], input=None, **joined)
+    joined: dict[str, list[Any]] = {
+        name: [] for name in _BY_SEQUENCE if getattr(pairs[0][1], name) is not None
+    }
+    for _, call in pairs:
+        for name, arrays in joined.items():
+            array = getattr(call, name)
+            shape = array.shape if name == "documents" else (1,) * (4 - array.ndim) + array.shape
+            arrays.append(np.broadcast_to(array.reshape(shape), (len(call.query), *shape[1:])))
+    whole: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in joined.items()}
+    return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **whole)

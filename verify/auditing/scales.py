@@ -2,6 +2,7 @@
 
 import ast
 import math
+import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,25 +23,26 @@ ROUNDING = 1e-6
 """Relative difference up to which two scales are one: they went through single precision."""
 
 _FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log, "log2": math.log2}
-_LATEX = {"sqrt": r"\sqrt{%s}", "exp": r"\exp(%s)", "log2": r"\log_2(%s)"}
-_NAMES = {"d": "d_k", "h": "h", "D": "D", "n": "n"}
+_OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
 _LONGEST = 200
 _LARGEST, _LARGEST_DIVISOR = 1e30, 1e9
 _CLEAR, _VAGUE = 0.02, 0.5  # a scale known to no better than 2% has at most a likeliest name
 _POWERS = 12
 
 
-@dataclass(frozen=True)
-class ScaleExpression:
+class ScaleExpression(NamedTuple):
     """An intended scale as it was written; in floating point every expression has an end."""
 
     text: str
     tree: ast.expr
-
-    @property
-    def latex(self) -> str:
-        """Its LaTeX, with d_k for d."""
-        return _latex(self.tree)
 
     def value(self, *, d: int, h: int | None = None, D: int | None = None, n: int | None = None) -> float:  # noqa: N803 - D is the field's name for the model's width
         """Return the value for heads of width ``d``, ``h`` heads, a model of width ``D`` and ``n`` keys.
@@ -50,20 +52,18 @@ class ScaleExpression:
         """
         sizes = {"d": d, "h": h, "D": D, "n": n}
         names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        place = f"intended scale {self.text!r}:"
         for name, size in sizes.items():
             if name in names and size is None:
-                raise self._refusal(f"{name}, {WIDTHS[name]}, is not known; write its number instead")
+                raise SettingsError(f"{place} {name}, {WIDTHS[name]}, is not known; write its number instead")
         try:
             value = _value(self.tree, sizes)
         except (ArithmeticError, ValueError):
             value = math.nan
         if not 0 < abs(value) < _LARGEST:
             known = ", ".join(f"{name} = {size}" for name, size in sizes.items() if size is not None)
-            raise self._refusal(f"is no number but 0 at {known}; correct the expression")
+            raise SettingsError(f"{place} is no number but 0 at {known}; correct the expression")
         return value
-
-    def _refusal(self, what: str) -> SettingsError:
-        return SettingsError(f"intended scale {self.text!r}: {what}")
 
 
 @lru_cache(maxsize=256)
@@ -91,68 +91,35 @@ def _check(node: ast.AST) -> None:
     """Refuse whatever an expression of a scale does not have."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return None
+            parts: list[ast.AST] = []
         case ast.Name(id=name) if name in WIDTHS:
-            return None
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner):
-            return _check(inner)
-        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow(), right=right):
-            _check(left)
-            return _check(right)
+            parts = []
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
-            return _check(inner)
-    raise ValueError(f"{ast.unparse(node)[:40]!r} may not stand in it")
+            parts = [inner]
+        case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
+            parts = [inner]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            parts = [left, right]
+        case _:
+            raise ValueError(f"{ast.unparse(node)[:40]!r} may not stand in it")
+    for part in parts:
+        _check(part)
 
 
-def _value(  # noqa: C901, PLR0911 - a case for each kind of node
-    node: Any, sizes: Mapping[str, int | None]
-) -> float:
+def _value(node: Any, sizes: Mapping[str, int | None]) -> float:
     match node:
         case ast.Constant(value=number):
             return float(cast("float", number))
         case ast.Name(id=name):
             return float(sizes[name] or 0)
-        case ast.UnaryOp(op=sign, operand=inner):
-            return -_value(inner, sizes) if isinstance(sign, ast.USub) else _value(inner, sizes)
         case ast.Call(func=ast.Name(id=name), args=[inner]):
             return _FUNCTIONS[name](_value(inner, sizes))
-    left, right = _value(node.left, sizes), _value(node.right, sizes)
-    match node.op:
-        case ast.Add():
-            return left + right
-        case ast.Sub():
-            return left - right
-        case ast.Mult():
-            return left * right
-        case ast.Div():
-            return left / right
-    return math.pow(left, right)
-
-
-def _latex(node: Any, *, inside: bool = False) -> str:  # noqa: PLR0911 - a case for each kind of node
-    """Return the LaTeX of an expression, in brackets where it is a sum ``inside`` a product or power."""
-    match node:
-        case ast.Constant(value=number):
-            return f"{number:g}" if isinstance(number, float) else str(number)
-        case ast.Name(id=name):
-            return _NAMES[name]
-        case ast.UnaryOp(op=sign, operand=inner):
-            return ("-" if isinstance(sign, ast.USub) else "") + _latex(inner, inside=True)
-        case ast.Call(func=ast.Name(id=name), args=[inner]):
-            return _LATEX.get(name, r"\ln(%s)") % _latex(inner)
-        case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return rf"\frac{{{_latex(left)}}}{{{_latex(right)}}}"
-        case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            exponent = _latex(right)
-            if exponent in ("0.5", "-0.5"):
-                root = rf"\sqrt{{{_latex(left)}}}"
-                return root if exponent == "0.5" else rf"\frac{{1}}{{{root}}}"
-            base = _latex(left, inside=True)
-            return f"{{{base}}}^{{{exponent}}}"
-    between = {ast.Add: " + ", ast.Sub: " - ", ast.Mult: r" \cdot "}[type(node.op)]
-    is_sum = not isinstance(node.op, ast.Mult)
-    text = _latex(node.left, inside=not is_sum) + between + _latex(node.right, inside=True)
-    return rf"\left({text}\right)" if inside and is_sum else text
+        case ast.UnaryOp(op=op, operand=inner):
+            parts = [inner]
+        case ast.BinOp(left=left, op=op, right=right):
+            parts = [left, right]
+    function: Any = _OPERATORS[type(op)]
+    return float(function(*(_value(part, sizes) for part in parts)))
 
 
 @dataclass(frozen=True)
@@ -180,8 +147,7 @@ class NamedScale(NamedTuple):
     divisor: str = ""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """What a wrong scale is: the named scales that it may be, the likeliest first, with cause and fix."""
 
     candidates: tuple[NamedScale, ...]
@@ -235,17 +201,21 @@ def named_scales(widths: Widths, intended: float) -> tuple[NamedScale, ...]:
     Of equal values the first stays, with what the others do besides; further powers of 2 come last.
     """
     scales: list[NamedScale] = []
+
+    def same(value: float) -> list[int]:
+        return [n for n, named in enumerate(scales) if math.isclose(named.value, value, rel_tol=ROUNDING)]
+
     for named in (*_of_widths(widths), *_of_intended(intended, widths.d)):
         if math.isclose(named.value, intended, rel_tol=ROUNDING):
             continue
-        same = [one for one in scales if math.isclose(one.value, named.value, rel_tol=ROUNDING)]
-        if same:
-            scales[scales.index(same[0])] = same[0]._replace(does=f"{same[0].does}, or {named.does}")
+        if places := same(named.value):
+            does = f"{scales[places[0]].does}, or {named.does}"
+            scales[places[0]] = scales[places[0]]._replace(does=does)
         else:
             scales.append(named)
     for power in range(1, _POWERS + 1):
         for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
-            if not any(math.isclose(one.value, intended * value, rel_tol=ROUNDING) for one in scales):
+            if not same(intended * value):
                 does = f"a further factor {text} is applied, perhaps a scale left over from other code"
                 scales.append(NamedScale(f"{text} {of} the intended scale", intended * value, does))
     return tuple(scales)
@@ -269,15 +239,14 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         fitting = [named for named in fitting if not named.does.startswith("a further factor")]
         fitting = fitting if len(fitting) == 1 and room <= _VAGUE * abs(scale) else []
     should = instruction(intended, widths)
-    if 0 < uncertainty >= abs(scale):
-        most = abs(scale) + uncertainty
-        cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
-        return Diagnosis(
-            (), cause, f"{should}: scores are at least {abs(intended) / most:.2g} times too small"
-        )
     if not fitting:
         cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-        return Diagnosis((), cause, f"{should}: {how_far_off(scale / intended)}")
+        off = how_far_off(scale / intended)
+        if 0 < uncertainty >= abs(scale):
+            most = abs(scale) + uncertainty
+            cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
+            off = f"scores are at least {abs(intended) / most:.2g} times too small"
+        return Diagnosis((), cause, f"{should}: {off}")
     first = fitting[0]
     others = "".join(f", or {named.name}: {named.does}" for named in fitting[1:3])
     fix = f"{should}, not {first.divisor}" if first.divisor and should.startswith("divide by ") else should

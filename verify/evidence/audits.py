@@ -15,7 +15,6 @@ from verify.evidence.texts import (
     Code,
     Count,
     Digest,
-    Formula,
     Line,
     Many,
     Moment,
@@ -110,7 +109,6 @@ class Intention(Record):
     """The scale that was intended: the expression in d, h, D and n, its value, and who said so."""
 
     expression: Code
-    latex: Formula
     value: float
     origin: Origin
     where: Text = ""

@@ -37,9 +37,6 @@ QUANTITIES = {
 }
 """What is compared of a layer, in the order in which it computes them."""
 
-FALSE_ALARM_OF_A_FACTOR = 5e-9
-"""Two-sided tail of Student's t with 31 degrees of freedom beyond 8: a head of 32 rows or more."""
-
 _WIDTH = 79
 
 
@@ -118,8 +115,7 @@ class ComparisonRecord(Sealed):
     """Everything that a comparison of recordings A and B found; what ``comparison.json`` holds.
 
     ``left_out`` says what was not compared, and why; ``allow_unseen`` are reasons of `UNSEEN` that are
-    accepted, ``unseen`` those among them that are not. ``factors`` counts the heads and arrays for which a
-    factor was estimated, the only statistical test.
+    accepted, ``unseen`` those among them that are not.
     """
 
     in_short: ClassVar[tuple[str, ...]] = ("a", "b", "verdict")
@@ -132,7 +128,6 @@ class ComparisonRecord(Sealed):
     layers: Many[ComparedLayer]
     left_out: Many[Text] = ()
     unseen: Many[Slug] = ()
-    factors: Count = 0
     environment: Named[Line]
     created: Moment
     elapsed_s: Annotated[float, Field(ge=0)]
@@ -147,11 +142,6 @@ class ComparisonRecord(Sealed):
     def differing(self) -> tuple[ComparedLayer, ...]:
         """The layers in which something differs of itself, in their order."""
         return tuple(layer for layer in self.layers if layer.of(Agreement.DIFFERS))
-
-    @property
-    def false_alarm(self) -> float:
-        """What the tests of factors add up to, at most, where the errors of rows are independent."""
-        return min(self.factors * FALSE_ALARM_OF_A_FACTOR, 1.0)
 
     @property
     def is_by_order(self) -> bool:

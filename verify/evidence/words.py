@@ -294,7 +294,7 @@ def summary(layer: LayerRecord) -> str:
     return (
         f"{shape_of(layer)}; {numbers.count(layer.sequences)} sequences of {tokens_of(layer)} tokens; "
         f"{as_prose(computed)}; intended scale "
-        f"${intention.latex}$ = {numbers.exact(intention.value, 6)}."
+        f"{as_prose(intention.expression)} = {numbers.exact(intention.value, 6)}."
     )
 
 

@@ -112,7 +112,7 @@ def test_layers_of_pytorch_in_evaluation_are_judged(norm_first: bool) -> None:
     assert [one.name for one in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
     assert [len(list(one.calls)) for one in recording.layers] == [3, 2]
     assert all("fast path is off while recording" in one.notes[0] for one in recording.layers)
-    record = verify.audit(recording, workers=1)
+    record = verify.audit(recording)
     assert record.exit_status == 0
     assert {str(one.judgement) for one in record.findings} == {"confirmed"}
 
@@ -194,5 +194,5 @@ def test_flex_attention_is_recorded_with_its_functions_evaluated() -> None:
             mask_of = only(recording).mask
             assert mask_of is not None
             assert torch.equal(mask_of[0, 0], torch.ones(130, 130).tril().bool())
-            assert verify.audit(recording, workers=1).exit_status == (0 if is_sum else 3)
+            assert verify.audit(recording).exit_status == (0 if is_sum else 3)
     assert flex.flex_attention is attend

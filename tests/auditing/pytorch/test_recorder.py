@@ -111,7 +111,7 @@ def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
     mask = torch.ones(12, 12, dtype=torch.bool).triu(1)
     with verify.record(model) as recording:
         model(x, x, tgt_mask=mask)
-    record = verify.audit(recording, workers=1)
+    record = verify.audit(recording)
     assert len(record.layers) == 6
     found = {str(one.judgement) for one in record.findings}
     assert found == {"confirmed"} or (dtype == torch.bfloat16 and found == {"confirmed", "undecided"})

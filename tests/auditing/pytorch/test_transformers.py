@@ -79,8 +79,8 @@ def test_every_architecture(name: str) -> None:
     first, *_, last = 2 * ARCHITECTURES[name].kinds
     recordings = {kind: recorded(name, kind, torch.float32) for kind in (first, last)}
     assert min(check(name, one) for one in recordings.values()) >= 2
-    assert verdicts(verify.audit(recordings[first], workers=1)) == {"confirmed"}
-    halved = verify.audit(recorded(name, last, torch.bfloat16), workers=1)
+    assert verdicts(verify.audit(recordings[first])) == {"confirmed"}
+    halved = verify.audit(recorded(name, last, torch.bfloat16))
     assert verdicts(halved) <= {"confirmed", "undecided"}
     assert {layer.dtype for layer in halved.layers} == {"bfloat16"}
 
@@ -240,7 +240,7 @@ def test_a_fault_in_a_model_is_caught_and_named(name: str, fault: str) -> None:
     model = build(name, "planted")
     with torch.no_grad(), verify.record(model) as recording:
         model(**inputs(name, tokens=48))
-    record = verify.audit(recording, workers=1)
+    record = verify.audit(recording)
     assert record.exit_status == bool(fault), str(record)
     refuted = [one for one in record.findings if one.judgement is Judgement.REFUTED]
     assert any(fault in one.cause for one in refuted) == bool(fault), str(record)
