@@ -1,6 +1,5 @@
 """Small random models of many architectures of transformers, for recordings and audits of them."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,18 +94,16 @@ _WAVES = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model class of transformers by name, its small configuration, and what it is given.
+    """A model of transformers by the name that its classes begin with, its small configuration, and inputs.
 
     ``given`` is the scale that its calls are given as d ↦ number, where it is not 1/√d.
     """
 
-    model: str
-    config: str
+    name: str
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: str = "tokens"
     kinds: tuple[str, ...] = ("eager", "sdpa")
     given: Callable[[int], float] = lambda d: d**-0.5
-    feature: str = "decoder"
 
 
 def _one(_d: int) -> float:
@@ -114,70 +111,44 @@ def _one(_d: int) -> float:
 
 
 ARCHITECTURES = {
-    "llama": Architecture("LlamaModel", "LlamaConfig", _GROUPED, feature="decoder, grouped heads"),
-    "mistral": Architecture("MistralModel", "MistralConfig", _GROUPED | {"sliding_window": 4}),
-    "mixtral": Architecture("MixtralModel", "MixtralConfig", _GROUPED | {"num_local_experts": 2}),
-    "qwen2": Architecture("Qwen2Model", "Qwen2Config", _GROUPED),
-    "qwen3": Architecture("Qwen3Model", "Qwen3Config", _GROUPED | {"head_dim": 16}, feature="QK-norm"),
-    "olmo2": Architecture("Olmo2Model", "Olmo2Config", _GROUPED, feature="QK-norm"),
-    "phi": Architecture("PhiModel", "PhiConfig", _SIZES),
-    "phi3": Architecture("Phi3Model", "Phi3Config", _GROUPED),
-    "stablelm": Architecture("StableLmModel", "StableLmConfig", _GROUPED),
-    "starcoder2": Architecture("Starcoder2Model", "Starcoder2Config", _GROUPED),
-    "cohere": Architecture("CohereModel", "CohereConfig", _GROUPED),
-    "gpt_neox": Architecture("GPTNeoXModel", "GPTNeoXConfig", _SIZES),
-    "persimmon": Architecture("PersimmonModel", "PersimmonConfig", _SIZES, feature="QK-norm"),
+    "llama": Architecture("Llama", _GROUPED),
+    "mistral": Architecture("Mistral", _GROUPED | {"sliding_window": 4}),
+    "mixtral": Architecture("Mixtral", _GROUPED | {"num_local_experts": 2}),
+    "qwen2": Architecture("Qwen2", _GROUPED),
+    "qwen3": Architecture("Qwen3", _GROUPED | {"head_dim": 16}),
+    "olmo2": Architecture("Olmo2", _GROUPED),
+    "phi": Architecture("Phi", _SIZES),
+    "phi3": Architecture("Phi3", _GROUPED),
+    "stablelm": Architecture("StableLm", _GROUPED),
+    "starcoder2": Architecture("Starcoder2", _GROUPED),
+    "cohere": Architecture("Cohere", _GROUPED),
+    "gpt_neox": Architecture("GPTNeoX", _SIZES),
+    "persimmon": Architecture("Persimmon", _SIZES),
     "gpt2": Architecture(
-        "GPT2Model",
-        "GPT2Config",
-        {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
+        "GPT2", {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
     ),
     "gpt_bigcode": Architecture(
-        "GPTBigCodeModel",
-        "GPTBigCodeConfig",
-        {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
-        feature="decoder, one head of keys",
+        "GPTBigCode", {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
     ),
-    "opt": Architecture(
-        "OPTModel",
-        "OPTConfig",
-        _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32},
-        given=_one,
-        feature="queries scaled before",
-    ),
-    "granite": Architecture(
-        "GraniteModel",
-        "GraniteConfig",
-        _GROUPED | {"attention_multiplier": 0.0625},
-        given=lambda _d: 0.0625,
-        feature="attention_multiplier",
-    ),
-    "gemma": Architecture("GemmaModel", "GemmaConfig", _GROUPED | {"head_dim": 8}),
+    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=_one),
+    "granite": Architecture("Granite", _GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
+    "gemma": Architecture("Gemma", _GROUPED | {"head_dim": 8}),
     "gemma2": Architecture(
-        "Gemma2Model",
-        "Gemma2Config",
+        "Gemma2",
         _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0},
         kinds=("eager",),
         given=lambda _d: 24**-0.5,
-        feature="soft-cap, query_pre_attn_scalar",
     ),
     "gemma3": Architecture(
-        "Gemma3TextModel",
-        "Gemma3TextConfig",
-        _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24},
-        given=lambda _d: 24**-0.5,
-        feature="QK-norm, query_pre_attn_scalar",
+        "Gemma3Text", _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}, given=lambda _d: 24**-0.5
     ),
     "gpt_oss": Architecture(
-        "GptOssModel",
-        "GptOssConfig",
+        "GptOss",
         _GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
         kinds=("eager",),
-        feature="sinks, YaRN in rotary positions",
     ),
     "falcon": Architecture(
-        "FalconModel",
-        "FalconConfig",
+        "Falcon",
         {
             "vocab_size": 64,
             "hidden_size": 32,
@@ -186,88 +157,62 @@ ARCHITECTURES = {
             "alibi": True,
         },
         kinds=("sdpa",),
-        feature="ALiBi",
     ),
-    "deepseek_v2": Architecture("DeepseekV2Model", "DeepseekV2Config", _LATENT, feature="latent attention"),
+    "deepseek_v2": Architecture("DeepseekV2", _LATENT),
     "deepseek_v3": Architecture(
-        "DeepseekV3Model",
-        "DeepseekV3Config",
+        "DeepseekV3",
         _LATENT | {"rope_parameters": _YARN},
         given=lambda d: (1 + 0.1 * 3.6888794541139363) ** 2 * d**-0.5,
-        feature="latent attention with YaRN",
     ),
-    "bert": Architecture("BertModel", "BertConfig", _SIZES | _DROPOUTS, feature="encoder"),
-    "roberta": Architecture("RobertaModel", "RobertaConfig", _SIZES | _DROPOUTS, feature="encoder"),
-    "albert": Architecture(
-        "AlbertModel",
-        "AlbertConfig",
-        _SIZES | _DROPOUTS | {"embedding_size": 16},
-        feature="encoder, shared layers",
-    ),
-    "electra": Architecture("ElectraModel", "ElectraConfig", _SIZES | _DROPOUTS, feature="encoder"),
+    "bert": Architecture("Bert", _SIZES | _DROPOUTS),
+    "roberta": Architecture("Roberta", _SIZES | _DROPOUTS),
+    "albert": Architecture("Albert", _SIZES | _DROPOUTS | {"embedding_size": 16}),
+    "electra": Architecture("Electra", _SIZES | _DROPOUTS),
     "distilbert": Architecture(
-        "DistilBertModel",
-        "DistilBertConfig",
-        {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4},
-        feature="encoder",
+        "DistilBert", {"vocab_size": 64, "dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}
     ),
-    "modernbert": Architecture("ModernBertModel", "ModernBertConfig", _SIZES, feature="encoder"),
+    "modernbert": Architecture("ModernBert", _SIZES),
     "esm": Architecture(
-        "EsmModel",
-        "EsmConfig",
-        _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3},
-        given=_one,
-        feature="encoder, queries scaled before",
+        "Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}, given=_one
     ),
-    "t5": Architecture("T5Model", "T5Config", _T5, "both", given=_one, feature="encoder-decoder, no scale"),
-    "umt5": Architecture(
-        "UMT5Model", "UMT5Config", _T5, "both", given=_one, feature="encoder-decoder, no scale"
-    ),
-    "bart": Architecture("BartModel", "BartConfig", _SEQ2SEQ, "both", feature="encoder-decoder"),
-    "pegasus": Architecture("PegasusModel", "PegasusConfig", _SEQ2SEQ, "both", feature="encoder-decoder"),
-    "m2m_100": Architecture("M2M100Model", "M2M100Config", _SEQ2SEQ, "both", feature="encoder-decoder"),
-    "vit": Architecture("ViTModel", "ViTConfig", _VISION, "image", feature="vision"),
-    "deit": Architecture("DeiTModel", "DeiTConfig", _VISION, "image", feature="vision"),
-    "dinov2": Architecture("Dinov2Model", "Dinov2Config", _VISION, "image", feature="vision"),
-    "siglip": Architecture("SiglipVisionModel", "SiglipVisionConfig", _VISION, "image", feature="vision"),
-    "clip": Architecture("CLIPVisionModel", "CLIPVisionConfig", _VISION, "image", feature="vision"),
+    "t5": Architecture("T5", _T5, "both", given=_one),
+    "umt5": Architecture("UMT5", _T5, "both", given=_one),
+    "bart": Architecture("Bart", _SEQ2SEQ, "both"),
+    "pegasus": Architecture("Pegasus", _SEQ2SEQ, "both"),
+    "m2m_100": Architecture("M2M100", _SEQ2SEQ, "both"),
+    "vit": Architecture("ViT", _VISION, "image"),
+    "deit": Architecture("DeiT", _VISION, "image"),
+    "dinov2": Architecture("Dinov2", _VISION, "image"),
+    "siglip": Architecture("SiglipVision", _VISION, "image"),
+    "clip": Architecture("CLIPVision", _VISION, "image"),
     "whisper": Architecture(
-        "WhisperModel",
-        "WhisperConfig",
+        "Whisper",
         _SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
         given=_one,
-        feature="audio, queries scaled before",
     ),
-    "wav2vec2": Architecture("Wav2Vec2Model", "Wav2Vec2Config", _WAVES, "wave", feature="audio"),
-    "hubert": Architecture("HubertModel", "HubertConfig", _WAVES, "wave", feature="audio"),
+    "wav2vec2": Architecture("Wav2Vec2", _WAVES, "wave"),
+    "hubert": Architecture("Hubert", _WAVES, "wave"),
     "audio_spectrogram_transformer": Architecture(
-        "ASTModel",
-        "ASTConfig",
+        "AST",
         _VISION | {"num_mel_bins": 8, "max_length": 16, "frequency_stride": 4, "time_stride": 4},
         "patches",
-        feature="audio",
     ),
 }
 """Architectures whose attention goes through the interface, or through PyTorch's own function."""
 
 OUTSIDE = {
     "bloom": Architecture(
-        "BloomModel",
-        "BloomConfig",
-        {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4},
-        kinds=("eager",),
+        "Bloom", {"vocab_size": 64, "hidden_size": 32, "n_layer": 2, "n_head": 4}, kinds=("eager",)
     ),
     "gpt_neo": Architecture(
-        "GPTNeoModel",
-        "GPTNeoConfig",
+        "GPTNeo",
         {"vocab_size": 64, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "max_position_embeddings": 64}
         | {"attention_types": [[["global"], 2]]},
         kinds=("eager",),
     ),
     "mpt": Architecture(
-        "MptModel",
-        "MptConfig",
+        "Mpt",
         {"vocab_size": 64, "d_model": 32, "n_layers": 2, "n_heads": 4, "max_seq_len": 64},
         kinds=("eager",),
     ),
@@ -281,10 +226,10 @@ def build(name: str, kind: str, seed: int = 0) -> Any:
     import transformers  # noqa: PLC0415
 
     one = (ARCHITECTURES | OUTSIDE)[name]
-    config = getattr(transformers, one.config)(**one.options)
+    config = getattr(transformers, f"{one.name}Config")(**one.options)
     config._attn_implementation = kind
     torch.manual_seed(seed)
-    model = getattr(transformers, one.model)(config).eval()
+    model = getattr(transformers, f"{one.name}Model")(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -319,31 +264,3 @@ def inputs(
     }
     given = made[(ARCHITECTURES | OUTSIDE)[name].inputs]()
     return {key: one.to(dtype) if one.is_floating_point() else one for key, one in given.items()}
-
-
-def main() -> None:
-    """Print how each architecture's findings come out, in float32 and bfloat16."""
-    import torch  # noqa: PLC0415
-    import transformers  # noqa: PLC0415
-
-    import verify  # noqa: PLC0415
-
-    transformers.logging.set_verbosity_error()
-    print("| architecture | attention | kernel | dtype | layers | findings | intended scale |")
-    print("|---|---|---|---|---|---|---|")
-    for name, one in ARCHITECTURES.items():
-        for kind in one.kinds:
-            for dtype in (torch.float32, torch.bfloat16):
-                model = build(name, kind).to(dtype)
-                with torch.no_grad(), verify.record(model) as recording:
-                    model(**inputs(name, dtype=dtype))
-                record = verify.audit(recording)
-                found = Counter(str(finding.judgement) for finding in record.findings)
-                meant = {layer.intention.expression for layer in record.layers}
-                cells = [name, one.feature, kind, str(dtype).removeprefix("torch."), str(len(record.layers))]
-                counted = ", ".join(f"{count} {judgement}" for judgement, count in found.items())
-                print(f"| {' | '.join(cells)} | {counted} | {', '.join(sorted(meant))} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()

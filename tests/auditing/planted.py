@@ -1,7 +1,4 @@
-"""Faults planted in attention, each seen in a public program, and what the exact findings say of them.
-
-``python -m tests.auditing.planted`` prints the table.
-"""
+"""Faults planted in attention, each seen in a public program, and what the exact findings say of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -56,7 +53,7 @@ class Fault:
     """A fault: what is wrong, the arrays' options, what the call declares, and what the program computes.
 
     ``kind`` is the finding that must be refuted, ``named`` what its cause must say. ``compute`` takes
-    arithmetic, queries, keys and values. ``seen`` is where it was found.
+    arithmetic, queries, keys and values.
     """
 
     what: str
@@ -68,7 +65,6 @@ class Fault:
     intended: str = "1/sqrt(d)"
     width: int | None = None
     padded: dict[str, int] = field(default_factory=dict)
-    seen: str = ""
 
     def layer(self, dtype: Any) -> Layer:
         """Return the layer with the fault in it, computed in ``dtype``."""
@@ -181,26 +177,14 @@ def _of(change: Any) -> Any:
 
 
 SCALES = (
-    _off(
-        "scaled in the projection and again",
-        "applied twice",
-        _scaled(lambda d: 1 / d),
-        seen="transformers #38290, maxtext #3138",
-    ),
-    _off(
-        "configured scale ignored",
-        "default 1/√d_k",
-        _scaled(_root),
-        intended="1/(3*sqrt(d))",
-        seen="transformers #44397",
-    ),
+    _off("scaled in the projection and again", "applied twice", _scaled(lambda d: 1 / d)),
+    _off("configured scale ignored", "default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
     _off(
         "YaRN's factor missing",
         "default 1/√d_k",
         _scaled(_root),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
-        seen="transformers #47435",
     ),
     _off(
         "YaRN's factor inverted",
@@ -208,7 +192,6 @@ SCALES = (
         _scaled(lambda d: _root(d) / MSCALE**2),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
-        seen="Megatron-LM #1429",
     ),
     _off(
         "YaRN's factor not squared",
@@ -216,57 +199,29 @@ SCALES = (
         _scaled(lambda d: _root(d) * MSCALE),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
-        seen="maxtext #1370",
     ),
-    _off("no scale", "no scale is applied", _scaled(lambda _: 1.0), seen="mlc-llm #3426"),
-    _off("1/√heads", "number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}, seen="tt-metal #56789"),
-    _off("1/√d_model", "model's width", _scaled(lambda _: 768**-0.5), width=768, seen="timm #2385"),
-    _off(
-        "width of all heads",
-        "all heads together",
-        _scaled(lambda d: (4 * d) ** -0.5),
-        {"heads": 4},
-        seen="set_transformer #18",
-    ),
+    _off("no scale", "no scale is applied", _scaled(lambda _: 1.0)),
+    _off("1/√heads", "number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
+    _off("1/√d_model", "model's width", _scaled(lambda _: 768**-0.5), width=768),
+    _off("width of all heads", "all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
     _off("1/d_k", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
-    _off(
-        "256 for 224",
-        "default 1/√d_k",
-        _scaled(_root),
-        {"d": 256},
-        intended="224**-0.5",
-        seen="transformers #31891",
-    ),
+    _off("256 for 224", "default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
     _off(
         "absorbed width",
         "absorbed width",
         _scaled(lambda _: 576**-0.5),
         {"d": 256},
         padded={"absorbed width": 576},
-        seen="ollama #13893",
     ),
     _off(
-        "padded width",
-        "padded width",
-        _scaled(lambda _: 128**-0.5),
-        {"d": 96},
-        padded={"padded width": 128},
-        seen="cudnn-frontend #493",
+        "padded width", "padded width", _scaled(lambda _: 128**-0.5), {"d": 96}, padded={"padded width": 128}
     ),
-    _off(
-        "default where none belongs",
-        "default 1/√d_k",
-        _scaled(_root),
-        {"deviation": 0.2},
-        intended="1",
-        seen="burn-onnx #453",
-    ),
+    _off("default where none belongs", "default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1"),
     _off(
         "stale factor 1/16",
         "1/16",
         _scaled(lambda d: _root(d) / 16),
         {"deviation": 4.0, "sequences": 2, "queries": 80},
-        seen="sglang #18396",
     ),
     _off("sign reversed", "sign", _scaled(lambda d: -_root(d))),
     _off("2^x without log₂e", "2^x", _scaled(lambda d: _root(d) * np.log(2))),
@@ -281,7 +236,6 @@ RECONSTRUCTIONS = (
         "multiplied by the scale",
         lambda a, q, k, v: a.mix(a.softmax(C * (a.products(q, k) + BIAS)), v),
         declared={"bias": BIAS},
-        seen="tt-metal #42891",
     ),
     _wrong(
         "scale after the softmax",
@@ -295,7 +249,6 @@ RECONSTRUCTIONS = (
         _scaled(_root),
         declared={"softcap": CAP},
         options={"deviation": 3.0},
-        seen="vllm-metal #665",
     ),
     _wrong(
         "soft-cap before the scale",
@@ -524,12 +477,7 @@ def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
 
 OVERFLOWS = (
     Fault(
-        "products beyond float16",
-        "overflow",
-        "beyond float16",
-        _scaled(_root),
-        {"deviation": 6e4, "d": 128},
-        seen="pytorch #119131",
+        "products beyond float16", "overflow", "beyond float16", _scaled(_root), {"deviation": 6e4, "d": 128}
     ),
     Fault("NaN in the keys", "overflow", "keys hold NaN", _broken),
 )
@@ -575,23 +523,3 @@ CORRECT = {
 def is_caught(fault: Fault, found: Finding) -> bool:
     """Return whether the finding refutes and names the fault."""
     return found.judgement is Judgement.REFUTED and fault.named in found.cause
-
-
-def main() -> None:
-    """Print what is found of each fault, and of correct attention."""
-    rows = [(fault, name, dtype) for fault in FAULTS for name, dtype in dtypes().items()]
-    rows += [(fault, "float16", np.float16) for fault in OVERFLOWS]
-    print("| fault | seen in | dtype | finding | verdict | named | fix |\n|---|---|---|---|---|---|---|")
-    for fault, name, dtype in rows:
-        found = findings_of(fault.layer(dtype))[fault.kind]
-        verdict = str(found.judgement) if is_caught(fault, found) else f"{found.judgement} (MISSED)"
-        cells = (fault.what, fault.seen, name, fault.kind, verdict, found.cause or found.reason, found.fix)
-        print(f"| {' | '.join(cells)} |")
-    for what, correct in CORRECT.items():
-        for name, dtype in dtypes().items():
-            verdicts = {str(one.judgement) for one in findings_of(correct.layer(dtype)).values()}
-            print(f"| none: {what} | | {name} | all | {', '.join(sorted(verdicts))} | | |")
-
-
-if __name__ == "__main__":
-    main()

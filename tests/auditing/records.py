@@ -88,11 +88,7 @@ def _layer(number: int, heads: int, findings: list[Finding], **more: Any) -> Lay
         dtype="float32",
         backend="sdpa",
         intention=Intention(
-            expression="1/sqrt(d)",
-            latex=r"\frac{1}{\sqrt{d}}",
-            value=INTENDED,
-            origin="configuration",
-            where="query_pre_attn_scalar = 64",
+            expression="1/sqrt(d)", value=INTENDED, origin="configuration", where="query_pre_attn_scalar = 64"
         ),
         calls=6,
         rows=heads * SEQUENCES * 300,

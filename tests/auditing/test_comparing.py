@@ -128,8 +128,6 @@ def test_a_factor_is_named() -> None:
     record = found(a, b)
     (part,) = (one for one in record.differing[0].of(Agreement.DIFFERS) if one.name == "v")
     assert part.heads == (1,)
-    assert record.factors >= 6
-    assert 0 < record.false_alarm < 1e-6
 
 
 def test_what_comes_after_follows() -> None:

@@ -161,7 +161,7 @@ def test_more_than_200_sequences_are_confirmed() -> None:
     """All that was recorded counts."""
     record = audited(*(call(seed=n, sequences=7, queries=6 + n % 3, keys=6 + n % 3) for n in range(60)))
     assert (record.exit_status, record.layers[0].sequences) == (0, 420)
-    assert "all 2,940 rows compared" in record.looked_at
+    assert "all 2,940 rows compared" in record.seen
 
 
 @pytest.mark.parametrize("actual", MASKS)

@@ -167,10 +167,3 @@ def test_scale_without_a_name_gets_none() -> None:
     assert not found.candidates
     assert found.cause == "the scale is 0.0511 where 0.125 is intended"
     assert found.fix == "divide by √64: every score is 2.45 times too small"
-
-
-def test_expressions_have_latex() -> None:
-    """With d_k for d, and brackets where they are needed."""
-    assert scale_expression("1/sqrt(d)").latex == r"\frac{1}{\sqrt{d_k}}"
-    assert scale_expression("224**-0.5").latex == r"\frac{1}{\sqrt{224}}"
-    assert scale_expression("(0.1*log(40) + 1)**2").latex == (r"{\left(0.1 \cdot \ln(40) + 1\right)}^{2}")

@@ -182,7 +182,7 @@ def test_an_audit_its_layers_and_findings_can_be_cited() -> None:
             assert audit.seal[:12] in text
             assert of.url in text
             assert "2026-11-21" in text
-    refuted = cite(audit, layer, layer.finding("scale"), address)
+    refuted = cite(audit, layer, next(part for part in layer.findings if part.id == "scale"), address)
     assert refuted.key == "decoder-layers-0-self-attn.scale"
     assert refuted.url == f"{address}/audit.html#decoder-layers-0-self-attn"
     assert refuted.judged == "Finding refuted"

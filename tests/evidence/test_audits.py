@@ -11,7 +11,7 @@ import pytest
 from tests.auditing.records import bad, good
 from tests.evidence.test_load import refused
 from tests.report.records import record
-from verify.errors import ClaimError, ResultsError
+from verify.errors import ResultsError
 from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, summary_lines, together, where
 from verify.evidence.load import json_schema, load, load_audit, load_either
 
@@ -90,16 +90,6 @@ def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
     assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
 
 
-def test_parts_are_found_by_their_ids() -> None:
-    """A layer and a finding; an unknown one is refused with the nearest."""
-    layer = SMALL.layer("decoder-layers-0-self-attn")
-    assert layer.finding("mask") is layer.findings[0]
-    with pytest.raises(ClaimError, match="did you mean 'mask'"):
-        layer.finding("mak")
-    with pytest.raises(ClaimError, match="did you mean 'decoder-layers-1-self-attn'"):
-        SMALL.layer("decoder-layers-1-self-atn")
-
-
 def test_one_cause_is_one_line_over_layers_and_kinds() -> None:
     """Those on most heads come first; where no cause is known, what was found is said."""
     wrong, mask, undecided, *_, counts = str(bad(4, 4)).splitlines()
@@ -130,16 +120,13 @@ def _with(layer: LayerRecord) -> AuditRecord:
     return good(1, 1).model_copy(update={"layers": (layer,)})
 
 
-def test_a_layer_of_one_head_does_not_count_its_heads() -> None:
-    """And an audit of one layer calls it by its name."""
+def test_places_stay_short() -> None:
+    """A layer of one head does not count it; what has no common pattern is listed up to three."""
     (layer,) = good(1, 1).layers
-    assert where({layer.id: frozenset([0])}, [layer]) == "decoder.layers.0.self_attn"
-
-
-def test_many_different_layers_stay_short() -> None:
-    """Names without a common pattern are listed up to three, groups as well."""
+    finding = layer.findings[0].model_copy(update={"heads": (0,)})
+    assert where([(layer, finding)], [layer]) == "decoder.layers.0.self_attn"
     assert together(["encoder", "decoder", "cross"]) == "encoder, decoder, cross"
     assert together([f"{name}.attn" for name in "abcdefg"]) == "a.attn, b.attn, c.attn and 4 more layers"
     layers = good(8, 8).layers
-    text = where({layer.id: frozenset([number]) for number, layer in enumerate(layers)}, layers)
-    assert text.endswith("and 5 more groups of heads")
+    found = [(layer, finding.model_copy(update={"heads": (n,)})) for n, layer in enumerate(layers)]
+    assert where(found, layers).endswith("and 5 more groups of heads")

@@ -196,7 +196,7 @@ KINDS = {
     "questions": Kind(
         "question.txt", lambda random: "\n".join(random.choice(QUESTIONS)).encode(), answer_to_question
     ),
-    "recordings": Kind("q.npz", recording, lambda path: reading(lambda: audit(path, workers=1))),
+    "recordings": Kind("q.npz", recording, lambda path: reading(lambda: audit(path))),
     "results": Kind(
         "results.json",
         lambda _: record().to_json().encode(),

@@ -53,7 +53,6 @@ def made(*layers: ComparedLayer, **more: Any) -> ComparisonRecord:
         b="fused",
         layers=layers,
         allow_unseen=("output",),
-        factors=12,
         created="2026-01-02T03:04:05+00:00",
         elapsed_s=1.0,
         **given | more,
@@ -72,14 +71,12 @@ def test_what_differs_first_comes_first() -> None:
     view = comparison_report(FAULTY)
     assert view.outcome == ("They differ first in h.2.attn: q.", "bad")
     ((first,), (other,)) = view.first, view.others
-    assert (first.where, first.name) == ("h.2.attn, head 1", "q")
-    assert first.what == "Queries differ (13% apart; rounding allows 4\N{MULTIPLICATION SIGN}10⁻⁵%)."
-    assert first.rows == ("call 0, sequence 2, head 1, row 5, key 3",)
-    assert other.badge.word == "not known"
-    assert [row.names for row in view.rows] == ["h.0–1.attn", "h.2.attn", "h.3.attn", "h.4.attn"]
-    cells = [cell for row in view.rows for cell in row.cells]
-    assert all(cell.size or (cell.badge and cell.badge.word) for cell in cells)
-    assert view.rows[2].cells[0] == (None, "none")
+    what = "Queries differ (13% apart; rounding allows 4\N{MULTIPLICATION SIGN}10⁻⁵%)."
+    assert first[1:] == ("h.2.attn, head 1", "q", what, ("call 0, sequence 2, head 1, row 5, key 3",))
+    assert other[0].word == "not known"
+    assert [names for names, _ in view.rows] == ["h.0–1.attn", "h.2.attn", "h.3.attn", "h.4.attn"]
+    assert all(text for _, cells in view.rows for _, text in cells)
+    assert view.rows[2][1][0] == (None, "none")
     assert comparison_report(SOUND).outcome == ("No difference was found.", "good")
     assert "not everything" in comparison_report(made(layer(0))).outcome[0]
     assert comparison_report(made()).outcome == ("They cannot be compared.", "idle")

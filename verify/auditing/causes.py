@@ -126,9 +126,7 @@ def _masks(f: Formula, lines: Lines) -> None:
         after = replace(f, weigh=lambda scores, hidden: _hide(softmax(scores), hidden, 0.0))
         does = "the mask is applied after the softmax, and weights are not normalised again"
         lines[_ORDER][does] = lambda: after
-        lines[_SHOW] |= {
-            "the mask is not applied": lambda: shown,
-        }
+        lines[_SHOW] |= {"the mask is not applied": lambda: shown}
         inverted = "the mask is inverted (in a declared mask True is where a key may be seen)"
         lines[_SHOW][inverted] = lambda: _with(shown, mask=hidden)
         if call.bias is None:
@@ -333,7 +331,7 @@ def _places(f: Formula, lines: Lines) -> None:
     if q.shape == k.shape:
         lines[_PLACE]["queries and keys are exchanged"] = lambda: _with(f, query=k, key=q)
     lines["record them after they are normalised"] |= {
-        "queries and keys are normalised first": lambda: _with(f, query=unit(q), key=unit(k)),
+        "queries and keys are normalised first": lambda: _with(f, query=unit(q), key=unit(k))
     }
     if 1 < key_heads < h:
         tiled = np.arange(h) % key_heads

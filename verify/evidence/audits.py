@@ -1,29 +1,16 @@
 """What is on record of an audit: layers with their findings, and its summary in lines by cause."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from verify.evidence.claims import Band
-from verify.evidence.records import Record, Sealed, by_id
+from verify.evidence.records import Record, Sealed
 from verify.evidence.runs import Tool
-from verify.evidence.texts import (
-    Code,
-    Count,
-    Digest,
-    Line,
-    Many,
-    Moment,
-    Named,
-    Positive,
-    Share,
-    Slug,
-    Text,
-)
+from verify.evidence.texts import Code, Count, Digest, Line, Many, Moment, Named, Positive, Share, Slug, Text
 from verify.text.escapes import as_prose
 
 Origin = Literal["given", "recorded", "configuration", "default", "unknown"]
@@ -143,14 +130,6 @@ class LayerRecord(Record):
     scores: Many[ScoreSummary] = ()
     notes: Many[Text] = ()
 
-    def finding(self, name: str) -> Finding:
-        """Return the finding of this id.
-
-        Raises:
-            ClaimError: the layer has no such finding; the nearest one is suggested.
-        """
-        return by_id(self.findings, name, f"layer {self.id}: ", "finding")
-
 
 UNSEEN = ("calls", "output", "precision", "unrecorded")
 """What an audit may not have seen: calls left out, values or outputs, what is below the precision that
@@ -189,50 +168,41 @@ class AuditRecord(Sealed):
     elapsed_s: Positive
     seal: Digest = ""
 
-    def layer(self, name: str) -> LayerRecord:
-        """Return the record of the layer of this id.
-
-        Raises:
-            ClaimError: the audit has no such layer; the nearest one is suggested.
-        """
-        return by_id(self.layers, name, "this audit: ", "layer")
-
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All findings, layer by layer."""
-        return tuple(one for layer in self.layers for one in layer.findings)
-
-    @property
-    def _deciding(self) -> set[Judgement]:
-        return {finding.judgement for finding in self.findings if finding.decides}
+        return tuple(finding for layer in self.layers for finding in layer.findings)
 
     @property
     def exit_status(self) -> int:
         """1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
-        if Judgement.REFUTED in self._deciding:
+        if self.verdict == Judgement.REFUTED:
             return 1
-        return 3 if Judgement.UNDECIDED in self._deciding or self.unseen else 0
+        return 3 if self.verdict == Judgement.UNDECIDED or self.unseen else 0
 
     @property
     def verdict(self) -> str:
         """The outcome in a word or two; in part where something was not seen that could differ."""
+        deciding = {finding.judgement for finding in self.findings if finding.decides}
         for judgement in (Judgement.REFUTED, Judgement.UNDECIDED):
-            if judgement in self._deciding:
+            if judgement in deciding:
                 return str(judgement)
-        return f"confirmed{' in part' if self.unseen else ''}" if self._deciding else "nothing decides"
+        return f"confirmed{' in part' if self.unseen else ''}" if deciding else "nothing decides"
 
     @property
-    def looked_at(self) -> str:
-        """What was compared, in words: calls, sequences, rows, and what was not seen."""
-        calls, sequences, rows, compared, blind = (
+    def seen(self) -> str:
+        """What was compared, in words: layers, heads, calls, sequences, rows, and what was not seen."""
+        heads, calls, sequences, rows, compared, blind = (
             sum(getattr(layer, name) for layer in self.layers)
-            for name in ("calls", "sequences", "rows", "rows_compared", "rows_without_key")
+            for name in ("heads", "calls", "sequences", "rows", "rows_compared", "rows_without_key")
         )
-        whole = compared and compared == rows
         parts = [counted(calls, "call"), counted(sequences, "sequence")]
-        parts.append(f"all {rows:,} rows compared" if whole else f"{compared:,} of {rows:,} rows compared")
+        is_whole = compared and compared == rows
+        parts.append(f"all {rows:,} rows compared" if is_whole else f"{compared:,} of {rows:,} rows compared")
         parts += [f"{counted(blind, 'row')} without a key"] if blind else []
-        return ", ".join(parts) + (f"; not seen: {', '.join(self.unseen)}" if self.unseen else "")
+        unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
+        shape = f"{counted(len(self.layers), 'layer')}, {counted(heads, 'head')}"
+        return f"{shape}; {', '.join(parts)}{unseen}"
 
     @property
     def intended(self) -> tuple[str, ...]:
@@ -240,85 +210,89 @@ class AuditRecord(Sealed):
         alike: dict[str, list[str]] = {}
         for layer in self.layers:
             meant, mask = layer.intention, layer.declared.get("intended mask", "")
-            said = f"scale {meant.expression} = {meant.value:.6g}, {ORIGINS[meant.origin]}"
-            said += f" ({meant.where})" if meant.where else ""
-            said += f"; mask {mask}" if mask else f"; mask as declared ({layer.declared.get('mask', 'none')})"
-            alike.setdefault(said, []).append(layer.name)
+            text = f"scale {meant.expression} = {meant.value:.6g}, {ORIGINS[meant.origin]}"
+            text += f" ({meant.where})" if meant.where else ""
+            text += f"; mask {mask}" if mask else f"; mask as declared ({layer.declared.get('mask', 'none')})"
+            alike.setdefault(text, []).append(layer.name)
         if len(alike) == 1:
             return tuple(alike)
-        return tuple(f"{as_prose(together(names))}: {said}" for said, names in alike.items())
+        return tuple(f"{as_prose(together(names))}: {text}" for text, names in alike.items())
 
     def __str__(self) -> str:
         """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
         return "\n".join(summary_lines(self))
 
 
-_NAMED = 3  # layers or runs of numbers that are listed before the rest are counted
+_NAMED = 3  # layers or groups of heads that are listed before the rest are counted
 _RUNS = 5
-_NUMBER = re.compile(r"(\d+)")
+_MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
+
+Found = list[tuple[LayerRecord, Finding]]
+"""Findings with their layers."""
 
 
-def where(heads: Mapping[str, frozenset[int]], layers: Sequence[LayerRecord]) -> str:
-    """Return in words the ``heads`` of an audit's ``layers``: ``decoder.layers.0–11.self_attn, all 8 heads``.
+def shared(layers: Sequence[LayerRecord], judgement: str) -> list[Found]:
+    """Return the findings of one judgement, those with one cause and fix together, the most frequent first.
 
-    ``heads`` are numbers by the id of their layer; an empty set stands for the layer as a whole.
+    Where no cause is known, those of one kind and reason are together.
     """
+    alike: dict[tuple[str, str], Found] = {}
+    for layer in layers:
+        for finding in layer.findings:
+            if finding.judgement == judgement:
+                key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
+                alike.setdefault(key, []).append((layer, finding))
+    return sorted(alike.values(), key=lambda found: -len(found))
+
+
+def where(found: Found, layers: Sequence[LayerRecord]) -> str:
+    """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, all 8 heads``."""
+    by_layer: dict[str, set[int]] = {}
+    for layer, finding in found:
+        by_layer.setdefault(layer.id, set()).update(finding.heads)
     alike: dict[str, list[str]] = {}
     for layer in layers:
-        if layer.id in heads:
-            alike.setdefault(_heads(heads[layer.id], layer.heads), []).append(layer.name)
+        if layer.id in by_layer:
+            heads, count = by_layer[layer.id], layer.heads
+            words = f"{'head' if len(heads) == 1 else 'heads'} {runs(heads)}" if heads else ""
+            if len(heads) == count:
+                words = "" if count == 1 else "both heads" if count == 2 else f"all {count} heads"
+            alike.setdefault(words, []).append(layer.name)
     names = [layer.name for layer in layers]
-    parts = [", ".join(filter(None, [_layers(some, names), which])) for which, some in alike.items()]
+    parts = [", ".join(filter(None, [together(own, names), heads])) for heads, own in alike.items()]
     return _listed(parts, "more groups of heads", "; ")
 
 
-def together(names: Sequence[str]) -> str:
-    """Return names that differ in one number as one name with a range, others as a list cut short."""
-    pattern = common(names)
-    if pattern is None:
-        return _listed(list(names), "more layers", ", ")
-    before, after = pattern
-    found = (int(name[len(before) : len(name) - len(after)]) for name in names)
-    return f"{before}{runs(found)}{after}"
+def together(names: Sequence[str], of: Sequence[str] = ()) -> str:
+    """Return names that differ in one number as one name with a range, others as a list cut short.
+
+    All the names ``of`` a model's layers are "all 12 layers".
+    """
+    if len(names) == len(of) > 1:
+        return f"all {len(of)} layers"
+    # Split at numbers, which are every second part.
+    split = [re.split(r"(\d+)", name) for name in dict.fromkeys(names)]
+    if len({len(parts) for parts in split}) == 1:
+        columns = list(zip(*split, strict=True))
+        differing = [place for place, parts in enumerate(columns) if len(set(parts)) > 1]
+        if len(differing) == 1 and differing[0] % 2:
+            (place,) = differing
+            numbers = runs(map(int, columns[place]))
+            return "".join([*split[0][:place], numbers, *split[0][place + 1 :]])
+    return _listed(list(names), "more layers", ", ")
 
 
-def common(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return what names have before and after the one number in which they differ, None if they do not."""
-    split = [_NUMBER.split(name) for name in dict.fromkeys(names)]
-    if len(split) < 2 or len({len(one) for one in split}) > 1:
-        return None
-    differing = [place for place, parts in enumerate(zip(*split, strict=True)) if len(set(parts)) > 1]
-    if len(differing) != 1 or differing[0] % 2 == 0:
-        return None
-    (place,) = differing
-    return "".join(split[0][:place]), "".join(split[0][place + 1 :])
-
-
-def runs(found: Iterable[int]) -> str:
+def runs(numbers: Iterable[int]) -> str:
     """Return whole numbers in order as runs, such as ``0–2, 5``, of which the first few are listed."""
     parts: list[list[int]] = []
-    for one in sorted(set(found)):
-        if parts and one == parts[-1][-1] + 1:
-            parts[-1].append(one)
+    for number in sorted(set(numbers)):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
         else:
-            parts.append([one])
+            parts.append([number])
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in parts[:_RUNS]]
     left = sum(map(len, parts[_RUNS:]))
     return ", ".join(texts) + (f" and {left} more" if left else "")
-
-
-def _heads(some: frozenset[int], count: int) -> str:
-    if not some:
-        return ""
-    if len(some) == count:
-        return "" if count == 1 else "both heads" if count == 2 else f"all {count} heads"
-    return f"{'head' if len(some) == 1 else 'heads'} {runs(some)}"
-
-
-def _layers(some: Sequence[str], of: Sequence[str]) -> str:
-    if len(some) == len(of) > 1:
-        return f"all {len(of)} layers"
-    return together(some)
 
 
 def _listed(parts: list[str], rest: str, between: str) -> str:
@@ -328,65 +302,26 @@ def _listed(parts: list[str], rest: str, between: str) -> str:
     return f"{between.join(parts[:_NAMED])} and {left} {rest}"
 
 
-_MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
-
-
-@dataclass(slots=True)
-class Shared:
-    """Findings with one judgement and one cause, or where none is known of one kind."""
-
-    findings: list[tuple[str, Finding]] = field(default_factory=list)
-
-    @property
-    def link(self) -> str:
-        """The id of the first layer."""
-        return self.findings[0][0]
-
-    def heads(self) -> dict[str, frozenset[int]]:
-        """Return the heads by layer; none stand for all."""
-        by_layer: dict[str, frozenset[int]] = {}
-        for layer, finding in self.findings:
-            by_layer[layer] = by_layer.get(layer, frozenset()) | frozenset(finding.heads)
-        return by_layer
-
-
-def shared(layers: Sequence[LayerRecord], judgement: str) -> tuple[Shared, ...]:
-    """Return the findings of one judgement on layers, those with the same cause and fix together.
-
-    Those on most layers come first.
-    """
-    alike: dict[tuple[str, ...], Shared] = {}
-    for layer in layers:
-        for finding in layer.findings:
-            if finding.judgement == judgement:
-                key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
-                alike.setdefault(key, Shared()).findings.append((layer.id, finding))
-    return tuple(sorted(alike.values(), key=lambda some: -len(some.findings)))
-
-
 def summary_lines(record: AuditRecord) -> Iterator[str]:
     """Yield what an audit found, a line for each cause: what is wrong first, at last the verdict."""
     layers = record.layers
     for judgement, mark in _MARKS.items():
-        for some in shared(layers, judgement):
-            names = ", ".join(dict.fromkeys(finding.kind for _, finding in some.findings))
-            _, worst = max(some.findings, key=lambda pair: pair[1].estimate or 0.0)
-            parts = [worst.cause or measured(worst), "" if worst.cause else worst.reason, worst.fix]
-            said = "; ".join(part for part in parts if part)
-            yield f"{mark} {where(some.heads(), layers)}: {names} {judgement}: {said}"
+        for found in shared(layers, judgement):
+            kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in found))
+            _, worst = max(found, key=lambda pair: pair[1].estimate or 0.0)
+            parts = [worst.cause, worst.fix] if worst.cause else [measured(worst), worst.reason, worst.fix]
+            yield f"{mark} {where(found, layers)}: {kinds} {judgement}: {'; '.join(filter(None, parts))}"
     yield from (f"- not seen: {text}" for text in record.left_out)
     yield from (f"- intended: {text}" for text in record.intended)
-    heads = sum(layer.heads for layer in layers)
-    yield f"{record.verdict}: {counted(len(layers), 'layer')}, {counted(heads, 'head')}; {record.looked_at}"
+    yield f"{record.verdict}: {record.seen}"
 
 
 def measured(finding: Finding) -> str:
     """Return what was found in numbers: the estimate, its interval, and what it is compared with."""
     if finding.estimate is None:
         return ""
-    low, high = finding.interval
     text = f"{finding.quantity} is {finding.estimate:.4g}"
-    text += f", interval {_range(low, high)}" if (low, high) != (None, None) else ""
+    text += f", interval {_range(*finding.interval)}" if finding.interval != (None, None) else ""
     return text + (f", asked for {_range(*finding.band)}" if finding.band else "")
 
 

@@ -10,17 +10,7 @@ from pydantic import Field
 from verify.evidence.audits import Heads, counted, runs, together
 from verify.evidence.records import Record, Sealed
 from verify.evidence.runs import Tool
-from verify.evidence.texts import (
-    Count,
-    Digest,
-    Line,
-    Many,
-    Moment,
-    Named,
-    Positive,
-    Slug,
-    Text,
-)
+from verify.evidence.texts import Count, Digest, Line, Many, Moment, Named, Positive, Slug, Text
 from verify.text import numbers
 
 QUANTITIES = {
@@ -88,6 +78,12 @@ class ComparedPart(Record):
     what: Text = ""
     rows: Many[DifferingRow] = ()
 
+    def __str__(self) -> str:
+        """Return what differs, with its size and how much rounding allows."""
+        if self.size is None or self.allowed is None:
+            return self.what
+        return f"{self.what} ({share(self.size)} apart; rounding allows {share(self.allowed)})"
+
 
 class ComparedLayer(Record):
     """One layer in both recordings; ``other`` is its name in the second one where that is another.
@@ -109,6 +105,13 @@ class ComparedLayer(Record):
     def of(self, outcome: Agreement) -> tuple[ComparedPart, ...]:
         """Return the parts of one outcome."""
         return tuple(part for part in self.parts if part.outcome is outcome)
+
+    def place(self, part: ComparedPart) -> str:
+        """Return the layer in words, with the heads in which a part differs where these are not all."""
+        kind, count = ("key head", self.key_heads) if part.name in ("k", "v") else ("head", self.heads)
+        if not part.heads or len(part.heads) == count:
+            return self.name
+        return f"{self.name}, {kind}{'' if len(part.heads) == 1 else 's'} {runs(part.heads)}"
 
 
 class ComparisonRecord(Sealed):
@@ -170,30 +173,26 @@ class ComparisonRecord(Sealed):
         return "no difference found" + (" in part" if self.is_partial else "")
 
     @property
-    def looked_at(self) -> str:
+    def seen(self) -> str:
         """What was compared, in words."""
-        calls, rows = (sum(getattr(one, name) for one in self.layers) for name in ("calls", "rows"))
+        calls, rows, padding = (
+            sum(getattr(layer, name) for layer in self.layers) for name in ("calls", "rows", "padding")
+        )
         parts = (counted(len(self.layers), "layer"), counted(calls, "call"), counted(rows, "row"))
-        padding = sum(one.padding for one in self.layers)
         return ", ".join(parts) + " compared" + (f", without {padding:,} of padding" if padding else "")
 
     def __str__(self) -> str:
         """Return what differs first, in lines of at most 79 characters, and at last the verdict."""
-        return "\n".join(
-            textwrap.fill(
-                line, _WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-            )
-            for line in comparison_lines(self)
-        )
+        wrap = {"subsequent_indent": "  ", "break_long_words": False, "break_on_hyphens": False}
+        return "\n".join(textwrap.fill(line, _WIDTH, **wrap) for line in comparison_lines(self))  # type: ignore[arg-type]
 
 
 def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
     """Yield what a comparison found: where the recordings part first, what else differs, the verdict."""
     for number, layer in enumerate(record.differing):
         for part in layer.of(Agreement.DIFFERS):
-            where = ", ".join(filter(None, [layer.name, heads_in_words(layer, part)]))
             example = f"; such as {part.rows[0]}" if part.rows and not number else ""
-            yield f"✗ {where}: {part.name} differs: {said(part)}{example}"
+            yield f"✗ {layer.place(part)}: {part.name} differs: {part}{example}"
     if record.differing:
         yield f"The first layer that differs is {record.differing[0].name}."
     following = [
@@ -204,30 +203,14 @@ def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
     if following:
         yield f"- {together(following)}: differences that may follow from that"
     for layer in record.layers:
-        yield from (
-            f"? {layer.name}: {part.name} not known: {part.what}" for part in layer.of(Agreement.UNKNOWN)
-        )
+        for part in layer.of(Agreement.UNKNOWN):
+            yield f"? {layer.name}: {part.name} not known: {part.what}"
     yield from (f"- not compared: {text}" for text in record.left_out)
     if record.is_by_order:
         yield "- layers are matched in their order, as no name is in both recordings"
-    yield f"{record.verdict}: {record.looked_at}"
-
-
-def said(part: ComparedPart) -> str:
-    """Return what differs of a part, with its size and how much rounding allows."""
-    if part.size is None or part.allowed is None:
-        return part.what
-    return f"{part.what} ({share(part.size)} apart; rounding allows {share(part.allowed)})"
+    yield f"{record.verdict}: {record.seen}"
 
 
 def share(value: float) -> str:
     """Return a relative difference as a percentage in two digits."""
     return f"{float(f'{100 * value:.2g}'):g}%" if value >= 1e-3 else f"{numbers.small(100 * value)}%"
-
-
-def heads_in_words(layer: ComparedLayer, part: ComparedPart) -> str:
-    """Return which heads of a layer a part differs in, nothing where it does in all."""
-    kind, count = ("key head", layer.key_heads) if part.name in ("k", "v") else ("head", layer.heads)
-    if not part.heads or len(part.heads) == count:
-        return ""
-    return f"{kind}{'' if len(part.heads) == 1 else 's'} {runs(part.heads)}"
