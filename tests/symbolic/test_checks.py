@@ -30,13 +30,6 @@ FOUR = {
     q: Law("mean 0, variance 1 and kurtosis κ_q", (S.One, S.Zero, S.One, skew, kappa_q)),
     k: Law("mean 0, variance 1 and kurtosis κ_k", (S.One, S.Zero, S.One, skew, kappa_k)),
 }
-mu = Symbol("mu", real=True)
-SHARED = {y: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2))}
-PAIRS = (1 - KroneckerDelta(j, l)) / (N * (N - 1))
-ESTIMATOR = (
-    Sum(PAIRS * Dot(y, j, y, l) ** 2, (j, 1, N), (l, 1, N))
-    - Sum(PAIRS * Dot(y, j, y, l), (j, 1, N), (l, 1, N)) ** 2
-)
 
 ALGEBRA: list[tuple[Any, Any]] = [
     (Var(score), E(score**2) - E(score) ** 2),
@@ -95,12 +88,6 @@ MOMENTS: list[tuple[Any, Any, Any]] = [
     (Var(score * d**-alpha), d ** (1 - 2 * alpha), STANDARD),
     (E(score**4) / Var(score) ** 2, 3 + (kappa_q * kappa_k - 3) / d, FOUR),
     (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2), d * (kappa_k - 1), FOUR),
-    (
-        E(ESTIMATOR),
-        Var(Dot(y, j, y, l))
-        * (1 - 2 * (sigma**2 + 2 * (N - 1) * mu**2) / (N * (N - 1) * (sigma**2 + 2 * mu**2))),
-        SHARED,
-    ),
     (E(squares(x)), n * E(p**2), NORMAL_ROWS),
     (E(Abs(score)) * Var(score), E(Abs(score)) * d, STANDARD),
     (E(exp(I * t * score)), E(exp(I * t * component)) ** d, STANDARD),

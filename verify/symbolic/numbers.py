@@ -19,29 +19,32 @@ import numpy as np
 import sympy
 from mpmath import mp
 from scipy import special
-from sympy import Indexed, oo
+from sympy import Add, Indexed, Mul, Sum, exp, expand, oo
 from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
-from verify.symbolic import vocabulary
-from verify.symbolic.long_rows import mean_of_row
-from verify.symbolic.vocabulary import Family, Index
+from verify.symbolic import vocabulary as of
+from verify.symbolic.row_integrals import mean_entropy, mean_log_total, mean_product
+from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
 if TYPE_CHECKING:
     from verify.symbolic.laws import NumericLaw
 
-MOST = 8_000
-"""The most outcomes that a mean is summed over."""
+MOST, MOST_TERMS = 8_000, 3_000_000
+"""The most outcomes that a mean is summed over, and the most terms of an integral."""
 
 DRAWS, BATCHES = 4000, 50
-"""Draws of a mean that has more outcomes, and the parts of them that its error is found from."""
+"""Draws of a mean that has more outcomes, and the parts of them that its error is estimated from."""
 
 JOINT = np.array([0.5, 0.3, 0.2])
 """The chances of three outcomes, for families of which no law is assumed."""
 
+MOST_KEYS = 2_000_000
+"""The most keys of a row of whose weights a mean is taken; the largest score may be of any number."""
+
 
 class NotEvaluated(Exception):  # noqa: N818  # no error: another point may do
-    """An expression has no value at a point, or none that is found here."""
+    """An expression has no value at a point, or none that is known here."""
 
 
 @dataclass
@@ -53,8 +56,8 @@ class Point:
     says that numbers are mpmath's, in its digits at the time, without means and integrals; else NumPy's. A
     quadrature has fewer nodes where ``coarse``. With ``drawn``, a mean is an array: of all draws, and without
     each part of them; where rows are ``long``, it is an integral over one score. ``work`` is how many nodes
-    may still be evaluated; ``magnitude`` is the largest size of terms that were added, ``magnitudes`` that of
-    either side of a line; ``touched`` are the components of means, as far as points of a line know them.
+    may still be evaluated; ``magnitude`` is the largest size of terms that were added; ``touched`` are the
+    components of means, as far as points of a line know them.
     """
 
     values: dict[Any, Any]
@@ -72,7 +75,6 @@ class Point:
     memo: dict[Any, Any] = field(default_factory=dict)
     used: set[Any] = field(default_factory=set)
     magnitude: float = 0.0
-    magnitudes: tuple[float, float] = (0.0, 0.0)
     touched: dict[Any, tuple[list[Any], set[Any]]] = field(default_factory=dict)
 
     def value(self, expression: Any) -> Any:
@@ -89,10 +91,10 @@ class Point:
 
     def number(self, value: Any) -> Any:
         """Return a number as one of the point's arithmetic; arrays stay."""
-        if isinstance(value, np.ndarray | np.float64) and not self.exact:
-            return value
         if self.exact:
             return mp.mpf(value.p) / value.q if isinstance(value, sympy.Rational) else mp.mpmathify(value)
+        if isinstance(value, np.ndarray | np.float64):
+            return value
         return np.complex128(complex(value)) if isinstance(value, mpmath.mpc) else np.float64(float(value))
 
     def whole(self, expression: Any) -> int:
@@ -122,7 +124,7 @@ class Point:
             self.values, self.components, self.memo, self.depth, self.length = before
 
     def component(self, family: Family, *places: int) -> Any:
-        """Return a component of a family."""
+        """Return a component of a family: a draw, an outcome, or any number where it is given."""
         key = (family, *places)
         if key not in self.components:
             used = set(self.used)
@@ -130,26 +132,28 @@ class Point:
             self.used = used  # a size that only keeps places within it is not named
             if not all(1 <= place <= size for place, size in zip(places, sizes, strict=True)):
                 raise NotEvaluated(f"{family} has no place {places}")
-            free = self.drawn and family not in self.fixed
-            self.components[key] = self._draws(key) if free else self._given(key)
+            if self.drawn and family not in self.fixed:
+                self.work -= 40
+                outcomes = _rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)
+                law = self.laws.get(family)
+                drawn = _draws_of(law, self.seed + 2, key) if law else _anything(self.seed + 1, key)[outcomes]
+                self.components[key] = drawn
+            else:
+                # At some points all are close to each other, the same, or far from each other.
+                apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
+                self.components[key] = float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0])
         return self.number(self.components[key])
-
-    def _given(self, key: Any) -> float:
-        """Return any number; at some points all are close to each other, the same, or far from each other."""
-        apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
-        return float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0])
 
     def row(self, x: Any, key: Index) -> tuple[list[Any], Any]:
         """Return x for every key, and the logarithm of the sum of exponentials."""
-        others = (index for index in _indices(x) if index != key)
-        state = (x, key, *map(self.values.get, others))
+        state = (x, key, *(self.values.get(index) for index in _indices(x) if index != key))
         if state not in self.memo:
             row = []
-            for place in range(1, self.whole(vocabulary.range_of(x, key)) + 1):
+            for place in range(1, self.whole(range_of(x, key)) + 1):
                 with self.having({key: place}):
                     row.append(self.value(x))
             most = row[0] if self.exact else reduce(np.maximum, row)
-            total = reduce(operator.add, (self.call("exp", each - most) for each in row))
+            total = reduce(operator.add, (self.call("exp", score - most) for score in row))
             self.memo[state] = row, most + self.call("log", total)
         keys: tuple[list[Any], Any] = self.memo[state]
         return keys
@@ -163,7 +167,23 @@ class Point:
             return _FLOATS[name](*arguments)
         number = complex if any(map(np.iscomplexobj, arguments)) else float
         with mp.workdps(15):
-            return np.vectorize(lambda *each: self.number(function(*map(number, each))))(*arguments)
+            return np.vectorize(lambda *numbers: self.number(function(*map(number, numbers))))(*arguments)
+
+    def total(self, terms: list[Any]) -> Any:
+        """Return the sum of numbers; in floats, what it loses where they cancel is of their size."""
+        if not self.exact and not self.depth and all(isinstance(term, float) for term in terms):
+            self._added(np.array(terms))
+        return reduce(operator.add, terms)
+
+    def _across(self, nodes: Any) -> Any:
+        return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
+
+    def _added(self, terms: Any) -> Any:
+        size = float(np.max(np.sum(np.abs(terms), axis=0)))
+        self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
+        return np.sum(terms, axis=0)
+
+    # Means.
 
     def mean(self, x: Any) -> Any:
         """Return the mean of x over all outcomes of the components in it, or over draws of them."""
@@ -174,49 +194,29 @@ class Point:
         if self.long:
             return mean_of_row(x, self)
         outcomes, weights = self._outcomes(self._touched(x))
-        with self.having({}, {key: self._across(each) for key, each in outcomes.items()}, len(weights)):
+        with self.having({}, {key: self._across(nodes) for key, nodes in outcomes.items()}, len(weights)):
             terms = self.value(x)
         terms = terms * self._across(weights)
         if not np.all(np.isfinite(terms)):
             raise NotEvaluated("an outcome without a value")
         return self._added(terms)
 
-    def _across(self, nodes: Any) -> Any:
-        return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
-
-    def _added(self, terms: Any) -> Any:
-        size = float(np.max(np.sum(np.abs(terms), axis=0)))
-        self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
-        return np.sum(terms, axis=0)
-
-    def total(self, terms: list[Any]) -> Any:
-        """Return the sum of numbers; in floats, what it loses where they cancel is of their size."""
-        if not self.exact and not self.depth and all(isinstance(term, float) for term in terms):
-            self._added(np.array(terms))
-        return reduce(operator.add, terms)
-
     def _touched(self, x: Any) -> list[Any]:
         """Return the components that x is made of, by evaluating it once at any numbers."""
         whole = tuple((key, value) for key, value in self.values.items() if isinstance(value, int))
         state = x, whole, self.fixed
         if state not in self.touched:
-            plain = {
-                key: 1.5 if isinstance(value, np.ndarray) else value for key, value in self.values.items()
-            }
+            plain = {key: 1.5 if isinstance(x, np.ndarray) else x for key, x in self.values.items()}
             trial = Point(plain, self.laws, self.fixed, exact=False, work=self.work, touched=self.touched)
             trial.value(x)
-            self.work, self.used = trial.work, self.used | trial.used
+            self.work = trial.work
             self.touched[state] = [key for key in trial.components if key[0] not in self.fixed], trial.used
         components, used = self.touched[state]
         self.used |= used
         return components
 
     def _outcomes(self, keys: list[Any]) -> tuple[dict[Any, Any], Any]:
-        """Return arrays of what components are in every outcome, and the chances of the outcomes.
-
-        Raises:
-            NotEvaluated: there are too many.
-        """
+        """Return arrays of what components are in every outcome, and the chances of the outcomes."""
         drawn = [key for key in keys if key[0] in self.laws]
         joint = [key for key in keys if key[0] not in self.laws]
         most = (200 if self.depth else MOST) // (len(JOINT) if joint else 1)
@@ -228,17 +228,8 @@ class Point:
         places = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
         chances = (weights[at] for (_, weights), at in zip(rules, places, strict=True))
         outcomes = {key: rules[axis][0][places[axis]] for axis, key in enumerate(drawn)}
-        outcomes |= {key: self._joint(key)[places[-1]] for key in joint}
+        outcomes |= {key: _anything(self.seed + 1, key)[places[-1]] for key in joint}
         return outcomes, reduce(operator.mul, chances, np.ones(1))
-
-    def _joint(self, key: Any) -> Any:
-        return _anything(self.seed + 1, key)
-
-    def _draws(self, key: Any) -> Any:
-        self.work -= 40
-        if key[0] in self.laws:
-            return _draws_of(self.laws[key[0]], self.seed + 2, key)
-        return self._joint(key)[_rng(self.seed + 3, ()).choice(len(JOINT), size=DRAWS, p=JOINT)]
 
     def _mean_of_draws(self, x: Any) -> Any:
         state = ("draws", x, *map(self.values.get, _indices(x)))
@@ -251,18 +242,21 @@ class Point:
             self.memo[state] = np.append(parts.mean(), (parts.sum() - parts) / (BATCHES - 1))
         return self.memo[state]
 
-    def integral(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
+    # Integrals.
+
+    def integral(self, integral: Any) -> Any:
         """Return an integral, by the double exponential rule; infinite where it grows without end."""
         if self.exact:
             raise NotEvaluated("an integral, in many digits")
-        zero = sympy.S.Zero
-        ends = ((-oo, zero), (zero, oo)) if (low, high) == (-oo, oo) else ((low, high),)
-        parts = [self._integral_of_part(function, variable, *each) for each in ends]
+        *inner, (variable, low, high) = integral.limits
+        function = sympy.Integral(integral.function, *inner) if inner else integral.function
+        ends = [(-oo, sympy.S.Zero), (sympy.S.Zero, oo)] if (low, high) == (-oo, oo) else [(low, high)]
+        parts = [self._integrated(function, variable, *both) for both in ends]
         if not any(map(np.any, parts)):
             raise NotEvaluated("an integral of nothing, or of a peak between the nodes")
         return reduce(operator.add, parts)
 
-    def _integral_of_part(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
+    def _integrated(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         step = 1 / 16 if self.coarse else 1 / 32
         u = self._across(np.arange(-4.5, 4.5 + step / 2, step))
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
@@ -274,35 +268,26 @@ class Point:
             x, slope = start + width * special.expit(2 * path), width * slope / (2 * np.cosh(path) ** 2)
         with self.having({variable: x}, along=len(u)):
             terms = self.value(function) * slope
-        if np.size(terms) > 3_000_000:
+        if np.size(terms) > MOST_TERMS:
             raise NotEvaluated("an integral of too many terms")
-        terms = _without_overflow(terms)
+        # Where floats overflow beside what is negligible, the terms are 0.
+        bad = ~np.isfinite(terms)
+        sizes = np.where(bad, 0.0, np.abs(np.where(bad, 0, terms)))
+        beside = np.zeros(bad.shape, dtype=bool)
+        beside[1:] |= bad[:-1]
+        beside[:-1] |= bad[1:]
+        if not np.any(sizes[beside] > 1e-20 * sizes.max()):
+            terms = np.where(bad, 0, terms)
+        elif np.any(terms[bad] != np.inf):
+            raise NotEvaluated("an integral that overflows")
         top, *rest = np.unravel_index(np.argmax(np.abs(terms)), terms.shape)
-        beside = np.abs(terms[(slice(max(top - 1, 0), top + 2), *rest)])
-        if np.sum(beside) < 1.001 * np.max(beside):
+        near_top = np.abs(terms[(slice(max(top - 1, 0), top + 2), *rest)])
+        if np.sum(near_top) < 1.001 * np.max(near_top):
             raise NotEvaluated("an integral of a peak between the nodes")
-        return np.where(_alternates(terms), np.nan, self._added(terms))
-
-
-def _without_overflow(terms: Any) -> Any:
-    """Return the terms of an integral with 0 where floats overflow, if those beside are negligible."""
-    bad = ~np.isfinite(terms)
-    sizes = np.where(bad, 0.0, np.abs(np.where(bad, 0, terms)))
-    beside = np.zeros(bad.shape, dtype=bool)
-    beside[1:] |= bad[:-1]
-    beside[:-1] |= bad[1:]
-    if not np.any(sizes[beside] > 1e-20 * sizes.max()):
-        return np.where(bad, 0, terms)
-    if np.all(terms[bad] == np.inf):
-        return terms
-    raise NotEvaluated("an integral that overflows")
-
-
-def _alternates(terms: Any) -> Any:
-    """Return where an oscillation goes on between nodes: a dozen terms of either sign that count."""
-    signs = np.where(np.abs(terms) > 1e-3 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
-    turns = signs[1:] * signs[:-1] < 0
-    return np.sum(turns[1:] & turns[:-1], axis=0) >= 12
+        # A dozen terms of either sign that count: an oscillation goes on between the nodes.
+        signs = np.where(np.abs(terms) > 1e-3 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
+        turns = signs[1:] * signs[:-1] < 0
+        return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self._added(terms))
 
 
 @lru_cache(maxsize=512)
@@ -322,6 +307,9 @@ def _anything(seed: int, key: Any) -> Any:
 @cache
 def _indices(expression: Any) -> tuple[Index, ...]:
     return tuple(sorted(expression.atoms(Index), key=str))
+
+
+# ---- the value of each kind of node ----------------------------------------------------------------------
 
 
 def _constant(point: Point, number: Any) -> Any:
@@ -347,7 +335,7 @@ def _symbol(point: Point, symbol: Any) -> Any:
 @lru_cache(maxsize=2**14)
 def _exponents(product: Any) -> tuple[list[Any], list[Any]]:
     """Return what exponentials in a product are of, and its other factors."""
-    exponentials = [part for part in product.args if isinstance(part, sympy.exp)]
+    exponentials = [part for part in product.args if isinstance(part, exp)]
     return [part.args[0] for part in exponentials], [x for x in product.args if x not in exponentials]
 
 
@@ -356,43 +344,32 @@ def _product(point: Point, expression: Any) -> Any:
     exponents, others = _exponents(expression)
     if point.exact or len(exponents) < 2:
         return reduce(operator.mul, map(point.value, expression.args))
-    return reduce(
-        operator.mul, map(point.value, others), np.exp(reduce(operator.add, map(point.value, exponents)))
-    )
+    together = np.exp(reduce(operator.add, map(point.value, exponents)))
+    return reduce(operator.mul, map(point.value, others), together)
 
 
 def _power(point: Point, expression: Any) -> Any:
     base, exponent = point.value(expression.base), expression.exp
     if isinstance(exponent, sympy.Integer):
         return base ** int(exponent)
-    if exponent is sympy.S.Half:
-        return point.call("sqrt", base)
-    return base ** point.value(exponent)
+    return point.call("sqrt", base) if exponent is sympy.S.Half else base ** point.value(exponent)
 
 
-def _terms(together: Callable[[Any, Any], Any], empty: int) -> Callable[[Point, Any], Any]:
-    def handler(point: Point, expression: Any) -> Any:
-        *inner, (index, low, high) = expression.limits
-        body = expression.func(expression.function, *inner) if inner else expression.function
-        if high == oo:
-            raise NotEvaluated("a sum without end")
-        first, last = point.whole(low), point.whole(high)
-        if last - first > 400 or last < first - 1:
-            raise NotEvaluated("a sum of too many terms, or turned round")
-        value = point.number(empty)
-        for place in range(first, last + 1):
-            with point.having({index: place}):
-                value = together(value, point.value(body))
-        return value
-
-    return handler
-
-
-def _integral(point: Point, expression: Any) -> Any:
-    *inner, limits = expression.limits
-    return point.integral(
-        sympy.Integral(expression.function, *inner) if inner else expression.function, *limits
-    )
+def _terms(point: Point, expression: Any) -> Any:
+    """Return a sum or a product over an index."""
+    *inner, (index, low, high) = expression.limits
+    body = expression.func(expression.function, *inner) if inner else expression.function
+    if high == oo:
+        raise NotEvaluated("a sum without end")
+    first, last = point.whole(low), point.whole(high)
+    if last - first > 400 or last < first - 1:
+        raise NotEvaluated("a sum of too many terms, or turned round")
+    together, empty = (operator.add, 0) if isinstance(expression, Sum) else (operator.mul, 1)
+    value = point.number(empty)
+    for place in range(first, last + 1):
+        with point.having({index: place}):
+            value = together(value, point.value(body))
+    return value
 
 
 def _derivative(point: Point, expression: Any) -> Any:
@@ -403,33 +380,34 @@ def _derivative(point: Point, expression: Any) -> Any:
         raise NotEvaluated("a derivative, in floats")
     step, ends = mp.mpf(10) ** (-mp.dps // 3), []
     for side in (1, -1):
-        moved = point.value(variable) + side * step
+        moved: tuple[Any, ...] = ({variable: point.value(variable) + side * step},)
         if isinstance(variable, Indexed):
             key = (variable.base, *map(point.whole, variable.indices))
-            with point.having({}, {key: moved}):
-                ends.append(point.value(body))
-        else:
-            with point.having({variable: moved}):
-                ends.append(point.value(body))
+            moved = ({}, {key: moved[0][variable]})
+        with point.having(*moved):
+            ends.append(point.value(body))
     return (ends[0] - ends[1]) / (2 * step)
 
 
 def _dot(point: Point, dot: Any) -> Any:
     left, first, right, second = dot.args
     ends = point.whole(first), point.whole(second)
-    places = range(1, point.whole(dot.size) + 1)
     state = ("dot", left, right, *ends)
     if state not in point.memo:
-        point.memo[state] = reduce(
-            operator.add,
-            (point.component(left, ends[0], at) * point.component(right, ends[1], at) for at in places),
-        )
+        places = range(1, point.whole(dot.size) + 1)
+        parts = (point.component(left, ends[0], at) * point.component(right, ends[1], at) for at in places)
+        point.memo[state] = reduce(operator.add, parts)
     return point.memo[state]
 
 
 def _entropy(point: Point, entropy: Any) -> Any:
     row, total = point.row(*entropy.args)
     return reduce(operator.add, (point.call("exp", x - total) * (total - x) for x in row))
+
+
+def _weight(point: Point, weight: Any) -> Any:
+    row = weight.args if weight.args[1].is_Symbol else weight.row
+    return point.call("exp", point.value(weight.args[0]) - point.row(*row)[1])
 
 
 def _larger(x: Any, y: Any) -> Any:
@@ -440,35 +418,12 @@ def _sign(x: Any) -> Any:
     return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
-def holds(condition: Any, point: Point) -> bool:
-    """Return whether a relation holds at a point.
-
-    Raises:
-        NotEvaluated: that is not told.
-    """
-    if not isinstance(condition, Relational):
-        return bool(condition)
-    left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
-    tiny = min(mp.mpf(10) ** (-mp.dps // 2), 1e-13) if point.exact else 1e-13
-    same = bool(abs(left - right) <= tiny * max(abs(left), abs(right), 1e-9 if point.exact else 1))
-    if isinstance(condition, sympy.Eq | sympy.Ne):
-        return same == isinstance(condition, sympy.Eq)
-    if same:
-        return condition.rel_op in {"<=", ">="}
-    return bool((left < right) == ("<" in condition.rel_op))
-
-
 _FLOATS: dict[str, Callable[..., Any]] = {
-    **{
-        name: getattr(np, name)
-        for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")
-    },
-    **{name: getattr(special, name) for name in ("erf", "erfc", "gamma")},
+    **{x: getattr(np, x) for x in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt")},
+    **{x: getattr(special, x) for x in ("erf", "erfc", "gamma")},
     "atan": np.arctan,
     "loggamma": special.gammaln,
-    "besselk": special.kv,
-    "besseli": special.iv,
-    "besselj": special.jv,
+    **{f"bessel{x}": getattr(special, f"{x}v") for x in "kij"},
 }
 
 
@@ -480,36 +435,33 @@ def _function(point: Point, expression: Any) -> Any:
     return point.call(name, *map(point.value, expression.args))
 
 
-_HANDLERS: dict[Any, Callable[[Point, Any], Any] | None] = {
+_HANDLERS: dict[Any, Callable[[Point, Any], Any]] = {
     sympy.Symbol: _symbol,
     sympy.Number: _constant,
     sympy.NumberSymbol: _constant,
     sympy.core.numbers.ImaginaryUnit: lambda point, _: mp.j if point.exact else 1j,
-    sympy.Add: lambda point, node: point.total([*map(point.value, node.args)]),
-    sympy.Mul: _product,
+    Add: lambda point, node: point.total([*map(point.value, node.args)]),
+    Mul: _product,
     sympy.Pow: _power,
     sympy.Abs: lambda point, node: abs(point.value(node.args[0])),
     sympy.sign: lambda point, node: _sign(point.value(node.args[0])),
     sympy.Max: lambda point, node: reduce(_larger, map(point.value, node.args)),
     sympy.Min: lambda point, node: -reduce(_larger, (-point.value(x) for x in node.args)),
-    sympy.Sum: _terms(operator.add, 0),
-    sympy.Product: _terms(operator.mul, 1),
-    sympy.Integral: _integral,
+    Sum: _terms,
+    sympy.Product: _terms,
+    sympy.Integral: lambda point, node: point.integral(node),
     sympy.Derivative: _derivative,
     sympy.KroneckerDelta: lambda point, node: point.number(int(operator.eq(*map(point.whole, node.args)))),
     Indexed: lambda point, node: point.component(node.base, *map(point.whole, node.indices)),
-    vocabulary.E: lambda point, node: point.mean(node.args[0]),
-    vocabulary.Var: lambda point, node: point.value(node.definition),
-    vocabulary.Cov: lambda point, node: point.value(node.definition),
-    vocabulary.Quantile: None,
-    vocabulary.Dot: _dot,
-    vocabulary.Softmax: lambda point, node: point.call(
-        "exp", point.value(node.args[0]) - point.row(*(node.args if node.args[1].is_Symbol else node.row))[1]
-    ),
-    vocabulary.Entropy: _entropy,
-    vocabulary.LogSumExp: lambda point, node: point.row(*node.args)[1],
-    vocabulary.Largest: lambda point, node: reduce(_larger, point.row(*node.args)[0]),
-    vocabulary.Indicator: lambda point, node: (point.value(node.args[0]) > 0) * point.number(1),
+    of.E: lambda point, node: point.mean(node.args[0]),
+    of.Var: lambda point, node: point.value(node.definition),
+    of.Cov: lambda point, node: point.value(node.definition),
+    of.Dot: _dot,
+    of.Softmax: _weight,
+    of.Entropy: _entropy,
+    of.LogSumExp: lambda point, node: point.row(*node.args)[1],
+    of.Largest: lambda point, node: reduce(_larger, point.row(*node.args)[0]),
+    of.Indicator: lambda point, node: (point.value(node.args[0]) > 0) * point.number(1),
     sympy.Function: _function,
 }
 
@@ -532,9 +484,89 @@ def evaluated(expression: Any, point: Point) -> Any:
         raise NotEvaluated(f"{type(error).__name__}: {error}") from error
     if isinstance(value, mpmath.mpc) and abs(value.imag) <= mp.mpf(10) ** (8 - mp.dps) * abs(value.real):
         value = value.real
-    if isinstance(value, mpmath.mpf | mpmath.mpc):
-        if not mp.isfinite(value):
-            raise NotEvaluated("no finite value")
-    elif np.any(np.isnan(value)):
+    has_value = (
+        mp.isfinite(value) if isinstance(value, mpmath.mpf | mpmath.mpc) else not np.isnan(value).any()
+    )
+    if not has_value:
         raise NotEvaluated("no value")
     return value.reshape(()).item() if isinstance(value, np.ndarray) and value.size == 1 else value
+
+
+def holds(condition: Any, point: Point) -> bool:
+    """Return whether a relation holds at a point.
+
+    Raises:
+        NotEvaluated: a side has no value there.
+    """
+    if not isinstance(condition, Relational):
+        return bool(condition)
+    left, right = evaluated(condition.lhs, point), evaluated(condition.rhs, point)
+    tiny = min(mp.mpf(10) ** (-mp.dps // 2), 1e-13) if point.exact else 1e-13
+    same = bool(abs(left - right) <= tiny * max(abs(left), abs(right), 1e-9 if point.exact else 1))
+    if isinstance(condition, sympy.Eq | sympy.Ne):
+        return same == isinstance(condition, sympy.Eq)
+    if same:
+        return condition.rel_op in {"<=", ">="}
+    return bool((left < right) == ("<" in condition.rel_op))
+
+
+# ---- means over long rows of independent normal scores ---------------------------------------------------
+
+
+def mean_of_row(x: Any, point: Point) -> float:
+    """Return the mean of a polynomial of what is drawn from a row, by one-dimensional integrals.
+
+    Raises:
+        ValueError: it is of another kind, or of scores that are not centred and normal.
+    """
+    x = expand(x)
+    if isinstance(x, Add):
+        return sum(mean_of_row(part, point) for part in x.args)
+    drawn = [part for part in Mul.make_args(x) if families_of(part)]
+    value = float(point.value(x / Mul(*drawn)))
+    if not drawn:
+        return value
+    first, *_ = drawn
+    if len(drawn) == 1 and isinstance(first, of.Largest | of.LogSumExp | of.Entropy):
+        keys, deviation = point.whole(range_of(*first.args)), _deviation(first.args[0], point)
+        if isinstance(first, of.Largest):
+            return value * deviation * _mean_largest(keys)
+        mean = mean_log_total if isinstance(first, of.LogSumExp) else mean_entropy
+        return value * _exactly(mean, keys, deviation)
+    # A sum over all keys, or one key's share of it, of powers of a weight and its score.
+    is_sum = isinstance(first, Sum) and len(drawn) == 1 and len(first.limits) == 1
+    factors = Mul.make_args(first.function) if is_sum else drawn
+    value *= float(point.value(Mul(*(part for part in factors if not families_of(part)))))
+    powers = {base: int(power) for base, power in (x.as_base_exp() for x in factors if families_of(x))}
+    (weight,) = (part for part in powers if isinstance(part, of.Softmax))
+    scores, key = weight.args
+    (score,), size = scores.atoms(Indexed), range_of(scores, key)
+    if set(powers) - {weight, score} or (is_sum and first.limits[0] != (key, 1, size)):
+        raise ValueError("a mean of another kind")
+    keys, order = point.whole(size), powers.get(score, 0)
+    total = _exactly(mean_product, ((powers[weight], order),), keys, _deviation(scores, point))
+    return value * total / float(point.value(scores / score)) ** order / (1 if is_sum else keys)
+
+
+def _mean_largest(keys: int) -> float:
+    """Return the mean of the largest of very many standard normal numbers, from its density."""
+    z = np.arange(-12, 40, 1 / 256)
+    below = (keys - 1) * special.log_ndtr(z) - z**2 / 2
+    return float(np.sum(z * np.exp(math.log(keys) + below)) / 256 / math.sqrt(2 * math.pi))
+
+
+def _exactly(mean: Callable[..., Any], *arguments: Any) -> float:
+    if arguments[-2] > MOST_KEYS:
+        raise ValueError("too many keys")
+    result = mean(*arguments)
+    if not result.error <= 1e-9 * max(abs(result.value), 1):
+        raise ValueError("it is not known well enough")
+    return float(result.value)
+
+
+def _deviation(scores: Any, point: Point) -> float:
+    (score,) = scores.atoms(Indexed)
+    law = point.laws[score.base]
+    if not law.normal or law.centres[0] or families_of(scores / score):
+        raise ValueError("other scores")
+    return abs(float(point.value(scores / score))) * float(law.spreads[0])
