@@ -14,17 +14,15 @@ from verify.symbolic.automatic import derive
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
 from verify.symbolic.vocabulary import Family, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal
-from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, sigma_k, sigma_q, v
+from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma_k, sigma_q, v
 
 N = Symbol("N", integer=True, positive=True)
-x = Family("x", N, d)
 kappa_q, kappa_k, skew_q, skew_k = symbols("kappa_q kappa_k gamma_q gamma_k", real=True)
 FOUR = {
     q: Law("mean 0, variance 1 and kurtosis κ_q", (S.One, S.Zero, S.One, skew_q, kappa_q)),
     k: Law("mean 0, variance 1 and kurtosis κ_k", (S.One, S.Zero, S.One, skew_k, kappa_k)),
 }
 mu = Symbol("mu", real=True)
-SHARED = {x: Law("mean μ and variance σ²", (S.One, mu, mu**2 + sigma**2))}
 
 
 @pytest.mark.parametrize(

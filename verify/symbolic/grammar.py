@@ -181,9 +181,20 @@ class _Reader:
         self.text, self.formula, self.lists = text, formula, lists
         self.known = (*_PLAIN, *_CONSTANTS) if formula else _QUESTION
         self.random_outside: _Token | None = None
-        self._averaged, self._deep, self._bars = 0, 0, False
+        self._averaged, self._deep, self._bars = False, 0, False
         self._keys = [of.j]
-        self._tokens, self._place = self._split(), 0
+        self._tokens, self._place = list[_Token](), 0
+        if len(text) > _LONGEST or not text.isprintable():
+            raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
+        at = 0
+        while at < len(text):
+            piece = _TOKEN.match(text, at)
+            if piece and piece.lastgroup:
+                self._tokens.append(_Token(piece.lastgroup, _SIGNS.get(piece[0], piece[0]), at))
+            elif not text[at].isspace():
+                self.fail(f"{text[at]} means nothing here", _Token("", "", at))
+            at = piece.end() if piece else at + 1
+        self._tokens.append(_Token("end", "the end", len(text)))
 
     def fail(self, problem: str, token: _Token) -> NoReturn:
         """Raise the error that marks a place of the text."""
@@ -191,32 +202,14 @@ class _Reader:
 
     def whole(self) -> Expr:
         """Return the whole text as an expression."""
-        expression = self._sum()
-        rest = self._next
-        if rest.text in (")", "]", "|"):
-            self.fail("this bracket was not opened", rest)
-        if rest.text in (">", "<"):
-            self.fail("a comparison stands in P(x > y) alone", rest)
+        expression, rest = self._sum(), self._next
         if rest.kind != "end":
-            self.fail(f"{rest.text} means nothing here", rest)
+            problems = dict.fromkeys(")]|", "this bracket was not opened")
+            problems |= dict.fromkeys("<>", "a comparison stands in P(x > y) alone")
+            self.fail(problems.get(rest.text, f"{rest.text} means nothing here"), rest)
         if sympify(expression).has(S.ComplexInfinity, S.NaN, S.Infinity, S.NegativeInfinity, S.ImaginaryUnit):
-            raise QuestionError(
-                _marked("it divides by 0, or takes a root of a negative number", self.text, 0)
-            )
+            self.fail("it divides by 0, or takes a root of a negative number", self._tokens[0]._replace(at=0))
         return sympify(expression)
-
-    def _split(self) -> list[_Token]:
-        if len(self.text) > _LONGEST or not self.text.isprintable():
-            raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
-        tokens, at = list[_Token](), 0
-        while at < len(self.text):
-            piece = _TOKEN.match(self.text, at)
-            if piece and piece.lastgroup:
-                tokens.append(_Token(piece.lastgroup, _SIGNS.get(piece[0], piece[0]), at))
-            elif not self.text[at].isspace():
-                self.fail(f"{self.text[at]} means nothing here", _Token("", "", at))
-            at = piece.end() if piece else at + 1
-        return [*tokens, _Token("end", "the end", len(self.text))]
 
     @property
     def _next(self) -> _Token:
@@ -242,23 +235,22 @@ class _Reader:
     def _product(self) -> Any:
         product = self._factor()
         while True:
-            sign = self._take("*", "/")
-            if sign is None and not self._begins_factor():
+            sign, place = self._take("*", "/"), self._next
+            # A factor may stand behind another without a sign, as in 2 d_k or n (n - 1).
+            opens = place.text in "([" or (place.text == "|" and not self._bars)
+            if sign is None and place.kind not in ("name", "score") and not opens:
                 return product
-            place, factor = self._next, self._factor()
+            factor = self._factor()
             if isinstance(product, ImmutableMatrix) and isinstance(factor, ImmutableMatrix):
                 if product.shape != factor.shape or sign is None or sign.text == "/":
                     self.fail("two lists of one length have a product, by · between them", place)
                 product = product.dot(factor)
-                continue
-            if sign and sign.text == "/" and self._number_of(factor, place) == 0:
-                self.fail("this divides by 0", sign)
-            product = product / factor if sign and sign.text == "/" else product * factor
-
-    def _begins_factor(self) -> bool:
-        """Return whether the next token stands behind a factor without a sign, as in 2 d_k or n (n - 1)."""
-        token = self._next
-        return token.kind in ("name", "score") or token.text in "([" or (token.text == "|" and not self._bars)
+            elif sign and sign.text == "/":
+                if self._number_of(factor, place) == 0:
+                    self.fail("this divides by 0", sign)
+                product = product / factor
+            else:
+                product = product * factor
 
     def _factor(self) -> Any:
         if self._take("-"):
@@ -280,27 +272,21 @@ class _Reader:
             self.fail("something is missing at the end", token)
         self._place += 1
         if token.kind == "number":
-            return self._number(token)
-        if token.kind == "score" and not self.formula:
-            return self._random(token, self._score(token.text))
+            digits = token.text.lower().partition("e")[0].strip("0.")
+            if digits and not 1e-300 < float(token.text) < 1e300:
+                self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
+            return Rational(token.text)
         if token.kind in ("name", "score"):
             return self._named(token)
         if token.text not in _CLOSING:
             self.fail(f"something is missing before {token.text}", token)
-        return self._bracketed(token)
-
-    def _number(self, token: _Token) -> Rational:
-        digits = token.text.lower().partition("e")[0].strip("0.")
-        if digits and not 1e-300 < float(token.text) < 1e300:
-            self.fail("a number is at most 1e300, and at least 1e-300 or 0", token)
-        return Rational(token.text)
-
-    def _bracketed(self, token: _Token) -> Any:
-        """Return what stands in a bracket that no name precedes: a list, a length, a size, an expression."""
         if token.text == "[" and self.lists:
             return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
-        if token.text == "|" and (length := self._length()) is not None:
-            return length
+        vector, after = self._next.text, self._tokens[min(self._place + 1, len(self._tokens) - 1)].text
+        if token.text == after == "|" and vector in ("q", "k") and not self.formula:
+            self._place += 2
+            family, place = (of.q, of.a) if vector == "q" else (of.k, self._keys[-1])
+            return self._random(token, sqrt(Dot(family, place, family, place)))
         (inside,) = self._inside(token)
         return Abs(self._number_of(inside, token)) if token.text == "|" else inside
 
@@ -322,9 +308,9 @@ class _Reader:
 
     def _close(self, opening: _Token) -> None:
         if not self._take(_CLOSING[opening.text]):
-            is_end = self._next.kind == "end"
-            problem = "this bracket is not closed" if is_end else f"{self._next.text} means nothing here"
-            self.fail(problem, opening if is_end else self._next)
+            if self._next.kind == "end":
+                self.fail("this bracket is not closed", opening)
+            self.fail(f"{self._next.text} means nothing here", self._next)
 
     def _number_of(self, value: Any, token: _Token) -> Any:
         """Return a value that is no list."""
@@ -332,29 +318,24 @@ class _Reader:
             self.fail(f"{token.text} is of one number, not of a list", token)
         return value
 
-    def _of_list(self, token: _Token, name: str, numbers: Any, place: Any = None) -> Any:
-        """Return a function of a list, such as its softmax or, with a second argument, one weight of it."""
-        result = _LISTS[name](numbers)
-        if place is None:
-            return result
-        if not (place.is_Integer and 1 <= place <= len(numbers)):
-            self.fail(f"there are {len(numbers)} numbers; the second argument is one of their places", token)
-        return result[int(place) - 1]
+    def _random(self, token: _Token, value: Any) -> Any:
+        if not self._averaged and self.random_outside is None:
+            self.random_outside = token
+        return value
 
-    def _length(self) -> Any:
-        """Return the length of a vector that stands alone behind an opened bar; None if none does."""
-        token, after, *_ = (*self._tokens[self._place :], self._next)
-        if token.text not in ("q", "k") or after.text != "|" or self.formula:
-            return None
-        self._place += 2
-        family, place = (of.q, of.a) if token.text == "q" else (of.k, self._keys[-1])
-        return self._random(token, sqrt(Dot(family, place, family, place)))
+    def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
+        opening = self._take("(", "[")
+        if opening is None:
+            self.fail(f"{token.text} needs a bracket: {token.text}(…)", token)
+        return self._inside(opening, numbers, token.text)
 
     def _named(self, token: _Token) -> Any:
         """Return what a name stands for, a function with what it is of."""
         name = token.text.replace("Σ", "sum")
         name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
-        if name not in self.known:
+        if token.kind == "score" and not self.formula:
+            name = "score"
+        elif name not in self.known:
             self._refuse(token)
         is_called = self._next.text in ("(", "[")
         if name in _CONSTANTS:
@@ -366,7 +347,20 @@ class _Reader:
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
             return self._over_keys(token, name)
-        return self._random(token, self._quantity(name))
+        query = of.b if "_b" in token.text else of.a
+        key = of.l if "_l" in token.text else self._keys[-1]
+        score = of.score_of(query, key)
+        scores = score / sqrt(of.d) if name in _SCALED else score
+        return self._random(
+            token,
+            {
+                **dict.fromkeys(("score", "s"), score),
+                "p": Softmax(scores, key),
+                "H": Entropy(scores.xreplace({key: of.j}), of.j),
+                "q_i": of.q[of.a, of.i],
+                "k_i": of.k[key, of.i],
+            }[_SCALED.get(name, name)],
+        )
 
     def _refuse(self, token: _Token) -> NoReturn:
         if self.formula:
@@ -381,84 +375,52 @@ class _Reader:
         names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
         self.fail(unknown(what, token.text, near, names), token)
 
-    def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
-        opening = self._take("(", "[")
-        if opening is None:
-            self.fail(f"{token.text} needs a bracket: {token.text}(…)", token)
-        return self._inside(opening, numbers, token.text)
-
     def _mean(self, token: _Token) -> Any:
         if self._averaged:
             self.fail(
                 f"{token.text} stands within another mean; all that is drawn is averaged at once", token
             )
-        self._averaged += 1
+        self._averaged = True
         if token.text == "P":
-            value = E(Indicator(self._event(token)))
+            opening = self._take("(", "[")
+            left = self._sum() if opening else S.Zero
+            sign = self._take(">", "<")
+            if opening is None or sign is None:
+                self.fail("P is of an event: write P(x > y) or P(x < y)", token)
+            right = self._sum()
+            self._close(opening)
+            value = E(Indicator(left - right if sign.text == ">" else right - left))
         else:
             number, function = _MEANS[token.text]
             value = function(*self._arguments(token, (number,)))
-        self._averaged -= 1
+        self._averaged = False
         if isinstance(value, Quantile) and not (value.args[1].is_Rational and 0 < value.args[1] < 1):
             self.fail("a quantile's level is a number between 0 and 1, as in quantile(q·k, 0.95)", token)
         return value
-
-    def _event(self, token: _Token) -> Any:
-        """Return x - y for the event x > y in brackets."""
-        opening = self._take("(", "[")
-        left = self._sum() if opening else S.Zero
-        sign = self._take(">", "<")
-        if opening is None or sign is None:
-            self.fail("P is of an event: write P(x > y) or P(x < y)", token)
-        right = self._sum()
-        self._close(opening)
-        return left - right if sign.text == ">" else right - left
 
     def _over_keys(self, token: _Token, name: str) -> Any:
         """Return a sum, a maximum or an entropy over keys; without a bracket, of the product that follows."""
         if name == "softmax":
             key, parts = self._keys[-1], self._arguments(token, (1, 2))
-            # The terminal prints softmax(…)_j.
-            self._place += self._next.text == "_j"
+            self._place += self._next.text == "_j"  # as the terminal prints it
         else:
-            key = self._begin_keys(token)
+            # A sum within another runs over an index of its own.
+            if len(self._keys) > 2:
+                self.fail("at most two sums over keys stand in each other", token)
+            key = of.j if len(self._keys) == 1 else of.l
+            self._keys.append(key)
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
             parts = self._arguments(token) if is_called else [self._product()]
             self._keys.pop()
         if isinstance(parts[0], ImmutableMatrix):
-            return self._of_list(token, name, *parts)
+            numbers, *at = parts
+            result = _LISTS[name](numbers)
+            if at and not (at[0].is_Integer and 1 <= at[0] <= len(numbers)):
+                problem = f"there are {len(numbers)} numbers; the second argument is one of their places"
+                self.fail(problem, token)
+            return result[int(at[0]) - 1] if at else result
         if len(parts) > 1:
             self.fail("softmax holds one expression, not 2", token)
         if key not in of.free_indices(parts[0]):
             self.fail(f"nothing in {token.text} depends on the key", token)
         return (Softmax if name == "softmax" else _BINDERS[name])(parts[0], key)
-
-    def _begin_keys(self, token: _Token) -> Index:
-        # A sum within another runs over an index of its own.
-        if len(self._keys) > 2:
-            self.fail("at most two sums over keys stand in each other", token)
-        self._keys.append(of.j if len(self._keys) == 1 else of.l)
-        return self._keys[-1]
-
-    def _score(self, text: str) -> Any:
-        indices = re.findall(r"_(\w)", text)
-        query = of.b if "b" in indices else of.a
-        return of.score_of(query, of.l if "l" in indices else self._keys[-1])
-
-    def _quantity(self, name: str) -> Any:
-        """Return the random quantity of a name."""
-        score = of.score_of(of.a, self._keys[-1])
-        scores = score / sqrt(of.d) if name in _SCALED else score
-        return {
-            "score": score,
-            "s": score,
-            "p": Softmax(scores, self._keys[-1]),
-            "H": Entropy(scores.xreplace({self._keys[-1]: of.j}), of.j),
-            "q_i": of.q[of.a, of.i],
-            "k_i": of.k[self._keys[-1], of.i],
-        }[_SCALED.get(name, name)]
-
-    def _random(self, token: _Token, value: Any) -> Any:
-        if not self._averaged and self.random_outside is None:
-            self.random_outside = token
-        return value

@@ -59,8 +59,7 @@ def decide_equality(
 def _error(
     before: Any, after: Any, laws: tuple[tuple[Family, Law], ...] | None, sizes: tuple[tuple[Any, int], ...]
 ) -> StepError | None:
-    sides = definition(before), definition(after)
-    if sides[0] == sides[1]:
+    if definition(before) == definition(after):
         return None
     error: StepError | None = None
     # Drawn laws share as many moments with those assumed as their outcomes can be gone through for.
@@ -86,25 +85,22 @@ def _opened(x: Any) -> Any:
     for part in x.atoms(Indexed):
         if not isinstance(part.base, Family):
             raise Undecided(f"{part.base} is no family; declare it with Family({str(part.base)!r}, …)")
-    weights = put_at(x).replace(_is_largest_weight, _weight_of_largest)
+
+    def weight_of_largest(largest: Any) -> Any:
+        # The largest weight is that of the largest score, for exponentials rise.
+        weight, key = largest.args
+        if not isinstance(weight, Softmax) or weight.args[1] != key:
+            return largest
+        scores, (others, other) = weight.args[0], weight.row
+        return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
+
+    weights = put_at(x).replace(lambda part: isinstance(part, Largest), weight_of_largest)
     opened = definition(weights).replace(lambda part: isinstance(part, Derivative), derived)
-    return opened.replace(_is_root, _factored)
-
-
-def _factored(root: Any) -> Any:
-    """Return a root with its base in factors, but for factors of the terms of a sum."""
-    base = factor(root.base)
-    return root if base.has(Product) else Pow(base, root.exp)
-
-
-def _is_largest_weight(x: Any) -> bool:
-    return isinstance(x, Largest) and isinstance(x.args[0], Softmax) and x.args[0].args[1] == x.args[1]
-
-
-def _weight_of_largest(x: Any) -> Any:
-    """Return the largest weight as that of the largest score, for exponentials rise."""
-    (scores, key), (others, other) = x.args[0].args, x.args[0].row
-    return exp(Largest(scores, key)) / Sum(exp(others), (other, 1, range_of(others, other)))
+    # Of a product over an index, factors of terms are none of the whole.
+    return opened.replace(
+        lambda part: _is_root(part) and not part.base.has(Product),
+        lambda root: Pow(factor(root.base), root.exp),
+    )
 
 
 def _is_root(x: Any) -> bool:
@@ -121,7 +117,8 @@ def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
             points.place(*sides)
             before, after = (points.value(side, P) for side in sides)
             if np.any(np.not_equal(before, after) & points.valid):
-                raise Unequal(f"the two sides differ{_at(sizes)}")
+                at = ", ".join(f"{size} = {value}" for size, value in sizes.items())
+                raise Unequal(f"the two sides differ{f' at {at}' if at else ''}")
             budget, wanted = points.budget, wanted - int(points.valid.sum())
             if wanted <= 0:
                 break
@@ -133,9 +130,6 @@ def _points(*sides: Any) -> int:
     """Return how many points it takes until a false line passes all of them with 1e-12 at most.
 
     It passes each with a probability of at most 1 - 2^-signs.
-
-    Raises:
-        Undecided: there are too many signs, each of which one draw decides.
     """
     signs = {part.args for side in sides for part in side.atoms(Abs, sign, Indicator, Max, Min)}
     roots = {part for side in sides for part in side.atoms(Pow) if _is_root(part)}
@@ -145,10 +139,6 @@ def _points(*sides: Any) -> int:
     return 28 * 2 ** len(signs) if signs else 1
 
 
-def _at(sizes: Mapping[Any, int]) -> str:
-    return f" at {', '.join(f'{size} = {value}' for size, value in sizes.items())}" if sizes else ""
-
-
 def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[dict[Any, int]]:
     """Yield numbers for the sizes that count something: all different, and more of them than degrees.
 
@@ -156,12 +146,12 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     symbols as any other, and drawn.
     """
     counting = sorted((_counting(before) | _counting(after)) - set(fixed), key=str)
+    powers = {part for side in (before, after) for part in side.atoms(Pow) if not part.base.has(Sum)}
+    divisors = [part.base for part in powers if part.exp.is_Integer and part.exp.is_negative]
     degree = 0
     for size in counting:
         degrees = [_degree(before, size), _degree(after, size)]
-        divides = any(
-            part.exp.is_negative and part.base.has(size) for part in _powers(before) | _powers(after)
-        )
+        divides = any(base.has(size) for base in divisors)
         degree = max(degree, sum(degrees) if divides else max(degrees))
     times = max(LEAST_ASSIGNMENTS, degree + 2) if counting else 1
     pool = range(LEAST_SIZE, LEAST_SIZE + times + len(counting) - 1)
@@ -191,10 +181,6 @@ def _counting(x: Any) -> frozenset[Any]:
     parts += [range_of(*part.args) for part in x.atoms(Largest)]
     bound = {limit[0] for part in x.atoms(Sum, Integral) for limit in part.limits}
     return frozenset(size for part in parts for size in sympify(part).free_symbols if is_size(size)) - bound
-
-
-def _powers(x: Any) -> set[Any]:
-    return {part for part in x.atoms(Pow) if part.exp.is_Integer and not part.base.has(Sum)}
 
 
 def _degree(x: Any, size: Any) -> Any:

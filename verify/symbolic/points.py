@@ -13,8 +13,8 @@ mean its outcomes, and within a sum its terms, go along a further axis before th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, suppress
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any, NamedTuple
 
@@ -100,25 +100,23 @@ class Points:
         number = self.draw(modulus, name, *on)
         return number * number % modulus
 
-    def place(self, *expressions: Any) -> None:
+    def place(self, *sides: Any) -> None:
         """Give each free index a number, different ones within a range."""
         taken: dict[Any, set[int]] = {}
-        for index in sorted(set().union(*map(free_indices, expressions)), key=str):
+        for side in sides:
+            for part in side.atoms(Indexed):
+                for place, size in zip(part.indices, part.base.ranges, strict=True):
+                    if place.is_Integer:
+                        taken.setdefault(size, set()).add(int(place))
+        for index in sorted(set().union(*map(free_indices, sides)), key=str):
             size = None
-            for x in expressions:
-                try:
-                    size = size or range_of(x, index)
-                except ClaimError:
-                    continue
+            for side in sides:
+                with suppress(ClaimError):
+                    size = size or range_of(side, index)
             # A range that no sum goes over may have any size.
-            open_ended = size is None or any(s not in self.sizes for s in size.free_symbols)
+            open_ended = size is None or any(x not in self.sizes for x in size.free_symbols)
             number = LONGEST_SUM if open_ended else self.whole(size)
-            entries = set().union(*(x.atoms(Indexed) for x in expressions))
-            standing = [
-                place for part in entries for place in zip(part.indices, part.base.ranges, strict=True)
-            ]
-            fixed = {int(place) for place, its in standing if place.is_Integer and its == size}
-            free = sorted(set(range(1, number + 1)) - taken.setdefault(size, set()) - fixed)
+            free = sorted(set(range(1, number + 1)) - taken.setdefault(size, set()))
             if not free:
                 raise Undecided(f"more places than {size} = {number} has")
             self.places[index] = place = free[int(self.seeds[0]) % len(free)]
@@ -169,13 +167,13 @@ class Points:
             Undecided: there is no rule for a part of it, or it takes too long.
         """
         if x.is_Rational:
-            return _rational(x, modulus)
+            return int(x.p) * pow(int(x.q), -1, modulus) % modulus
         if x.is_Symbol and x in self.places:
             place = self.places[x]
             return place if isinstance(place, int) else place.numbers
         key = (x, modulus, *map(self.places.get, _integers(x)))
         if key not in self.known:
-            rule = _rule(x.func)
+            rule = next((RULES[base] for base in type(x).__mro__ if base in RULES), None)
             if rule is None:
                 raise Undecided(f"{type(x).__name__} has no exact arithmetic")
             value = rule(self, x, modulus)
@@ -215,26 +213,10 @@ def _is_square(numbers: Numbers, modulus: int) -> Any:
     return power(numbers, (modulus - 1) // 2, modulus) == 1
 
 
-@lru_cache(maxsize=4096)
-def _rational(x: Any, modulus: int) -> int:
-    return int(x.p) * pow(int(x.q), -1, modulus) % modulus
-
-
 @lru_cache(maxsize=65536)
 def _integers(x: Any) -> tuple[Any, ...]:
     """Return the symbols of an expression that may be indices, in some order."""
     return tuple(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
-
-
-def _add(points: Points, x: Any, modulus: int) -> Numbers:
-    return sum(points.value(part, modulus) for part in x.args) % modulus
-
-
-def _mul(points: Points, x: Any, modulus: int) -> Numbers:
-    result = 1
-    for part in x.args:
-        result = result * points.value(part, modulus) % modulus
-    return result
 
 
 def _symbol(points: Points, x: Any, modulus: int) -> Numbers:
@@ -285,10 +267,7 @@ def _exp(points: Points, x: Any, modulus: int) -> Numbers:
 
 def _log(points: Points, x: Any, modulus: int) -> Numbers:
     """By log xy = log x + log y; of what is no product, any number that belongs to its value."""
-    inside = points.sizes.get(x.args[0], x.args[0])
-    inside = sympify(inside)
-    if isinstance(inside, Mul):
-        return sum(points.value(log(part, evaluate=False), modulus) for part in inside.args) % modulus
+    inside = sympify(points.sizes.get(x.args[0], x.args[0]))
     if isinstance(inside, exp):
         return points.value(inside.args[0], modulus)
     if isinstance(inside, Pow):
@@ -300,8 +279,8 @@ def _log(points: Points, x: Any, modulus: int) -> Numbers:
         logarithms = (t % modulus * points.draw(modulus, ("log", q)) % modulus for q, t in times)
         return sum(logarithms, np.zeros_like(points.seeds)) % modulus
     parted = _parted(inside)
-    if parted != inside:
-        return points.value(log(parted, evaluate=False), modulus)
+    if isinstance(parted, Mul):
+        return sum(points.value(log(part, evaluate=False), modulus) for part in parted.args) % modulus
     value = points.value(inside, P)
     return np.where(np.equal(value, 1), np.uint64(0), points.draw(modulus, "log of", value))
 
@@ -330,25 +309,18 @@ def _sum(points: Points, x: Any, modulus: int) -> Numbers:
         for place in range(first, last + 1):
             with points.at(index, place):
                 total = total + points.value(inner, modulus)
-    else:
-        total = _added(points, inner, modulus, index, Axis(first, last, points.depth))
+    elif first <= last:
+        axis = Axis(first, last, points.depth)
+        with points.at(index, axis):
+            terms = points.value(inner, modulus)
+        is_along = np.ndim(terms) > axis.depth
+        total = terms.sum(axis=0) if is_along else terms * (last - first + 1)
     return total % modulus * points.value(apart, modulus) % modulus
 
 
 @lru_cache(maxsize=4096)
 def _bounds_a_sum(x: Any, index: Any) -> bool:
     return any(end.has(index) for part in x.atoms(Sum) for _, *ends in part.limits for end in ends)
-
-
-def _added(points: Points, x: Any, modulus: int, index: Any, axis: Axis) -> Numbers:
-    """Return the sum of terms along an axis."""
-    if axis.last < axis.first:
-        return 0
-    with points.at(index, axis):
-        terms = points.value(x, modulus)
-    if np.ndim(terms) <= axis.depth:
-        return terms * (axis.last - axis.first + 1)
-    return terms.sum(axis=0)
 
 
 @lru_cache(maxsize=4096)
@@ -397,19 +369,18 @@ def _entries(points: Points, x: Any) -> set[tuple[Any, ...]]:
         return set()
     if isinstance(x, Indexed):
         return {(x.base, *map(points.whole, x.indices))} if x.base in points.laws else set()
-    if isinstance(x, Sum | Largest):
-        if isinstance(x, Sum):
-            _, inner, index, low, high = _peeled(x)
-            inner = x.function if len(x.limits) == 1 else inner
-        else:
-            (inner, index), low = x.args, S.One
-            high = range_of(inner, index)
-        entries = set[tuple[Any, ...]]()
-        for place in range(points.whole(low), points.whole(high) + 1):
-            with points.at(index, place):
-                entries |= _entries(points, inner)
-        return entries
-    return set().union(*(_entries(points, part) for part in x.args))
+    if not isinstance(x, Sum | Largest):
+        return set().union(*(_entries(points, part) for part in x.args))
+    if isinstance(x, Sum):
+        _, inner, index, low, high = _peeled(x)
+        inner = x.function if len(x.limits) == 1 else inner
+    else:
+        (inner, index), low, high = x.args, S.One, range_of(*x.args)
+    entries = set[tuple[Any, ...]]()
+    for place in range(points.whole(low), points.whole(high) + 1):
+        with points.at(index, place):
+            entries |= _entries(points, inner)
+    return entries
 
 
 def _size(points: Points, base: Any) -> int:
@@ -547,16 +518,6 @@ def _delta(points: Points, x: Any, modulus: int) -> Numbers:
     return np.asarray(np.equal(first, second), np.uint64)
 
 
-def _rewritten(points: Points, x: Any, modulus: int) -> Numbers:
-    (of,) = x.args
-    by_exp = None if isinstance(x, sympy.tan) else x.rewrite(exp)
-    return points.value(by_exp or sympy.sin(of) / sympy.cos(of), modulus)
-
-
-def _complement(points: Points, x: Any, modulus: int) -> Numbers:
-    return points.value(x.rewrite(sympy.erf), modulus)
-
-
 def _imaginary(points: Points, x: Any, modulus: int) -> Numbers:
     """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
     if modulus == P:
@@ -564,13 +525,15 @@ def _imaginary(points: Points, x: Any, modulus: int) -> Numbers:
     return points.draw(Q, x)
 
 
-def _constant(points: Points, x: Any, modulus: int) -> Numbers:
-    return points.draw_square(modulus, x)
+def _rewritten(kind: Any) -> _Rule:
+    return lambda points, x, modulus: points.value(x.rewrite(kind), modulus)
 
 
 RULES: dict[Any, _Rule] = {
-    Add: _add,
-    Mul: _mul,
+    Add: lambda points, x, modulus: sum(points.value(part, modulus) for part in x.args) % modulus,
+    Mul: lambda points, x, modulus: reduce(
+        lambda product, part: product * points.value(part, modulus) % modulus, x.args, 1
+    ),
     Pow: _pow,
     Indexed: _indexed,
     Symbol: _symbol,
@@ -581,20 +544,16 @@ RULES: dict[Any, _Rule] = {
     log: _log,
     sympy.Integral: _integral,
     **dict.fromkeys((sympy.sin, sympy.cos), _angle),
-    **dict.fromkeys((sympy.tan, sympy.tanh, sympy.sinh, sympy.cosh), _rewritten),
-    sympy.erfc: _complement,
+    **dict.fromkeys((sympy.tanh, sympy.sinh, sympy.cosh), _rewritten(exp)),
+    sympy.tan: _rewritten(sympy.cos),
+    sympy.erfc: _rewritten(sympy.erf),
     **dict.fromkeys((Abs, sympy.sign, Indicator), _sign),
     **dict.fromkeys((sympy.Max, sympy.Min), _extreme),
     **dict.fromkeys((sympy.gamma, sympy.factorial, sympy.binomial), _at_whole),
     sympy.KroneckerDelta: _delta,
     Largest: _largest,
-    type(S.Pi): _constant,
+    type(S.Pi): lambda points, x, modulus: points.draw_square(modulus, x),
     type(S.ImaginaryUnit): _imaginary,
     sympy.Function: _function,
 }
 """How each kind of part is evaluated; a kind that is not here takes the rule of its nearest base class."""
-
-
-@lru_cache(maxsize=256)
-def _rule(kind: Any) -> _Rule | None:
-    return next((RULES[base] for base in kind.__mro__ if base in RULES), None)
