@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import mpmath
@@ -19,97 +18,19 @@ from sympy import lambdify, log, oo, pi, preorder_traversal, sign, simplify, sin
 from sympy import limit as sympy_limit
 
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.bounds import equal, put_in, require_holding, slope
-from verify.symbolic.chains import Chain, Line, LineCheck, Relation
-from verify.symbolic.notation import said
+from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
+from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.points import derived, put_at
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Laws, Named, definition, families_of
+from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, definition, families_of
 
 POINTS = 3
 """At how many points of their parameters numbers are compared."""
 
 CONDITION_POINTS = 40
 """At how many points a condition of SymPy's is asked."""
-
-
-@dataclass(frozen=True)
-class _Integral(LineCheck):
-    """Integrals, by a primitive or by SymPy's own rules."""
-
-    primitive: Any = None
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        integrals = list(outermost(before, Integral))
-        if self.primitive is not None:
-            if len(integrals) != 1 or len(integrals[0].limits) != 1:
-                raise StepError("a primitive is for a line with one integral before it, over one variable")
-            values = {integrals[0]: self._rise(integrals[0])}
-            _same(before.xreplace(values), after)
-            return
-        if not integrals and not after.has(Integral):
-            raise StepError("there is no integral in the line before; use algebra")
-        _same(*(self._carried_out(side) for side in (before, after)))
-
-    def _rise(self, integral: Any) -> Any:
-        """Return what the primitive rises by; it has the integrand as its derivative, and nowhere jumps."""
-        variable, low, high = integral.limits[0]
-        try:
-            decide_equality(derived(Derivative(self.primitive, variable)), integral.function)
-        except StepError as error:
-            raise StepError(f"the derivative of {self.primitive} is not the integrand: {error}") from error
-        if families_of(self.primitive):
-            primitive = definition(self.primitive)
-            ends = [_counted(put_in(primitive, {variable: end})) for end in (high, low)]
-            if not {low, high}.isdisjoint({oo, -oo}) or not _is_smooth(primitive, Signs(self.given)):
-                raise StepError(f"that {self.primitive} has no jump from {low} to {high} is not visible")
-            return ends[0] - ends[1]
-        rise = sympy_limit(self.primitive, variable, high, "-") - sympy_limit(
-            self.primitive, variable, low, "+"
-        )
-        if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
-            raise StepError(f"{integral} does not converge: its primitive rises by {rise}")
-        # A primitive that jumps within the limits has the right derivative and the wrong rise.
-        _agree(integral, rise, self.given, digits=10)
-        return rise
-
-    def _carried_out(self, side: Any) -> Any:
-        """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
-        values = {}
-        for integral in outermost(side, Integral):
-            value = _parted(integral).doit()
-            for pieces in value.atoms(Piecewise):
-                closed, condition = pieces.args[0]
-                _require(condition, integral, self.given)
-                value = value.xreplace({pieces: closed})
-            if value.has(Integral):
-                raise StepError(
-                    f"SymPy has no closed form of {integral}; give a primitive, or use numerically()"
-                )
-            if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
-                raise StepError(f"{integral} does not converge: SymPy gives {value}")
-            values[integral] = value
-        return side.xreplace(values)
-
-
-def _counted(x: Any) -> Any:
-    """Return an expression with each sum of one number written as how many times that."""
-    return x.replace(lambda part: isinstance(part, Sum) and part.function.is_number, lambda part: part.doit())
-
-
-def _is_smooth(x: Any, signs: Signs) -> bool:
-    """Return whether an expression visibly has no pole and no jump, whatever real numbers are drawn."""
-    if isinstance(x, Pow) and not (x.exp.is_Integer and x.exp.is_nonnegative):
-        smooth = signs.positive(x.base)
-    elif isinstance(x, log):
-        smooth = signs.positive(x.args[0])
-    elif isinstance(x, Indexed) or not x.args:
-        return True
-    else:
-        smooth = isinstance(x, Add | Mul | Pow | Sum | exp | tanh | sin | cos)
-    return smooth and all(_is_smooth(part, signs) for part in (x.args[:1] if isinstance(x, Sum) else x.args))
 
 
 def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -123,261 +44,82 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     Example:
         >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
     """
-    return _Integral(primitive, words="integration", given=given)
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        integrals = list(outermost(before, Integral))
+        if primitive is None:
+            if not integrals and not after.has(Integral):
+                raise StepError("there is no integral in the line before; use algebra")
+            _same(_integrated(before, given), _integrated(after, given))
+            return
+        if len(integrals) != 1 or len(integrals[0].limits) != 1:
+            raise StepError("a primitive is for a line with one integral before it, over one variable")
+        _same(before.xreplace({integrals[0]: _rise(primitive, integrals[0], given)}), after)
+
+    return LineCheck(compare=compare, words="integration", given=given)
 
 
-@dataclass(frozen=True)
-class _Numerically(LineCheck):
-    """Closed forms of integrals, compared as numbers."""
-
-    digits: int
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        _agree(before, after, self.given, self.digits)
-
-
-def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide that the lines are the same numbers at several points; for integrals."""
-    return _Numerically(digits, words=f"equal to {digits} digits at {POINTS} points", given=given)
-
-
-@dataclass(frozen=True)
-class _CarriedOut(LineCheck):
-    """Limits, or derivatives, carried out by SymPy."""
-
-    kinds: tuple[Any, ...]
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        if not before.has(*self.kinds) and not after.has(*self.kinds):
-            raise StepError(f"there is no {self.kinds[0].__name__.lower()} in either line; use algebra")
-        sides = [_without(side, self.kinds, self.given) for side in (before, after)]
-        for side in sides:
-            if side.has(*self.kinds):
-                raise StepError(f"SymPy does not carry out {side}; use numerically()")
-        _same(*sides)
-
-
-def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide that the lines are equal once each ``Limit`` in them is carried out.
-
-    SymPy does that; of drawn components, a limit is the value there of what is visibly continuous: of sums,
-    products and exponentials, and of powers of what is positive there.
-    """
-    return _CarriedOut((Limit,), words="limit", given=given)
-
-
-def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide that the lines are equal once each ``Derivative``, also at a point (``Subs``), is carried out.
-
-    Example:
-        >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
-        >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
-    """
-    return _CarriedOut((Derivative, Subs), words="differentiation", given=given)
-
-
-@dataclass(frozen=True)
-class _ByDensity(LineCheck):
-    """Means of functions of components, written as integrals over their densities."""
-
-    variables: Mapping[Any, Any] = field(hash=False)
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        written = definition(before).replace(lambda part: isinstance(part, E), self._integral)
-        if not equal(written, after):
-            raise StepError(f"with the densities put in it is {written}, which is not this line")
-
-    def _integral(self, mean: Any) -> Any:
-        # A size is first a number of either sign, to see that the sign does not matter.
-        signed = {y: Dummy("y", real=True) if y.is_positive else y for y in self.variables.values()}
-        x = mean.args[0].xreplace({entry: signed[y] for entry, y in self.variables.items()})
-        if left := families_of(x):
-            raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
-        for component, variable in self.variables.items():
-            if x.has(signed[variable]):
-                x = _over(x, signed[variable], variable, self._density(component.base))
-        return x
-
-    def _density(self, base: Any) -> Any:
-        """Return the density of a component as a function."""
-        law = (self.laws or {}).get(base)
-        if law is not None and law.density:
-            return law.density
-        if law is None or not is_normal(law):
-            raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
-        centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
-        return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
-
-
-def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
-    """Return the integral of x over a component's density, or over its size, twice; of an event its share."""
-    even = equal(density(signed), density(-signed))
-    if isinstance(x, Indicator) and x.args[0].is_polynomial(signed) and degree(x.args[0], signed) == 1:
-        # A component of either sign has the same law, so that of the factor does not matter.
-        factor, rest = Poly(x.args[0], signed).all_coeffs()
-        if even:
-            return Integral(density(variable), (variable, -oo, rest / Abs(factor)))
-    if signed == variable:
-        return Integral(x * density(variable), (variable, -oo, oo))
-    if not even or x.xreplace({signed: -signed}) != x:
-        raise StepError(f"{variable} is a size; it is not visible that the sign does not matter")
-    return Integral(2 * x.xreplace({signed: variable}) * density(variable), (variable, 0, oo))
-
-
-def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
-    """Decide that means of functions of components are integrals over their densities.
-
-    Args:
-        variables: The variable of integration for each component, the innermost first; a positive one stands
-            for the size of a component whose sign does not matter, and goes from 0 on.
-        laws: The laws of their families, which are normal or have a density.
-
-    Example:
-        >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
-        >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
-    """
-    return _ByDensity(variables, laws=laws, words="the density put in")
-
-
-@dataclass(frozen=True)
-class _Leading(LineCheck):
-    """That this line is the leading term of the one before."""
-
-    variable: Any
-    to: Any
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        if before == 0 or after == 0:
-            raise StepError("0 has no leading term")
-        value = _tends(before / after, self.variable, self.to)
-        if value != 1:
-            raise StepError(f"before/after tends to {value}, not to 1, as {self.variable} tends to {self.to}")
-
-
-def leading(variable: Any, to: Any = oo) -> LineCheck:
-    """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
-    return _Leading(variable, to, words="the quotient tends to 1", relations="~")
-
-
-@dataclass(frozen=True)
-class _Between(LineCheck):
-    """A limit between two bounds that tend to one value."""
-
-    lower: Chain = field(hash=False)
-    upper: Chain = field(hash=False)
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        inherited = dict.fromkeys(
-            words for line in _lines_of(self.lower, self.upper) for words in line.check.assumes
-        )
-        # What the chains themselves are given holds in the end, as ``compare`` sees to.
-        before_the_end = said((*self.lower.stated, *self.upper.stated))
-        return tuple(words for words in inherited if words not in before_the_end)
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        if not isinstance(before, Limit):
-            raise StepError("the line before has to be a Limit, of what lies between the bounds")
-        quantity, variable, to, _ = before.args
-        for chain, relations, side in ((self.lower, "≥>", "below"), (self.upper, "≤<", "above")):
-            require_holding(chain)
-            turned = chain.relation in "≤≥<>" and chain.relation not in relations
-            start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
-            if chain.relation not in "≤<≥>" or not equal(start, quantity):
-                name = chain.title or chain.name or "the chain"
-                raise StepError(f"{name} does not bound {quantity} from {side}")
-            for condition in chain.given:
-                if (
-                    variable in condition.free_symbols
-                    and not _tends(condition.gts - condition.lts, variable, to).is_extended_positive
-                ):
-                    raise StepError(f"that {condition} holds in the end is not visible")
-            means = self._apart_from(variable, end)
-            value = _tends(end.xreplace(means), variable, to)
-            if not equal(value, after.xreplace(means)):
-                raise StepError(f"the bound from {side} tends to {value}, not to {after}")
-
-    def _apart_from(self, variable: Any, end: Any) -> dict[Any, Any]:
-        """Return symbols for means in a bound that do not depend on the variable, not as a size either."""
-        if any(moment.has(variable) for law in (self.laws or {}).values() for moment in law.raw):
-            return {}
-        # What runs over a range depends on its size, which is not written there.
-        signs, sized = Signs(), (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
-        means = [mean for mean in end.atoms(E) if not mean.has(*sized)]
-        return {mean: Dummy("E", real=True, positive=signs.positive(mean) or None) for mean in means}
-
-
-def between(lower: Chain, upper: Chain) -> LineCheck:
-    """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
-    lines = _lines_of(lower, upper)
-    return _Between(
-        lower,
-        upper,
-        words="it lies between two bounds that tend there",
-        laws={family: law for line in lines for family, law in (line.check.laws or {}).items()} or None,
-        cites=tuple(dict.fromkeys(theorem for line in lines for theorem in line.check.cites)),
-    )
-
-
-def _lines_of(*chains: Chain) -> tuple[Line, ...]:
-    return tuple(line for chain in chains for line in chain.lines)
-
-
-@dataclass(frozen=True)
-class _Equivalent(LineCheck):
-    """That two equations say the same."""
-
-    solved_for: Any
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        if not isinstance(before, Eq) or not isinstance(after, Eq):
-            raise StepError("this check is for two equations, related by ⇔")
-        signs = Signs(self.given)
-        if self.solved_for is None:
-            self._multiple(before, after, signs)
-        else:
-            self._solved(self.solved_for, before, after, signs)
-
-    def _multiple(self, before: Any, after: Any, signs: Signs) -> None:
-        """The gaps between the sides are multiples of each other by what is visibly not 0."""
-        gaps = before.lhs - before.rhs, after.lhs - after.rhs
-        quotient = cancel(expand(gaps[0]) / expand(gaps[1]))
-        if not equal(quotient * gaps[1], gaps[0]) or not (
-            signs.positive(quotient) or signs.positive(-quotient)
-        ):
-            raise StepError(
-                f"the gaps between their sides have the quotient {quotient}, which may be 0 or infinite"
+def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
+    """Return what a primitive rises by; it has the integrand as its derivative, and nowhere jumps."""
+    variable, low, high = integral.limits[0]
+    try:
+        decide_equality(derived(Derivative(primitive, variable)), integral.function)
+    except StepError as error:
+        raise StepError(f"the derivative of {primitive} is not the integrand: {error}") from error
+    if families_of(primitive):
+        primitive = definition(primitive)
+        if not {low, high}.isdisjoint({oo, -oo}) or not _is_smooth(primitive, Signs(given)):
+            raise StepError(f"that {primitive} has no jump from {low} to {high} is not visible")
+        # A sum of one number is how many times that.
+        ends = [
+            put_in(primitive, {variable: end}).replace(
+                lambda part: isinstance(part, Sum) and part.function.is_number, lambda part: part.doit()
             )
-
-    def _solved(self, symbol: Any, before: Any, after: Any, signs: Signs) -> None:
-        """The gap vanishes at the solution and goes one way."""
-        value = after.rhs
-        if after.lhs != symbol or value.has(symbol):
-            raise StepError(f"solved for {symbol}, the line reads {symbol} = …")
-        inside = (not symbol.is_positive or signs.positive(value)) and (
-            not symbol.is_real or signs.real(value)
-        )
-        if not inside:
-            raise StepError(f"that {value} is a value that {symbol} may have is not visible")
-        gap = before.lhs - before.rhs
-        if not equal(gap.xreplace({symbol: value}), S.Zero) and simplify(gap.subs(symbol, value)) != 0:
-            raise StepError(f"{value} does not solve it")
-        if slope(gap, symbol, signs, strict=True) == 0:
-            raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
+            for end in (high, low)
+        ]
+        return ends[0] - ends[1]
+    ends = [sympy_limit(primitive, variable, end, side) for end, side in ((high, "-"), (low, "+"))]
+    rise = ends[0] - ends[1]
+    if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
+        raise StepError(f"{integral} does not converge: its primitive rises by {rise}")
+    # A primitive that jumps within the limits has the right derivative and the wrong rise.
+    _agree(integral, rise, given, digits=10)
+    return rise
 
 
-def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide that two equations have the same solutions, related by ⇔.
+def _is_smooth(x: Any, signs: Signs) -> bool:
+    """Return whether an expression visibly has no pole and no jump, whatever real numbers are drawn."""
+    if isinstance(x, Indexed) or not x.args:
+        return True
+    if isinstance(x, log):
+        smooth = signs.positive(x.args[0])
+    elif isinstance(x, Pow) and not (x.exp.is_Integer and x.exp.is_nonnegative):
+        smooth = signs.positive(x.base)
+    else:
+        smooth = isinstance(x, Add | Mul | Pow | Sum | exp | tanh | sin | cos)
+    return smooth and all(_is_smooth(part, signs) for part in (x.args[:1] if isinstance(x, Sum) else x.args))
 
-    Args:
-        solved_for: A symbol that the second is solved for; by default one gap between the sides is a
-            visibly positive or negative multiple of the other.
-        given: Inequalities that it needs, such as ``(n > 1,)``.
-    """
-    return _Equivalent(solved_for, words="equivalent equations", relations="⇔", given=given)
 
+def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
+    """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
+    values = {}
+    for integral in outermost(side, Integral):
+        value = _parted(integral).doit()
+        for pieces in value.atoms(Piecewise):
+            closed, condition = pieces.args[0]
+            symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
+            for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
+                holds = condition.subs(point)
+                if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's
+                    raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
+            value = value.xreplace({pieces: closed})
+        if value.has(Integral):
+            raise StepError(f"SymPy has no closed form of {integral}; give a primitive, or use numerically()")
+        if value.has(oo, -oo, S.NaN, S.ComplexInfinity):
+            raise StepError(f"{integral} does not converge: SymPy gives {value}")
+        values[integral] = value
+    return side.xreplace(values)
 
-# ---- what they share -------------------------------------------------------------------------------------
 
 _TURNING: Mapping[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     Indicator: (lambda _: S.Zero, lambda _: S.One),
@@ -411,6 +153,214 @@ def _parted(integral: Any) -> Any:
     return integral
 
 
+def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are the same numbers at several points; for integrals."""
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        _agree(before, after, given, digits)
+
+    words = f"equal to {digits} digits at {POINTS} points"
+    return LineCheck(compare=compare, words=words, given=given)
+
+
+def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are equal once each ``Limit`` in them is carried out.
+
+    SymPy does that; of drawn components, a limit is the value there of what is visibly continuous: of sums,
+    products and exponentials, and of powers of what is positive there.
+    """
+
+    def carried_out(x: Any) -> Any:
+        return x.xreplace({part: _reached(part, Signs(given)) for part in outermost(x, Limit)})
+
+    return _carried_out((Limit,), "limit", carried_out, given)
+
+
+def derivative(*, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that the lines are equal once each ``Derivative``, also at a point (``Subs``), is carried out.
+
+    Example:
+        >>> second = Derivative((1 + t**2) ** (-d / 2), (t, 2))
+        >>> Chain(-Subs(second, t, 0), Line(d, "the second derivative at 0", derivative()))
+    """
+    kinds = (Derivative, Subs)
+
+    def carried_out(x: Any) -> Any:
+        # Of weights, the definition is derived: SymPy knows no slopes of functions of ours.
+        slopes = put_at(x).replace(lambda part: isinstance(part, Derivative), derived)
+        return slopes.doit() if slopes.has(*kinds) else slopes
+
+    return _carried_out(kinds, "differentiation", carried_out, given)
+
+
+def _carried_out(
+    kinds: tuple[Any, ...], words: str, carry_out: Callable[[Any], Any], given: tuple[Any, ...]
+) -> LineCheck:
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        if not before.has(*kinds) and not after.has(*kinds):
+            raise StepError(f"there is no {kinds[0].__name__.lower()} in either line; use algebra")
+        sides = [carry_out(side) for side in (before, after)]
+        for side in sides:
+            if side.has(*kinds):
+                raise StepError(f"SymPy does not carry out {side}; use numerically()")
+        _same(*sides)
+
+    return LineCheck(compare=compare, words=words, given=given)
+
+
+def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
+    """Decide that means of functions of components are integrals over their densities.
+
+    Args:
+        variables: The variable of integration for each component, the innermost first; a positive one stands
+            for the size of a component whose sign does not matter, and goes from 0 on.
+        laws: The laws of their families, which are normal or have a density.
+
+    Example:
+        >>> density = exp(-(x**2) / 2) / sqrt(2 * pi)
+        >>> Line(Integral(f(x) * density, (x, -oo, oo)), "…", by_density({q[a, i]: x}, laws))
+    """
+
+    def over_densities(mean: Any) -> Any:
+        # A size is first a number of either sign, to see that the sign does not matter.
+        signed = {y: Dummy("y", real=True) if y.is_positive else y for y in variables.values()}
+        x = mean.args[0].xreplace({entry: signed[y] for entry, y in variables.items()})
+        if left := families_of(x):
+            raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
+        for component, variable in variables.items():
+            if x.has(signed[variable]):
+                x = _over(x, signed[variable], variable, _density(component.base, laws.get(component.base)))
+        return x
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        written = definition(before).replace(lambda part: isinstance(part, E), over_densities)
+        if not equal(written, after):
+            raise StepError(f"with the densities put in it is {written}, which is not this line")
+
+    return LineCheck(compare=compare, words="the density put in", laws=laws)
+
+
+def _density(base: Any, law: Law | None) -> Callable[[Any], Any]:
+    if law is not None and law.density:
+        return law.density
+    if law is None or not is_normal(law):
+        raise StepError(f"{base} is not normal, and no density is given; say so in the laws")
+    centre, variance = law.raw[1], law.raw[2] - law.raw[1] ** 2
+    return lambda y: exp(-((y - centre) ** 2) / (2 * variance)) / sqrt(2 * pi * variance)
+
+
+def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
+    """Return the integral of x over a component's density, or over its size, twice; of an event its share."""
+    even = equal(density(signed), density(-signed))
+    if isinstance(x, Indicator) and x.args[0].is_polynomial(signed) and degree(x.args[0], signed) == 1:
+        # A component of either sign has the same law, so that of the factor does not matter.
+        factor, rest = Poly(x.args[0], signed).all_coeffs()
+        if even:
+            return Integral(density(variable), (variable, -oo, rest / Abs(factor)))
+    if signed == variable:
+        return Integral(x * density(variable), (variable, -oo, oo))
+    if not even or x.xreplace({signed: -signed}) != x:
+        raise StepError(f"{variable} is a size; it is not visible that the sign does not matter")
+    return Integral(2 * x.xreplace({signed: variable}) * density(variable), (variable, 0, oo))
+
+
+def leading(variable: Any, to: Any = oo) -> LineCheck:
+    """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        if before == 0 or after == 0:
+            raise StepError("0 has no leading term")
+        value = _tends(before / after, variable, to)
+        if value != 1:
+            raise StepError(f"before/after tends to {value}, not to 1, as {variable} tends to {to}")
+
+    return LineCheck(compare=compare, words="the quotient tends to 1", relations="~")
+
+
+def between(lower: Chain, upper: Chain) -> LineCheck:
+    """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
+    rests = resting_on(lower, upper)
+    # What the chains themselves are given holds in the end, as is seen to.
+    in_the_end = (*lower.stated, *upper.stated)
+    assumed = tuple(x for x in rests.pop("assumed") if x not in in_the_end)
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        if not isinstance(before, Limit):
+            raise StepError("the line before has to be a Limit, of what lies between the bounds")
+        quantity, variable, to, _ = before.args
+        for chain, relations, side in ((lower, "≥>", "below"), (upper, "≤<", "above")):
+            require_holding(chain)
+            turned = chain.relation in "≤≥<>" and chain.relation not in relations
+            start, end = (chain.end, chain.start) if turned else (chain.start, chain.end)
+            if chain.relation not in "≤<≥>" or not equal(start, quantity):
+                name = chain.title or chain.name or "the chain"
+                raise StepError(f"{name} does not bound {quantity} from {side}")
+            for condition in chain.given:
+                gap = condition.gts - condition.lts
+                if variable in condition.free_symbols and not _tends(gap, variable, to).is_extended_positive:
+                    raise StepError(f"that {condition} holds in the end is not visible")
+            means = _constant_means(end, variable, rests["laws"])
+            value = _tends(end.xreplace(means), variable, to)
+            if not equal(value, after.xreplace(means)):
+                raise StepError(f"the bound from {side} tends to {value}, not to {after}")
+
+    return LineCheck(
+        compare=compare, words="it lies between two bounds that tend there", assumed=assumed, **rests
+    )
+
+
+def _constant_means(end: Any, variable: Any, laws: Laws | None) -> dict[Any, Any]:
+    """Return symbols for means in a bound that do not depend on a variable, not as a size either."""
+    if any(moment.has(variable) for law in (laws or {}).values() for moment in law.raw):
+        return {}
+    # What runs over a range depends on its size, which is not written there.
+    signs, sized = Signs(), (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
+    means = [mean for mean in end.atoms(E) if not mean.has(*sized)]
+    return {mean: Dummy("E", real=True, positive=signs.positive(mean) or None) for mean in means}
+
+
+def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide that two equations have the same solutions, related by ⇔.
+
+    Args:
+        solved_for: A symbol that the second is solved for; by default one gap between the sides is a
+            visibly positive or negative multiple of the other.
+        given: Inequalities that it needs, such as ``(n > 1,)``.
+    """
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        if not isinstance(before, Eq) or not isinstance(after, Eq):
+            raise StepError("this check is for two equations, related by ⇔")
+        signs, gap = Signs(given), before.lhs - before.rhs
+        if solved_for is not None:
+            _solve(gap, solved_for, after, signs)
+            return
+        other = after.lhs - after.rhs
+        quotient = cancel(expand(gap) / expand(other))
+        if not equal(quotient * other, gap) or signs.sign(quotient, strict=True) == 0:
+            raise StepError(
+                f"the gaps between their sides have the quotient {quotient}, which may be 0 or infinite"
+            )
+
+    return LineCheck(compare=compare, words="equivalent equations", relations="⇔", given=given)
+
+
+def _solve(gap: Any, symbol: Any, after: Any, signs: Signs) -> None:
+    """Raise StepError where a gap does not vanish at the solution, or does not go one way."""
+    value = after.rhs
+    if after.lhs != symbol or value.has(symbol):
+        raise StepError(f"solved for {symbol}, the line reads {symbol} = …")
+    if (symbol.is_positive and not signs.positive(value)) or (symbol.is_real and not signs.real(value)):
+        raise StepError(f"that {value} is a value that {symbol} may have is not visible")
+    if not equal(gap.xreplace({symbol: value}), S.Zero) and simplify(gap.subs(symbol, value)) != 0:
+        raise StepError(f"{value} does not solve it")
+    if slope(gap, symbol, signs, strict=True) == 0:
+        raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
+
+
+# ---- what they share -------------------------------------------------------------------------------------
+
+
 def _same(before: Any, after: Any) -> None:
     """Raise StepError where two sides are not equal, by algebra or by SymPy's rules for special functions."""
     try:
@@ -433,14 +383,6 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
     if value.has(Limit, moving):
         raise StepError(f"SymPy does not know the limit of {x}")
     return value
-
-
-def _without(x: Any, kinds: tuple[Any, ...], given: tuple[Any, ...] = ()) -> Any:
-    if Limit not in kinds:
-        # Of weights, the definition is derived: SymPy knows no slopes of functions of ours.
-        slopes = put_at(x).replace(lambda part: isinstance(part, Derivative), derived)
-        return slopes.doit() if slopes.has(*kinds) else slopes
-    return x.xreplace({part: _reached(part, Signs(given)) for part in outermost(x, Limit)})
 
 
 def _reached(part: Any, signs: Signs) -> Any:
@@ -487,15 +429,6 @@ def _points(symbols: Any, given: tuple[Any, ...]) -> Iterator[dict[Any, Any]]:
             yield {symbol: S(value) for symbol, value in point.items()}
 
 
-def _require(condition: Any, integral: Any, given: tuple[Any, ...]) -> None:
-    """Raise where a condition of SymPy's does not hold at all points at which what is given does."""
-    symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
-    for point, _ in zip(_points(symbols, given), range(CONDITION_POINTS), strict=False):
-        holds = condition.subs(point)
-        if (holds if holds in {S.true, S.false} else simplify(holds)) != True:  # noqa: E712 - SymPy's true
-            raise StepError(f"{integral} has this value where {condition}; state it as given=(…)")
-
-
 def _agree(before: Any, after: Any, given: tuple[Any, ...], digits: int) -> None:
     """Raise where two expressions are not the same numbers at points of their symbols, or no numbers."""
     symbols = before.free_symbols | after.free_symbols
@@ -528,18 +461,13 @@ def number_of(x: Any) -> Any:
     return mpmath.mpmathify(lambdify(list(parts.values()), x.xreplace(parts), "mpmath")(*values))
 
 
-def _function(x: Any, variable: Any) -> Callable[[Any], Any]:
-    """Return an expression of one variable as a function of numbers."""
-    if not x.has(Integral):
-        quick: Callable[[Any], Any] = lambdify([variable], x, "mpmath")
-        return quick
-    return lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))
-
-
 def _quadrature(integral: Any) -> Any:
     """Return the number that an integral is, by tanh-sinh quadrature at two precisions."""
     *inner, (variable, low, high) = integral.limits
-    function = _function(Integral(integral.function, *inner) if inner else integral.function, variable)
+    x = Integral(integral.function, *inner) if inner else integral.function
+    function: Any = lambdify([variable], x, "mpmath")
+    if x.has(Integral):
+        function = lambda place: number_of(x.xreplace({variable: Float(place, mpmath.mp.dps)}))  # noqa: E731
     ends = [{oo: mpmath.inf, -oo: -mpmath.inf}.get(end) or number_of(end) for end in (low, high)]
     middle = [mpmath.mpf(0)] if ends[0] == -mpmath.inf and ends[1] == mpmath.inf else []
     cuts = [ends[0], *(middle or ([ends[0] + 1] if ends[1] == mpmath.inf else [])), ends[1]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
@@ -20,7 +20,6 @@ from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.notation import said
 from verify.symbolic.points import derived
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
@@ -31,27 +30,22 @@ _RUNNING = (Sum, Integral, Derivative, Limit, Subs, *BINDERS)
 _TURNED: dict[Relation, Relation] = {"≤": "≥", "≥": "≤", "<": ">", ">": "<", "=": "=", "~": "~", "⇔": "⇔"}
 
 
-_VISIBLE = "what one side has more is not negative"
-
-
-@dataclass(frozen=True)
-class _Excess(LineCheck):
-    """What decides a bound whose excess is stated."""
-
-    excess: Any
-
-    def compare(self, before: Any, after: Any, relation: Relation) -> None:
+def _by_excess(relations: str, excess: Any, given: tuple[Any, ...], laws: Laws | None) -> LineCheck:
+    def compare(before: Any, after: Any, relation: Relation) -> None:
         less, more = (before, after) if relation in "≤<" else (after, before)
         try:
-            decide_equality(more - less, as_drawn(self.excess), self.laws)
+            decide_equality(more - less, as_drawn(excess), laws)
         except StepError as error:
-            raise StepError(f"the lines do not differ by the stated excess {self.excess}: {error}") from error
-        if not Signs(self.given).nonnegative(self.excess, strict=relation in "<>"):
+            raise StepError(f"the lines do not differ by the stated excess {excess}: {error}") from error
+        if not Signs(given).nonnegative(excess, strict=relation in "<>"):
             wanted = "positive" if relation in "<>" else "not negative"
             raise StepError(
-                f"it is not visible that the excess {self.excess} is {wanted}; write it in squares, weights, "
+                f"it is not visible that the excess {excess} is {wanted}; write it in squares, weights, "
                 "1 less a weight, … or state what it needs as given=(…)"
             )
+
+    words = "what one side has more is not negative"
+    return LineCheck(compare=compare, words=words, relations=relations, given=given, laws=laws)
 
 
 def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
@@ -66,39 +60,12 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
         >>> Line(E(Largest(s[a, j], j)), "No average exceeds the largest",
         ...      at_most(E(over_keys(Softmax(s[a, j], j) * (Largest(s[a, l], l) - s[a, j])))), "≤")
     """
-    return _Excess(sympify(excess), words=_VISIBLE, relations="≤<", given=given, laws=laws)
+    return _by_excess("≤<", sympify(excess), given, laws)
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
     """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
-    return _Excess(sympify(excess), words=_VISIBLE, relations="≥>", given=given, laws=laws)
-
-
-@dataclass(frozen=True)
-class _Unsigned(LineCheck):
-    """What decides a line in which a size is put in: a number times a random sign that it visibly has."""
-
-    of: Any
-    by: Any
-    value: Any
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        if not before.has(Abs(self.of)):
-            raise StepError(f"the line before has no {Abs(self.of)}")
-        if not equal(self._signs(self.by) ** 2, S.One):
-            raise StepError(f"that {self.by} is 1 or -1 is not in the laws: give all moments up to E x⁴ = 1")
-        if not equal(self._signs(self.by * self.of), self._signs(self.value)):
-            raise StepError(f"{self.by * self.of} is not {self.value} for all signs")
-        if not Signs(self.given).nonnegative(self.value):
-            raise StepError(f"it is not visible that {self.value} is not negative")
-        if not equal(before.xreplace({Abs(self.of): self.value}), after):
-            raise StepError(f"put in for {Abs(self.of)}, it gives another line")
-
-    def _signs(self, x: Any) -> Any:
-        """Return an expression with the signs of real numbers for components that are 1 or -1."""
-        laws = self.laws or {}
-        signs = {family for family, law in laws.items() if law.raw[2:3] == law.raw[4:5] == (1,)}
-        return x.xreplace({part: sign(part) for part in x.atoms(Indexed) if part.base in signs})
+    return _by_excess("≥>", sympify(excess), given, laws)
 
 
 def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
@@ -114,37 +81,91 @@ def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
         >>> gap = over_keys(p * (r[l] - r[j])**2 / 2)
         >>> Line(E(gap), "in the direction of $r_l$", unsigned(r[l] - over_keys(p * r[j]), r[l], gap, SIGNS))
     """
-    return _Unsigned(sympify(of), sympify(by), sympify(value), words="a size put in for signs", laws=laws)
+    of, by, value = map(sympify, (of, by, value))
+
+    def with_signs(x: Any) -> Any:
+        # For components that are 1 or -1 stand the signs of real numbers.
+        signs = {family for family, law in laws.items() if law.raw[2:3] == law.raw[4:5] == (1,)}
+        return x.xreplace({part: sign(part) for part in x.atoms(Indexed) if part.base in signs})
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
+        if not before.has(Abs(of)):
+            raise StepError(f"the line before has no {Abs(of)}")
+        if not equal(with_signs(by) ** 2, S.One):
+            raise StepError(f"that {by} is 1 or -1 is not in the laws: give all moments up to E x⁴ = 1")
+        if not equal(with_signs(by * of), with_signs(value)):
+            raise StepError(f"{by * of} is not {value} for all signs")
+        if not Signs().nonnegative(value):
+            raise StepError(f"it is not visible that {value} is not negative")
+        if not equal(before.xreplace({Abs(of): value}), after):
+            raise StepError(f"put in for {Abs(of)}, it gives another line")
+
+    return LineCheck(compare=compare, words="a size put in for signs", laws=laws)
+
+
+def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
+    """Decide a line by what an established chain shows, put in for a part of the line before.
+
+    An equation may be put in anywhere and read from either side. A bound may be put in where the line
+    visibly goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what
+    has a sign.
+
+    Args:
+        chain: The chain, whose lines hold.
+        at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
+            length of a query, apart from what the chain is about: then both sides are averaged over it. The
+            value of an entry of given numbers, such as ``A[i, j]``, is one for every i and j.
+        given: Inequalities under which the line goes one way, or the chain holds at these values.
+
+    Example:
+        >>> tangent = Chain(1/Z - x/Z**2, Line(1/(Z + x), "convex", at_most(x**2/(Z**2*(Z + x))), "≤"))
+        >>> put_in = earlier(tangent, at={Z: total, x: exp(s[a, j])})
+        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
+    """
+    values = {symbol: sympify(value) for symbol, value in (at or {}).items()}
+    rests = resting_on(chain)
+    moments = Tuple(*(moment for law in (rests["laws"] or {}).values() for moment in law.raw))
+    there = (put_in(condition, values) for line in chain.lines for condition in line.check.conditions)
+    # Values of symbols are conditions where the laws speak of these.
+    known = (Eq(x, value, evaluate=False) for x, value in values.items() if moments.has(x))
+    needs = (*(condition for condition in there if condition != S.true), *known)
+    words = f"by {chain.title or chain.name or 'an earlier chain'}"
+    return LineCheck(
+        compare=_PutIn(chain, values, given, words).compare,
+        relations="".join(_TURNED),
+        words=words,
+        given=given,
+        needs=needs,
+        assumed=(*needs, *chain.given, *rests.pop("assumed")),
+        **rests,
+    )
+
+
+def resting_on(*chains: Chain) -> dict[str, Any]:
+    """Return what a line has of the chains that it rests on: what they assume, their laws and citations."""
+    checks = [line.check for chain in chains for line in chain.lines]
+    laws = {family: law for check in checks for family, law in (check.laws or {}).items()}
+    return {
+        "assumed": tuple(dict.fromkeys(x for check in checks for x in (*check.given, *check.assumed))),
+        "laws": laws if any(check.laws is not None for check in checks) else None,
+        "cites": tuple(dict.fromkeys(theorem for check in checks for theorem in check.cites)),
+    }
 
 
 @dataclass(frozen=True)
-class _Earlier(LineCheck):
-    """What decides a line into which an established chain was put."""
+class _PutIn:
+    """An established chain, put into a line at values of its symbols."""
 
-    chain: Chain = field(hash=False)
-    at: Mapping[Any, Any] = field(hash=False)
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        """What is given, what the chain's lines need there, and values of symbols that its laws speak of."""
-        needed = (put_in(each, self.at) for line in self.chain.lines for each in line.check.conditions)
-        moments = Tuple(*(moment for law in (self.laws or {}).values() for moment in law.raw))
-        known = (
-            Eq(symbol, value, evaluate=False) for symbol, value in self.at.items() if moments.has(symbol)
-        )
-        conditions = (*self.given, *(each for each in needed if each != S.true), *known)
-        return tuple(dict.fromkeys(conditions))
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        inherited = (words for line in self.chain.lines for words in line.check.assumes)
-        return tuple(dict.fromkeys((*said(self.conditions), *said(self.chain.given), *inherited)))
+    chain: Chain
+    at: Mapping[Any, Any]
+    given: tuple[Any, ...]
+    words: str
 
     def compare(self, before: Any, after: Any, relation: Relation) -> None:
+        """Return where the line before comes to this one with the chain put in."""
         require_holding(self.chain)
         self._require()
-        start, end = self._averaged()
-        old, new, kind = put_in(start, self.at), put_in(end, self.at), self.chain.relation
+        (old, new), kind = (put_in(side, self.at) for side in self._averaged()), self.chain.relation
         pairs: list[tuple[Any, Any]] = [(before, after)]
         if isinstance(before, Eq) and isinstance(after, Eq) and kind == "=":
             # An equation put into a side of another: the two say the same.
@@ -257,37 +278,6 @@ class _Earlier(LineCheck):
                 both = " and ".join(sorted(map(str, places)))
                 return f"it speaks of different {both}, which the line sums over, equal ones too"
         return ""
-
-
-def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide a line by what an established chain shows, put in for a part of the line before.
-
-    An equation may be put in anywhere and read from either side. A bound may be put in where the line
-    visibly goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what
-    has a sign.
-
-    Args:
-        chain: The chain, whose lines hold.
-        at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
-            length of a query, apart from what the chain is about: then both sides are averaged over it. The
-            value of an entry of given numbers, such as ``A[i, j]``, is one for every i and j.
-        given: Inequalities under which the line goes one way, or the chain holds at these values.
-
-    Example:
-        >>> tangent = Chain(1/Z - x/Z**2, Line(1/(Z + x), "convex", at_most(x**2/(Z**2*(Z + x))), "≤"))
-        >>> put_in = earlier(tangent, at={Z: total, x: exp(s[a, j])})
-        >>> Line(E(1 / (total + exp(s[a, j]))), "averaged", put_in, "≤")
-    """
-    laws = [line.check.laws for line in chain.lines if line.check.laws is not None]
-    return _Earlier(
-        chain,
-        {symbol: sympify(value) for symbol, value in (at or {}).items()},
-        relations="".join(_TURNED),
-        words=f"by {chain.title or chain.name or 'an earlier chain'}",
-        given=given,
-        laws={family: law for each in laws for family, law in each.items()} if laws else None,
-        cites=tuple(dict.fromkeys(theorem for line in chain.lines for theorem in line.check.cites)),
-    )
 
 
 def require_holding(chain: Chain) -> None:

@@ -6,7 +6,7 @@ line as well. What a chain comes to is *derived*, or *derived, citing* the theor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from verify.errors import ClaimError, unknown
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.notation import assumptions_of, said
+from verify.symbolic.notation import assumptions_of, sentence
 from verify.symbolic.refutation import Counterexample, refute
 from verify.symbolic.vocabulary import as_drawn, families_of
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
 """How a line stands to the one before it; "~": it is its leading term, "⇔": each implies the other."""
+
+Compare = Callable[[Any, Any, Relation], None]
 
 
 @dataclass(frozen=True)
@@ -43,31 +45,39 @@ class Theorem:
 
 @dataclass(frozen=True, kw_only=True)
 class LineCheck:
-    """What decides a line. Each kind is a subclass with its own ``compare``.
+    """What decides a line, and what the line rests on.
 
     Args:
+        compare: Returns where a line follows, given the line before, this one and their relation; else it
+            raises ``StepError``, also where that could not be decided.
         words: What it is called in print, such as "algebra".
         relations: How lines may be related that it decides.
         given: Inequalities of SymPy under which alone the line holds.
+        needs: Other relations under which alone it holds, such as values that are put in.
+        assumed: What is said to be assumed besides ``given``, each a relation or a sentence.
         laws: The laws of the families that it assumes, None where it needs none.
         cites: The theorems that it rests on, none where it decides the line by itself.
     """
 
+    compare: Compare = field(hash=False)
     words: str = ""
     relations: str = "="
     given: tuple[Any, ...] = ()
+    needs: tuple[Any, ...] = ()
+    assumed: tuple[Any, ...] = ()
     laws: Laws | None = field(default=None, hash=False)
     cites: tuple[Theorem, ...] = ()
 
     @property
     def conditions(self) -> tuple[Any, ...]:
-        """Relations of SymPy under which alone the line holds: what is given, and values that are put in."""
-        return self.given
+        """Relations of SymPy under which alone the line holds."""
+        return tuple(dict.fromkeys((*self.given, *self.needs)))
 
     @property
     def assumes(self) -> tuple[str, ...]:
         """What the line assumes besides laws, in sentences."""
-        return said(self.given)
+        everything = (*self.given, *self.assumed)
+        return tuple(dict.fromkeys(x if isinstance(x, str) else sentence(x) for x in everything))
 
     def decide(self, before: Any, after: Any, relation: Relation) -> None:
         """Return where the line follows.
@@ -80,11 +90,10 @@ class LineCheck:
             raise StepError(
                 f"the line is related by {relation}, but this check, {self.words}, is for {allowed}"
             )
+        # What SymPy has decided where it was written leaves nothing to check.
+        if isinstance(before, BooleanAtom) or isinstance(after, BooleanAtom):
+            raise StepError("it is True or False at once; write it as Eq(…, …, evaluate=False)")
         self.compare(before, after, relation)
-
-    def compare(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where the line follows, which is related as it may be; else as ``decide``."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -169,17 +178,16 @@ class Chain:
         Raises:
             ClaimError: lines go in opposite directions, or "~" is mixed with a bound.
         """
-        found = {line.relation for line in self.lines} - {"="}
-        if not found:
-            return "="
+        relations = {line.relation for line in self.lines} - {"="}
         for weak, strict in (("≤", "<"), ("≥", ">")):
-            if found <= {weak, strict}:
-                return strict if strict in found else weak  # type: ignore[return-value]
-        if len(found) == 1:
-            return found.pop()
-        raise ClaimError(
-            f"chain {self.name or self.start}: its lines go in several directions: {', '.join(sorted(found))}"
-        )
+            if relations == {weak, strict}:
+                return strict  # type: ignore[return-value]
+        if len(relations) > 1:
+            directions = ", ".join(sorted(relations))
+            raise ClaimError(
+                f"chain {self.name or self.start}: its lines go in several directions: {directions}"
+            )
+        return next(iter(relations), "=")
 
     @property
     def proposition(self) -> Related:
@@ -198,7 +206,6 @@ class Chain:
         for line in self.lines:
             problem, tried, after = "", "", as_drawn(line.expression)
             try:
-                _refuse_decided(before, after)
                 line.check.decide(before, after, line.relation)
                 conditions = tuple(map(as_drawn, (*self.given, *line.check.conditions)))
                 tried = refute(before, line.relation, after, line.check.laws, conditions)
@@ -209,12 +216,6 @@ class Chain:
                 break
             before = after
         return tuple(checked)
-
-
-def _refuse_decided(*sides: Any) -> None:
-    """Refuse what SymPy has decided where it was written, so that nothing is left to check."""
-    if any(isinstance(side, BooleanAtom) for side in sides):
-        raise StepError("it is True or False at once; write it as Eq(…, …, evaluate=False)")
 
 
 @dataclass(frozen=True)
@@ -254,11 +255,9 @@ class Derivation:
     @property
     def main(self) -> Chain | None:
         """The chain of what the claim says, None where nothing is derived for that."""
-        return (
-            None
-            if self.nothing
-            else next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
-        )
+        if self.nothing:
+            return None
+        return next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
 
     @property
     def others(self) -> Mapping[str, Chain]:

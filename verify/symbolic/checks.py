@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, factor
@@ -17,73 +16,65 @@ from verify.symbolic.calculus import MomentMissing, NotDerived, expected
 from verify.symbolic.chains import LineCheck, Relation
 from verify.symbolic.conditioning import as_entry, conditional
 from verify.symbolic.modular import Unequal, decide_equality, is_size
-from verify.symbolic.notation import said
 from verify.symbolic.points import Undecided
 from verify.symbolic.vocabulary import Dot, Index, Laws, Made, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
-@dataclass(frozen=True)
-class Algebra(LineCheck):
-    """The two sides are one expression, whatever its symbols stand for; definitions are put in."""
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        """Return where both sides are equal; else as ``decide``."""
-        try:
-            decide_equality(before, after)
-        except Unequal as error:
-            raise StepError(f"{error}{_difference(sympify(before), sympify(after))}") from None
-        except Undecided as error:
-            raise StepError(f"algebra could not decide it: {error}") from None
+def _by_algebra(before: Any, after: Any, _: Relation) -> None:
+    try:
+        decide_equality(before, after)
+    except Unequal as error:
+        raise StepError(f"{error}{_difference(sympify(before), sympify(after))}") from None
+    except Undecided as error:
+        raise StepError(f"algebra could not decide it: {error}") from None
 
 
-algebra = Algebra(words="algebra")
-"""The line is the same expression, written otherwise."""
+algebra = LineCheck(compare=_by_algebra, words="algebra")
+"""The line is the same expression, written otherwise: whatever its symbols stand for, definitions put in."""
 
 
-@dataclass(frozen=True)
-class MomentCalculus(LineCheck):
-    """The two sides have the same value under laws, for every size."""
+def moments(laws: Laws) -> LineCheck:
+    """Return the check that both sides have the same value under laws, for every size.
 
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        """Return where both sides have one value under the laws; else as ``decide``."""
-        laws = self.laws or {}
+    Example:
+        >>> Line(d, "independent components", moments(STANDARD))
+    """
+    under = "under " + ", ".join(dict.fromkeys(law.words for law in laws.values()))
+
+    def compare(before: Any, after: Any, _: Relation) -> None:
         try:
             values = [expected(side, laws, short=False) for side in (before, after)]
         except MomentMissing as missing:
             raise StepError(str(missing)) from None
         except NotDerived as missing:
-            self._decide_given_functions(before, after, missing)
+            _decide_given_functions(before, after, laws, under, missing)
             return
         try:
             decide_equality(*values)
         except Unequal:
-            raise StepError(f"{self._under} they differ{_difference(*values)}") from None
+            raise StepError(f"{under} they differ{_difference(*values)}") from None
         except Undecided as error:
-            raise StepError(f"{self._under} both have a value, and {error}") from None
+            raise StepError(f"{under} both have a value, and {error}") from None
 
-    def _decide_given_functions(self, before: Any, after: Any, missing: NotDerived) -> None:
-        """Compare means over what stands in no function, given the rest; if they differ, over drawn laws."""
-        laws = self.laws or {}
-        try:
-            decide_equality(conditional(before, laws), conditional(after, laws))
-        except (StepError, ClaimError) as error:
-            if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
-                raise StepError(
-                    f"{self._under} the means without a program are put in, and {error}"
-                ) from None
-        else:
-            return
-        try:
-            decide_equality(_as_entries(before, laws), _as_entries(after, laws), laws)
-        except Unequal as error:
-            raise StepError(f"{self._under}, {error}") from None
-        except Undecided as error:
-            raise StepError(f"moments do not decide it: {missing}; {error}") from None
+    return LineCheck(compare=compare, words="moment calculus", laws=laws)
 
-    @property
-    def _under(self) -> str:
-        return "under " + ", ".join(dict.fromkeys(law.words for law in (self.laws or {}).values()))
+
+def _decide_given_functions(before: Any, after: Any, laws: Laws, under: str, missing: NotDerived) -> None:
+    """Compare means over what stands in no function, given the rest; if they differ, over drawn laws."""
+    try:
+        decide_equality(conditional(before, laws), conditional(after, laws))
+    except (StepError, ClaimError) as error:
+        if any(isinstance(family, Made) for side in (before, after) for family in families_of(side)):
+            raise StepError(f"{under} the means without a program are put in, and {error}") from None
+    else:
+        return
+    try:
+        decide_equality(_as_entries(before, laws), _as_entries(after, laws), laws)
+    except Unequal as error:
+        raise StepError(f"{under}, {error}") from None
+    except Undecided as error:
+        raise StepError(f"moments do not decide it: {missing}; {error}") from None
 
 
 def _as_entries(x: Any, laws: Laws) -> Any:
@@ -94,40 +85,20 @@ def _as_entries(x: Any, laws: Laws) -> Any:
     )
 
 
-def moments(laws: Laws) -> MomentCalculus:
-    """Return the check that both sides have the same value under laws, for every size.
+def substitute(values: Mapping[Any, Any]) -> LineCheck:
+    """Return the check that a line is the one before with values put in for symbols, sizes or free indices.
 
     Example:
-        >>> Line(d, "independent components", moments(STANDARD))
+        >>> Line(2 * sigma, "two components", substitute({d: 2}))
     """
-    return MomentCalculus(words="moment calculus", laws=laws)
+    put = {sympify(symbol): sympify(value) for symbol, value in values.items()}
+    equations = tuple(Eq(symbol, value, evaluate=False) for symbol, value in put.items())
+    if any(value.has(*put) for value in put.values()):
+        equations = (S.false,)  # nothing is d + 1 where that is put in for d
 
-
-@dataclass(frozen=True)
-class Substitution(LineCheck):
-    """The line is the one before with values put in for symbols, sizes or free indices."""
-
-    values: Mapping[Any, Any] = field(hash=False)
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """The values of sizes and symbols, as sentences; which places are meant is no assumption."""
-        symbols = {x: value for x, value in self.values.items() if x.is_Symbol and not isinstance(x, Index)}
-        return said(Eq(symbol, value, evaluate=False) for symbol, value in symbols.items())
-
-    @property
-    def conditions(self) -> tuple[Any, ...]:
-        """The values, as equations of SymPy; nothing is one where d + 1 is put in for d."""
-        values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
-        if any(value.has(*values) for value in values.values()):
-            return (S.false,)
-        return tuple(Eq(symbol, value, evaluate=False) for symbol, value in values.items())
-
-    def compare(self, before: Any, after: Any, _: Relation) -> None:
-        """Return where the line is the one before with the values put in; else as ``decide``."""
+    def compare(before: Any, after: Any, _: Relation) -> None:
         opened = definition(before)
-        values = {sympify(symbol): sympify(value) for symbol, value in self.values.items()}
-        for symbol in values:
+        for symbol in put:
             if not symbol.is_Symbol:
                 raise StepError(
                     f"{symbol} is no symbol; values are put in for symbols, sizes and free indices"
@@ -135,19 +106,22 @@ class Substitution(LineCheck):
             if symbol not in opened.free_symbols:
                 names = ", ".join(sorted(map(str, free_symbols(opened))))
                 raise StepError(f"{symbol} does not stand in the line before, where {names} do")
-        _keep_apart(opened, values)
+        _keep_apart(opened, put)
         # A size is put in by evaluating there: families keep their ranges.
-        sizes = {
-            symbol: int(value) for symbol, value in values.items() if is_size(symbol) and value.is_Integer
-        }
-        others = {symbol: value for symbol, value in values.items() if symbol not in sizes}
+        sizes = {symbol: int(x) for symbol, x in put.items() if is_size(symbol) and x.is_Integer}
+        others = {symbol: value for symbol, value in put.items() if symbol not in sizes}
         try:
             decide_equality(put_in(opened, others), after, sizes=sizes)
         except Unequal as error:
-            put = ", ".join(f"{symbol} = {value}" for symbol, value in self.values.items())
-            raise StepError(f"with {put} put in, {error}") from None
+            at = ", ".join(f"{symbol} = {value}" for symbol, value in put.items())
+            raise StepError(f"with {at} put in, {error}") from None
         except Undecided as error:
             raise StepError(f"values put in could not be decided: {error}") from None
+
+    # Which places are meant is no assumption.
+    symbols = {x: value for x, value in put.items() if x.is_Symbol and not isinstance(x, Index)}
+    assumed = tuple(Eq(symbol, value, evaluate=False) for symbol, value in symbols.items())
+    return LineCheck(compare=compare, words="values put in", needs=equations, assumed=assumed)
 
 
 def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
@@ -159,15 +133,6 @@ def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
             first = places.setdefault((range_of(x, index), value), index)
             if first != index:
                 raise StepError(f"{first} and {index} mean different places; both cannot be {value}")
-
-
-def substitute(values: Mapping[Any, Any]) -> Substitution:
-    """Return the check that a line is the one before with these values put in.
-
-    Example:
-        >>> Line(2 * sigma, "two components", substitute({d: 2}))
-    """
-    return Substitution(values, words="values put in")
 
 
 def _difference(before: Any, after: Any) -> str:

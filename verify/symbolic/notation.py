@@ -8,7 +8,7 @@ other scores name them, as in softmax(q·k/√d_k)_j and H(q·k/√d_k).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -380,9 +380,9 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
 
 
-def said(conditions: Iterable[Any]) -> tuple[str, ...]:
-    """Return conditions as sentences, in which the formula stands between dollars."""
-    return tuple(f"${in_line(condition)}$." for condition in conditions)
+def sentence(condition: Any) -> str:
+    """Return a condition as a sentence, in which the formula stands between dollars."""
+    return f"${in_line(condition)}$."
 
 
 _VECTORS = {of.q: "queries", of.k: "keys", of.v: "values", of.u: "gradients of outputs"}
@@ -403,8 +403,8 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
     sentences = _laws({family: law for family, law in laws.items() if family in families})
     if not laws and any(expression.has(E) for expression in expressions):
         sentences.append("Any law for which the means exist.")
-    sentences += [sentence for line in chain.lines for sentence in line.check.assumes]
-    sentences += said(chain.given)
+    sentences += [words for line in chain.lines for words in line.check.assumes]
+    sentences += map(sentence, chain.given)
     sentences += _domains(set().union(*(expression.free_symbols for expression in expressions)))
     return tuple(dict.fromkeys(sentences))
 

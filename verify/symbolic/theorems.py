@@ -8,7 +8,6 @@ bends that way. The rest of the conditions stands in the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sympy import Dummy, Limit, sqrt
@@ -18,7 +17,7 @@ from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import equal, slope
 from verify.symbolic.chains import LineCheck, Relation, Theorem
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import E, Family, Largest, Law, Laws, families_of, normal
+from verify.symbolic.vocabulary import E, Largest, Law, Laws, families_of, normal
 
 _BILLINGSLEY = "P. Billingsley, Probability and Measure, 3rd ed., Wiley, 1995"
 
@@ -157,25 +156,6 @@ THEOREMS: Mapping[str, Theorem] = {
 """By a short name, what a line may cite. A line by another theorem is given that as a ``Theorem``."""
 
 
-@dataclass(frozen=True)
-class _Cited(LineCheck):
-    """What takes a line because a published theorem says it, as far as its conditions can be seen to hold."""
-
-    short: str
-    stated: tuple[str, ...] = ()
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        return self.stated
-
-    def compare(self, before: Any, after: Any, relation: Relation) -> None:
-        (theorem,) = self.cites
-        if self.short in _NORMAL:
-            _of_normals(theorem.name, families_of(before) | families_of(after), self.laws or {})
-        if self.short in _FORMS:
-            _FORMS[self.short](theorem.name, before, after, relation)
-
-
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
     """Take a line on the authority of a published theorem, which is printed with it.
 
@@ -195,8 +175,20 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
         if theorem not in THEOREMS:
             raise ClaimError(unknown("theorem", theorem, THEOREMS, "give a Theorem(…) of your own"))
         short, relations, theorem = theorem, _ALLOWED.get(theorem, "=⇔"), THEOREMS[theorem]
-    words = f"cited: {theorem.name}"
-    return _Cited(short, assumes, words=words, relations=relations, laws=laws, cites=(theorem,))
+    name, words = theorem.name, f"cited: {theorem.name}"
+
+    def compare(before: Any, after: Any, relation: Relation) -> None:
+        families = families_of(before) | families_of(after)
+        normals = (family in (laws or {}) and is_normal((laws or {})[family]) for family in families)
+        if short in _NORMAL and not any(normals):
+            named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
+            raise StepError(f"{name} needs a normal law: say it of one of {named}, as laws={{s: normal()}}")
+        if short in _FORMS:
+            _FORMS[short](name, before, after, relation)
+
+    return LineCheck(
+        compare=compare, words=words, relations=relations, assumed=assumes, laws=laws, cites=(theorem,)
+    )
 
 
 def is_normal(law: Law) -> bool:
@@ -205,12 +197,6 @@ def is_normal(law: Law) -> bool:
         return False
     variance = law.raw[2] - law.raw[1] ** 2
     return all(equal(x, y) for x, y in zip(law.raw, normal(law.raw[1], sqrt(variance)).raw, strict=False))
-
-
-def _of_normals(name: str, families: set[Family], laws: Laws) -> None:
-    if not any(family in laws and is_normal(laws[family]) for family in families):
-        named = ", ".join(sorted(str(family.label) for family in families)) or "what it speaks of"
-        raise StepError(f"{name} needs a normal law: say it of one of {named}, as laws={{s: normal()}}")
 
 
 def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> None:
