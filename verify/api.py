@@ -146,12 +146,10 @@ def plan(
     tolerance: float | None = None,
     false_alarm: float = defaults.FALSE_ALARM,
     power: float = defaults.POWER,
-    workers: Workers | int | None = None,
 ) -> Plan:
     """Return what a run of the named claims takes, in seconds: of its start and of each claim; see ``run``.
 
-    The times of claims that ship were measured, and are scaled by how fast this machine is, which takes a
-    second. Any other claim is run at two coarse tolerances, by ``workers``.
+    The times are those of the reference run, on its machine; of a claim of one's own none are known.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
@@ -159,9 +157,8 @@ def plan(
     chosen = runner.settings(
         seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
     )
-    with using(workers) as pool:
-        known, names = _looked_up(claims)
-        return plan_claims(choose(known, names), chosen, pool)
+    known, names = _looked_up(claims)
+    return plan_claims(choose(known, names), chosen)
 
 
 def reproduce(

@@ -223,21 +223,6 @@ def test_a_shape_may_differ_from_its_symbol() -> None:
     assert estimate.model_error is None
 
 
-def test_what_cancels_may_be_measured_in_double_precision() -> None:
-    """What the largest of sharp weights lacks is lost in single precision, not in double."""
-    lacking = 1 - Largest(Softmax(sigma * RAW, j), j)
-    rows = np.array([[[1.0, 0.0]]], np.float32)
-    it, at = {"it": E(lacking**2)}, {n: 2, sigma: 25}
-    cells = [measurement("cell", it, {s: NORMAL}, at, tolerance=0.1, precise=of)[0] for of in (False, True)]
-    samplers: list[Any] = [cell.sampler for cell in cells]
-    kinds = [sampler.draws(np.random.default_rng(1), 1)["s"].dtype for sampler in samplers]
-    assert kinds == [np.float32, np.float64]
-    run = samplers[1].compiled.run
-    assert run({"s": rows}, np.random.default_rng(1))[0, 0] == 0
-    exact = math.exp(-50)
-    assert run({"s": rows.astype(float)}, np.random.default_rng(1))[0, 0] == pytest.approx(exact, rel=1e-4)
-
-
 def test_a_share_of_no_event_has_an_interval() -> None:
     """That no event was seen does not mean that there are none."""
     cell, estimands = measurement(

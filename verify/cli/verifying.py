@@ -206,17 +206,12 @@ def render(results: Path, out: Path | None, edition: str, **words: str | None) -
 @plan_options
 @click.option("--workers", type=int, help="Workers to plan for.  [default: all]")
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
-    """Estimate how long verifying claims takes.
+    """Estimate how long verifying claims takes, by the times of the reference run."""
+    from verify import api
+    from verify.engine.plan import table
+    from verify.executors.machine import processors
 
-    The estimate rests on measured times; a claim of your own is tried at coarse tolerances first.
-    """
-    with processes() as pool:
-        from verify import api
-        from verify.engine.plan import table
-        from verify.executors.machine import processors
-
-        count = processors(workers)
-        text = table(api.plan([*claims, *claim_files], workers=pool, **options), count)
+    text = table(api.plan([*claims, *claim_files], **options), processors(workers))
     say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
 

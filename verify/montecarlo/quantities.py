@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 from verify.errors import ClaimError
-from verify.montecarlo.blocks import Cell, Settings, double
+from verify.montecarlo.blocks import Cell, Settings
 from verify.montecarlo.compiling import Column, Compiled, Compiler, Program
 from verify.montecarlo.distributions import NORMAL, Array, Distribution, stream
 from verify.montecarlo.estimands import Bounded, DistanceToLaw, Estimand, OfMeans, Smooth
@@ -62,15 +62,14 @@ class Simulation:
     """Blocks of families of random numbers, of which the means of expressions are kept.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. With ``double``, what is drawn is reduced in double precision. Of ``order``
-    1, means alone are kept. It is compiled in each process that draws, once.
+    ``values`` those of symbols. Of ``order`` 1, means alone are kept. It is compiled in each process
+    that draws, once.
     """
 
     outputs: tuple[tuple[str, sp.Expr], ...]
     laws: tuple[tuple[Family, Distribution], ...]
     sizes: tuple[tuple[sp.Expr, int], ...]
     values: tuple[tuple[sp.Symbol, float], ...]
-    double: bool = False
     order: int = 3
 
     def __getstate__(self) -> dict[str, Any]:
@@ -121,8 +120,7 @@ class Simulation:
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
         """Return what is drawn of each family for ``count`` blocks, with single precision's digits."""
         shapes = zip(self.shapes.items(), self.laws, strict=True)
-        drawn = {name: law.draw(rng, (count, *shape), single=True) for (name, shape), (_, law) in shapes}
-        return {name: double(values) for name, values in drawn.items()} if self.double else drawn
+        return {name: law.draw(rng, (count, *shape), single=True) for (name, shape), (_, law) in shapes}
 
     def sample(self, rng: np.random.Generator, count: int) -> Array:
         """Return the means of all outputs in ``count`` independent blocks, shape (count, outputs)."""
@@ -286,7 +284,6 @@ def measurement(
     tolerance: float,
     shape: Mapping[Any, int] | None = None,
     settings: Settings = (),
-    precise: bool = False,
 ) -> tuple[Cell, dict[str, Estimand]]:
     """Return the cell in which quantities of one setting are measured, and what estimates each from it.
 
@@ -299,7 +296,6 @@ def measurement(
         tolerance: The relative half-width that is wanted.
         shape: Lengths of ranges in a block, where they are not the values of their sizes.
         settings: What else the cell records.
-        precise: Whether arithmetic is in double precision, for what is nearly 0 since terms of size 1 cancel.
 
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
@@ -311,7 +307,7 @@ def measurement(
     sizes, chosen = _sizes(sorted(arguments, key=_text), laws, at, shape or {}, tolerance)
     values = {**{extent: size for extent, size in sizes.items() if isinstance(extent, sp.Symbol)}, **at}
     plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
-    simulation = Simulation((), *plain, double=precise)
+    simulation = Simulation((), *plain)
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
     in_shares = {
         part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
