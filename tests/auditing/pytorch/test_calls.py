@@ -12,23 +12,29 @@ from tests.auditing.pytorch.recorded import attention, deviation, only, torch
 from verify.errors import RecordingError
 
 functional = torch.nn.functional
+LATER = torch.ones(6, 6, dtype=torch.bool).triu(1)
+BIAS = torch.randn(6, 6)
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "mask", "bias"),
     [
-        {},
-        {"is_causal": True},
-        {"scale": 0.1},
-        {"attn_mask": torch.ones(6, 6, dtype=torch.bool).tril()},
-        {"attn_mask": torch.randn(2, 1, 6, 6)},
-        {"attn_mask": torch.zeros(6, 6).masked_fill(torch.ones(6, 6, dtype=torch.bool).triu(1), -math.inf)},
-        {"attn_mask": torch.zeros(6, 6).masked_fill(torch.ones(6, 6, dtype=torch.bool).triu(1), -3.4e38)},
-        {"attn_mask": torch.zeros(1, 1, 1, 6).expand(2, 4, 6, 6)},
+        ({}, None, None),
+        ({"is_causal": True}, None, None),
+        ({"scale": 0.1}, None, None),
+        ({"attn_mask": ~LATER}, ~LATER, None),
+        ({"attn_mask": BIAS.expand(2, 1, 6, 6)}, None, BIAS),
+        ({"attn_mask": torch.zeros(6, 6).masked_fill(LATER, -math.inf)}, ~LATER, None),
+        ({"attn_mask": torch.zeros(6, 6).masked_fill(LATER, -3.4e38)}, ~LATER, None),
+        ({"attn_mask": BIAS.masked_fill(LATER, -math.inf)}, ~LATER, BIAS.tril()),
+        ({"attn_mask": torch.zeros(1, 1, 1, 6).expand(2, 4, 6, 6)}, None, None),
     ],
 )
-def test_arguments_as_they_are_given(options: dict[str, Any]) -> None:
-    """The output follows from what is recorded, and is the one the program had."""
+def test_arguments_as_they_are_given(options: dict[str, Any], mask: Any, bias: Any) -> None:
+    """The output follows from what is recorded, and is the one the program had.
+
+    What hides keys is a mask, what is left a bias, and an axis that is repeated is kept once.
+    """
     attend = attention()
     wanted = attend(**options)
     with verify.record() as recording:
@@ -38,6 +44,9 @@ def test_arguments_as_they_are_given(options: dict[str, Any]) -> None:
     assert torch.equal(call.output, wanted)
     assert call.scale == options.get("scale")
     assert call.causal == options.get("is_causal", False)
+    for recorded, exact in ((call.mask, mask), (call.bias, bias)):
+        assert (recorded is None) == (exact is None)
+        assert exact is None or torch.equal(recorded.squeeze(), exact)
     assert deviation(call) < 1e-6
 
 
@@ -72,28 +81,6 @@ def test_tensors_without_plain_numbers_are_named() -> None:
         functional.scaled_dot_product_attention(*(torch.randn(1, 2, 4, 8, device="meta") for _ in range(3)))
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
-def test_tensors_inside_a_transformation_are_named() -> None:
-    """They stand for many, and mean nothing outside it."""
-    with pytest.raises(RecordingError, match="has no plain numbers"), verify.record():
-        torch.func.vmap(lambda x: functional.scaled_dot_product_attention(x, x, x))(torch.randn(3, 2, 4, 8))
-
-
-def test_a_mask_that_is_added_is_split() -> None:
-    """What hides keys is a mask, what is left a bias, and an axis that is repeated is kept once."""
-    bias = torch.randn(6, 6)
-    with verify.record() as recording:
-        attention()(attn_mask=bias.masked_fill(torch.ones(6, 6, dtype=torch.bool).triu(1), -math.inf))
-    call = only(recording)
-    assert torch.equal(call.mask, torch.ones(6, 6, dtype=torch.bool).tril())
-    assert torch.equal(call.bias, bias.tril())
-    with verify.record() as recording:
-        attention()(attn_mask=torch.zeros(1, 1, 1, 6).expand(2, 4, 6, 6))
-    assert only(recording).mask is None
-    assert only(recording).bias is None
-
-
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_layers_of_pytorch_in_evaluation_are_judged(norm_first: bool) -> None:
     """The slow path computes them while they are recorded, which is said; with padding and masks too."""
@@ -107,29 +94,20 @@ def test_layers_of_pytorch_in_evaluation_are_judged(norm_first: bool) -> None:
         with verify.record(model) as recording:
             got = model(x), model(x, src_key_padding_mask=padding)
             model.layers[0].self_attn(x, x, x, attn_mask=torch.ones(5, 5, dtype=torch.bool).triu(1))
-    for one, other in zip(wanted, got, strict=True):
-        assert torch.allclose(one[~padding], other[~padding], atol=1e-5)
-    assert [one.name for one in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
-    assert [len(list(one.calls)) for one in recording.layers] == [3, 2]
-    assert all("fast path is off while recording" in one.notes[0] for one in recording.layers)
+    for plain, seen in zip(wanted, got, strict=True):
+        assert torch.allclose(plain[~padding], seen[~padding], atol=1e-5)
+    assert [layer.name for layer in recording.layers] == ["layers.0.self_attn", "layers.1.self_attn"]
+    assert [len(list(layer.calls)) for layer in recording.layers] == [3, 2]
+    assert all("fast path is off while recording" in layer.notes[0] for layer in recording.layers)
     record = verify.audit(recording)
     assert record.exit_status == 0
-    assert {str(one.judgement) for one in record.findings} == {"confirmed"}
-
-
-def test_in_training_no_fast_path_is_spoken_of() -> None:
-    """There is none there, nor where gradients are wanted."""
-    layer, x = torch.nn.MultiheadAttention(16, 4, batch_first=True), torch.randn(2, 5, 16)
-    for evaluates in (False, True):
-        with verify.record(layer) as recording:
-            layer.train(not evaluates)(x, x, x)
-        assert recording.layers[0].notes == ()
+    assert {str(finding.judgement) for finding in record.findings} == {"confirmed"}
 
 
 @pytest.mark.parametrize("need_weights", [True, False])
 @pytest.mark.parametrize("masked", [True, False])
 def test_multi_head_attention_in_training(need_weights: bool, masked: bool) -> None:
-    """Its calls are seen whether weights are wanted, which it computes itself, or not."""
+    """Its calls are seen whether weights are wanted, or not; there is no fast path."""
     layer = torch.nn.MultiheadAttention(16, 4, batch_first=True)
     x = torch.randn(3, 5, 16)
     options: dict[str, Any] = {"need_weights": need_weights}
@@ -143,9 +121,8 @@ def test_multi_head_attention_in_training(need_weights: bool, masked: bool) -> N
     assert torch.equal(wanted, got)
     assert need_weights is (same is not None and torch.equal(weights, same))
     assert layer.in_proj_weight.grad is not None
-    call = only(recording)
-    assert recording.layers[0].name == "MultiheadAttention"
-    assert recording.layers[0].width == 16
+    call, (recorded,) = only(recording), recording.layers
+    assert (recorded.name, recorded.width, recorded.notes) == ("MultiheadAttention", 16, ())
     assert tuple(call.query.shape) == (3, 4, 5, 4)
     assert (call.mask is not None) is masked
     assert deviation(call) < 1e-6
@@ -167,32 +144,32 @@ def test_dropout_goes_on_and_its_outputs_are_left_out() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # the compiler gives several
-def test_flex_attention_is_recorded_with_its_functions_evaluated() -> None:
+@pytest.mark.parametrize(
+    ("change", "is_sum"),
+    [
+        (None, True),
+        (lambda table: lambda s, _b, h, i, j: s + table[h][i][j], True),
+        (lambda _: lambda s, _b, _h, i, j: torch.where(i >= j, s, -math.inf), True),
+        (lambda _: lambda s, *_: s * 0.5, False),
+        (lambda _: lambda s, *_: 5 * torch.tanh(s / 5), False),
+    ],
+)
+def test_flex_attention_is_recorded_with_its_functions_evaluated(change: Any, is_sum: bool) -> None:
     """What a score function adds is a bias; one that does more leaves the scale undecided."""
     flex = importlib.import_module("torch.nn.attention.flex_attention")
     attend = flex.flex_attention
     q, k = torch.randn(2, 4, 130, 16), torch.randn(2, 2, 130, 16)
     mask = flex.create_block_mask(lambda _b, _h, i, j: i >= j, None, None, 130, 130, device="cpu")
-    table = torch.randn(4, 130, 130)
-    functions: list[tuple[Any, bool]] = [
-        (None, True),
-        (lambda s, _b, h, i, j: s + table[h][i][j], True),
-        (lambda s, _b, _h, i, j: torch.where(i >= j, s, -math.inf), True),
-        (lambda s, *_: s * 0.5, False),
-        (lambda s, *_: 5 * torch.tanh(s / 5), False),
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it is slow where it is not compiled
-        for function, is_sum in functions:
-            options = {"score_mod": function, "block_mask": mask, "enable_gqa": True}
-            wanted = flex.flex_attention(q, k, k, **options)
-            with verify.record() as recording:
-                got = flex.flex_attention(q, k, k, **options)
-            assert torch.equal(wanted, got)
-            assert recording.left_out == []
-            assert deviation(only(recording)) < 1e-6
-            mask_of = only(recording).mask
-            assert mask_of is not None
-            assert torch.equal(mask_of[0, 0], torch.ones(130, 130).tril().bool())
-            assert verify.audit(recording).exit_status == (0 if is_sum else 3)
+    function = None if change is None else change(torch.randn(4, 130, 130))
+    options = {"score_mod": function, "block_mask": mask, "enable_gqa": True}
+    wanted = flex.flex_attention(q, k, k, **options)
+    with verify.record() as recording:
+        got = flex.flex_attention(q, k, k, **options)
     assert flex.flex_attention is attend
+    assert torch.equal(wanted, got)
+    assert recording.left_out == []
+    call = only(recording)
+    assert deviation(call) < 1e-6
+    assert call.mask is not None
+    assert torch.equal(call.mask[0, 0], torch.ones(130, 130).tril().bool())
+    assert verify.audit(recording).exit_status == (0 if is_sum else 3)

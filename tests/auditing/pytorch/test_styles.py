@@ -36,16 +36,24 @@ class Loud(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         return func(*args, **(kwargs or {}))
 
 
+class Attending(torch.nn.Module):  # type: ignore[misc]
+    """A module that attends."""
+
+    def forward(self, q: Any, k: Any, v: Any) -> Any:
+        """Attend."""
+        return functional.scaled_dot_product_attention(q * 0.5, k, v)
+
+
 def gradients(q: Any, k: Any, v: Any, change: Callable[[Any], Any] = lambda x: x) -> Any:
     """Return the gradients of a loss."""
-    leaves = [one.clone().requires_grad_() for one in (q, k, v)]
+    leaves = [x.clone().requires_grad_() for x in (q, k, v)]
     attend(change(leaves[0] * 0.5), *leaves[1:]).square().sum().backward()
-    return [one.grad for one in leaves]
+    return [leaf.grad for leaf in leaves]
 
 
-def counted(mode: Any, q: Any, k: Any, v: Any) -> Any:
+def counted(q: Any, k: Any, v: Any) -> Any:
     """Return how many calls a mode sees."""
-    with mode:
+    with Loud() as mode:
         out = attend(torch.mul(q, 0.5), k, v)
     return out, torch.tensor(mode.seen)
 
@@ -57,71 +65,52 @@ def drawn(q: Any, k: Any, v: Any) -> Any:
     return out, torch.randn(3), functional.dropout(q, 0.5)
 
 
-def _under(context: Any, *given: Any) -> Any:
+def under(context: Any, q: Any, k: Any, v: Any) -> Any:
+    """Attend in a context."""
     with context:
-        q, k, v = given
         return attend(q * 0.5, k, v).float()
 
 
-def _linear() -> Any:
-    torch.manual_seed(2)
-    return torch.nn.Linear(8, 8)
-
-
-class _Attending(torch.nn.Module):  # type: ignore[misc]
-    def forward(self, q: Any, k: Any, v: Any) -> Any:
-        """Attend."""
-        return functional.scaled_dot_product_attention(q * 0.5, k, v)
-
-
-def _scaled(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def scaled(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Attend, in a function that can be scripted."""
     return torch.nn.functional.scaled_dot_product_attention(q * 0.5, k, v)
 
 
-def _scripted(q: Any, k: Any, v: Any) -> Any:
+def scripted(module: Any, *given: Any) -> Any:
+    """Script a function or a module, perhaps while PyTorch's functions are replaced, and call it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scripting is deprecated
-        return torch.jit.script(_scaled)(q, k, v)
+        return torch.jit.script(module)(*given)
 
 
-def _with_hooks(q: Any, k: Any, v: Any) -> Any:
-    module = _Attending()
+def with_hooks(q: Any, k: Any, v: Any) -> Any:
+    """Attend in a module whose hooks change what it is given and gives back."""
+    module = Attending()
     module.register_forward_pre_hook(lambda _module, args: (args[0] * 2, *args[1:]))
     module.register_forward_hook(lambda _module, _args, out: out + 1)
     return module(q, k, v)
 
 
-def _module(kind: Any, q: Any, *sizes: int, times: int = 3, **options: Any) -> Any:
-    torch.manual_seed(4)
-    called = {name: options.pop(name) for name in ("need_weights", "average_attn_weights") if name in options}
-    dropout = {} if kind is torch.nn.MultiheadAttention else {"dropout": 0.0}
-    out = kind(*sizes, batch_first=True, **dropout, **options)(*[q[0]] * times, **called)
-    return [one.detach() for one in out if one is not None] if isinstance(out, tuple) else out.detach()
+def layer(kind: Any, *sizes: int, times: int = 1, **options: Any) -> Callable[..., Any]:
+    """Return what a layer of PyTorch makes of queries, which it is given several times."""
 
+    def run(q: Any, _k: Any, _v: Any) -> Any:
+        torch.manual_seed(4)
+        called = {} if kind is not torch.nn.MultiheadAttention else {"average_attn_weights": False}
+        out = kind(*sizes, batch_first=True, **options)(*[q[0]] * times, **called)
+        return [x.detach() for x in (out if isinstance(out, tuple) else (out,)) if x is not None]
 
-def _step(q: Any, k: Any, v: Any) -> Any:
-    layer = _linear()
-    optimizer = torch.optim.AdamW(layer.parameters())
-    for _ in range(3):
-        optimizer.zero_grad()
-        attend(layer(q) * 0.5, k, v).sum().backward()
-        optimizer.step()
-    return layer.weight.detach()
+    return run
 
 
 STYLES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "by name": lambda q, k, v: attend(query=torch.mul(input=q, other=0.5), key=k, value=v, scale=0.3),
-    "turned": lambda q, k, v: attend(q.mT.contiguous().mT, k.transpose(-1, -2).mT, v.permute(0, 1, 2, 3)),
+    "turned": lambda q, k, v: attend(q.mT.contiguous().mT, k.transpose(-1, -2).mT, v),
     "expanded": lambda q, k, v: attend(q, k[:1].expand(2, 4, 6, 8), v[:, :1].expand(2, 4, 6, 8)),
-    "half": lambda q, k, v: attend(q.half(), k.half(), v.half()).float(),
-    "bfloat16": lambda q, k, v: attend(*(one.to(torch.bfloat16) * 0.5 for one in (q, k, v))).float(),
-    "autocast": lambda q, k, v: _under(torch.autocast("cpu", torch.bfloat16), q, k, v),
-    "inference": lambda q, k, v: _under(torch.inference_mode(), q, k, v),
-    "no gradients": lambda q, k, v: _under(torch.no_grad(), q, k, v),
-    "math kernel": lambda q, k, v: _under(
-        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), q, k, v
-    ),
-    "own mode": lambda q, k, v: counted(Loud(), q, k, v),
+    "bfloat16": lambda q, k, v: attend(*(x.to(torch.bfloat16) * 0.5 for x in (q, k, v))).float(),
+    "autocast": lambda q, k, v: under(torch.autocast("cpu", torch.bfloat16), q, k, v),
+    "inference": lambda q, k, v: under(torch.inference_mode(), q, k, v),
+    "own mode": counted,
     "subclass": lambda q, k, v: attend(q.as_subclass(Tagged) * 0.5, k, v).as_subclass(torch.Tensor),
     "gradients": gradients,
     "checkpoint": lambda q, k, v: gradients(
@@ -130,28 +119,18 @@ STYLES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "dropout": drawn,
     "vmap": torch.func.vmap(lambda a, b, c: attend(a * 0.5, b, c)),
     "grad": lambda q, k, v: torch.func.grad(lambda a: attend(a * 0.5, k, v).sum())(q),
-    "scripted": _scripted,
-    "hooked module": _with_hooks,
-    "module called by names": lambda q, k, v: _Attending()(v=v, k=k, q=q),
-    "multihead with weights": lambda q, k, v: _module(
-        torch.nn.MultiheadAttention, q, 8, 2, need_weights=True
-    ),
-    "multihead per head": lambda q, k, v: _module(
-        torch.nn.MultiheadAttention, q, 8, 2, average_attn_weights=False
-    ),
-    "multihead with biases": lambda q, k, v: _module(torch.nn.MultiheadAttention, q, 8, 2, add_bias_kv=True),
-    "encoder layer": lambda q, k, v: _module(torch.nn.TransformerEncoderLayer, q, 8, 2, 16, times=1),
-    "decoder layer": lambda q, k, v: _module(torch.nn.TransformerDecoderLayer, q, 8, 2, 16, times=2),
-    "optimizer": _step,
+    "scripted": lambda q, k, v: scripted(scaled, q, k, v),
+    "hooked module": with_hooks,
+    "module called by names": lambda q, k, v: Attending()(v=v, k=k, q=q),
+    "multihead": layer(torch.nn.MultiheadAttention, 8, 2, times=3, add_bias_kv=True),
+    "encoder layer": layer(torch.nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0),
+    "decoder layer": layer(torch.nn.TransformerDecoderLayer, 8, 2, 16, times=2, dropout=0.0),
 }
 
 
-def _flat(result: Any) -> list[Any]:
-    return [one for part in result for one in _flat(part)] if isinstance(result, tuple | list) else [result]
-
-
-_MEANT = ("plain numbers", "give one at least")
-"""What is said of calls that have no numbers to keep."""
+def flat(result: Any) -> list[Any]:
+    """Return all tensors of a result."""
+    return [x for part in result for x in flat(part)] if isinstance(result, tuple | list) else [result]
 
 
 @pytest.mark.filterwarnings("ignore")  # PyTorch's own, of prototypes and of what it has given up
@@ -159,23 +138,26 @@ _MEANT = ("plain numbers", "give one at least")
 def test_the_same_bits(name: str) -> None:
     """With the recording and without it, and no error of the recorder's own is noted."""
     torch.manual_seed(0)
-    wanted = _flat(STYLES[name](*given()))
+    wanted = flat(STYLES[name](*given()))
     torch.manual_seed(0)
-    left_out: list[str] = []
-    recording = None
-    try:
-        with verify.record() as recording:
-            got = _flat(STYLES[name](*given()))
-            attend(*given())
-    finally:
-        left_out = list(recording.left_out if recording else ())
+    with verify.record() as recording:
+        got = flat(STYLES[name](*given()))
+        attend(*given())
     assert len(wanted) == len(got)
-    for one, other in zip(wanted, got, strict=True):
-        assert one.dtype == other.dtype
-        assert torch.equal(one.nan_to_num(7), other.nan_to_num(7))
-    assert not [
-        one for one in left_out if "could not be recorded" in one and not any(word in one for word in _MEANT)
-    ]
+    for plain, seen in zip(wanted, got, strict=True):
+        assert plain.dtype == seen.dtype
+        assert torch.equal(plain.nan_to_num(7), seen.nan_to_num(7))
+    # Calls that have no numbers to keep are named.
+    assert all("plain numbers" in text for text in recording.left_out if "could not be recorded" in text)
+
+
+def test_scripted_layers_are_as_they_are() -> None:
+    """Scripting takes the originals of the functions that stand in for PyTorch's."""
+    layer, x = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval(), given()[0][0]
+    with verify.record():
+        got = scripted(layer, x, x, x)[0]
+        attend(*given())
+    assert torch.allclose(got, layer(x, x, x)[0], atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -198,26 +180,6 @@ def test_the_same_errors(wrong: Callable[..., Any]) -> None:
     assert str(seen.value) == str(plain.value)
 
 
-def test_scripted_modules_are_as_they_are() -> None:
-    """Scripting takes the originals of the functions that stand in for PyTorch's."""
-
-    class Model(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = torch.nn.MultiheadAttention(8, 2, batch_first=True)
-
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            y = torch.nn.functional.scaled_dot_product_attention(x, x, x)
-            return self.inner(y, y, y)[0]
-
-    model, x = Model().eval(), torch.randn(2, 5, 8)
-    wanted = model(x)
-    with warnings.catch_warnings(), verify.record():
-        warnings.simplefilter("ignore")  # scripting is deprecated
-        assert torch.allclose(torch.jit.script(model)(x), wanted, atol=1e-6)
-        attend(*given())
-
-
 @pytest.mark.parametrize(
     ("owner", "name"),
     [("places.Modules", "place"), ("recorder.Recorder", "_keep"), ("functions", "attention_call")],
@@ -228,7 +190,7 @@ def test_an_error_of_the_recorder_is_a_note(owner: str, name: str, monkeypatch: 
     def fail(*_args: Any, **_kwargs: Any) -> Any:
         raise RuntimeError("planted")
 
-    wanted = _Attending()(*given())
+    wanted = Attending()(*given())
     monkeypatch.setattr(f"verify.auditing.pytorch.{owner}.{name}", fail)
     with pytest.raises(RecordingError, match=r"could not be recorded .*planted"), verify.record():
-        assert torch.equal(wanted, _Attending()(*given()))
+        assert torch.equal(wanted, Attending()(*given()))

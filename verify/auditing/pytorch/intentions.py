@@ -13,24 +13,34 @@ from verify.auditing.masks import configured_mask
 from verify.auditing.recording import Intended, Layer
 from verify.auditing.scales import DEFAULT
 
-_UNSCALED = frozenset(
-    [
-        *("dia", "diffusion_gemma", "embedding_gemma2", "gemma3n", "gemma4", "gemma4_unified", "longt5"),
-        *("mt5", "pix2struct", "pop2piano", "switch_transformers", "t5", "udop", "umt5"),
-    ]
-)
-"""Families whose scores are not scaled: their weights, or a norm of queries and keys, have taken it up."""
+_FAMILIES = {
+    # Weights, or a norm of queries and keys, have taken the scale up.
+    **dict.fromkeys(
+        [
+            *("dia", "diffusion_gemma", "embedding_gemma2", "gemma3n", "gemma4", "gemma4_unified", "longt5"),
+            *("mt5", "pix2struct", "pop2piano", "switch_transformers", "t5", "udop", "umt5"),
+        ],
+        ("1", "does not scale its scores"),
+    ),
+    # The call is then given 1.
+    **dict.fromkeys(
+        [
+            *("audioflamingo3", "esm", "evolla", "kosmos2_5", "moss_transcribe_diarize"),
+            *("openai_privacy_filter", "opt", "qwen2_audio", "timesfm", "timesfm2_5", "videoprism"),
+            *("voxtral", "whisper"),
+        ],
+        ("1", "scales its queries before the call"),
+    ),
+    "inkling": ("1/d", "has this scale"),
+    "zamba": ("(d/2)**-0.5", "has this scale"),
+    "zamba2": ("(d/2)**-0.5", "has this scale"),
+}
+"""Families of transformers with a scale of their own in d, and what they do."""
 
-_SCALED_BEFORE = frozenset(
-    [
-        *("audioflamingo3", "esm", "evolla", "kosmos2_5", "moss_transcribe_diarize", "openai_privacy_filter"),
-        *("opt", "qwen2_audio", "timesfm", "timesfm2_5", "videoprism", "voxtral", "whisper"),
-    ]
+_WIDTHS = (
+    *("hidden_size", "d_model", "num_attention_heads"),
+    *("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim"),
 )
-"""Families that multiply their queries by the scale before the call, which is then given 1."""
-
-_OWN = {"inkling": "1/d", "zamba": "(d/2)**-0.5", "zamba2": "(d/2)**-0.5"}
-"""Families with a scale of their own in d."""
 
 
 def described(module: Any, backend: str, scale: float | None = None, notes: tuple[str, ...] = ()) -> Layer:
@@ -40,50 +50,39 @@ def described(module: Any, backend: str, scale: float | None = None, notes: tupl
     if intended is None and scale == 1:
         why = "the call was given scale 1, and queries may have been scaled before it"
         intended = Intended(DEFAULT, "unknown", why)
+    widths = {name: number for name in _WIDTHS if (number := _number(config, name)) is not None}
+    width = widths.get("hidden_size", widths.get("d_model"))
+    # What might be taken for d: widths of latent attention, and hidden size over heads.
+    padded = {}
+    if {"kv_lora_rank", "qk_rope_head_dim"} <= widths.keys():
+        padded["absorbed"] = int(widths["kv_lora_rank"] + widths["qk_rope_head_dim"])
+    if "qk_nope_head_dim" in widths:
+        padded["without rotary part"] = int(widths["qk_nope_head_dim"])
+    if width and (heads := widths.get("num_attention_heads")) and width % heads == 0:
+        padded["width over heads"] = int(width // heads)
     mask = configured_mask(module, config)
-    return Layer("", (), intended, _width(config), backend, _other_widths(config), notes, mask=mask)
+    return Layer("", (), intended, None if width is None else int(width), backend, padded, notes, mask=mask)
 
 
 def intention(module: Any, config: Any) -> Intended | None:
     """Return the scale that a call of a module was meant to be given; None means the usual 1/√d."""
     parts, kind = type(module).__module__.split("."), type(config).__name__
     family = parts[2] if parts[:2] == ["transformers", "models"] and len(parts) > 2 else ""
-    if family in _UNSCALED:
-        return Intended("1", "configuration", f"the family {family} does not scale its scores")
-    if family in _SCALED_BEFORE:
-        return Intended("1", "configuration", f"the family {family} scales its queries before the call")
-    if family in _OWN:
-        return Intended(_OWN[family], "configuration", f"the family {family} has this scale")
-    if (stated := _number(config, "query_pre_attn_scalar")) is not None:
-        where = f"query_pre_attn_scalar = {stated!r} in {kind}"
-        return Intended(f"{stated!r}**-0.5", "configuration", where)
-    if (stated := _number(config, "attention_multiplier")) is not None:
-        return Intended(repr(stated), "configuration", f"attention_multiplier = {stated!r} in {kind}")
-    return _stretched(config, kind) or _by_layer(module, config, kind)
-
-
-def _width(config: Any) -> int | None:
-    """Return the model's width D."""
-    for name in ("hidden_size", "d_model"):
+    if family in _FAMILIES:
+        expression, does = _FAMILIES[family]
+        return Intended(expression, "configuration", f"the family {family} {does}")
+    for name, form in (("query_pre_attn_scalar", "{!r}**-0.5"), ("attention_multiplier", "{!r}")):
         if (stated := _number(config, name)) is not None:
-            return int(stated)
-    return None
-
-
-def _other_widths(config: Any) -> dict[str, int]:
-    """Return widths that might be taken for d: those of latent attention, and hidden size over heads."""
-    found = {}
-    latent, rope, nope = (
-        _number(config, name) for name in ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim")
-    )
-    if latent is not None and rope is not None:
-        found["absorbed"] = int(latent + rope)
-    if nope is not None:
-        found["without rotary part"] = int(nope)
-    heads, whole = _number(config, "num_attention_heads"), _width(config)
-    if heads and whole and int(whole) % int(heads) == 0:
-        found["width over heads"] = int(whole) // int(heads)
-    return found
+            return Intended(form.format(stated), "configuration", f"{name} = {stated!r} in {kind}")
+    if (stretched := _stretched(config, kind)) is not None:
+        return stretched
+    # GPT-2's may be none, or fall with the number of the layer.
+    own = "1" if getattr(config, "scale_attn_weights", True) is False else "d**-0.5"
+    layer = getattr(module, "layer_idx", None)
+    if getattr(config, "scale_attn_by_inverse_layer_idx", False) is True and isinstance(layer, int):
+        where = f"scale_attn_by_inverse_layer_idx in {kind}, layer {layer}"
+        return Intended(f"{own}/{layer + 1}", "configuration", where)
+    return None if own != "1" else Intended(own, "configuration", f"scale_attn_weights = False in {kind}")
 
 
 def _number(config: Any, name: str) -> float | int | None:
@@ -107,13 +106,3 @@ def _stretched(config: Any, kind: str) -> Intended | None:
     m = 0.1 * share * math.log(factor) + 1 if factor > 1 else 1.0
     where = f"YaRN with mscale_all_dim = {share!r} and factor = {factor!r} in {kind}"
     return Intended(f"{m * m!r}/sqrt(d)", "configuration", where)
-
-
-def _by_layer(module: Any, config: Any, kind: str) -> Intended | None:
-    """Return GPT-2's scale, which may be none, or fall with the number of the layer."""
-    own = "1" if getattr(config, "scale_attn_weights", True) is False else "d**-0.5"
-    layer = getattr(module, "layer_idx", None)
-    if getattr(config, "scale_attn_by_inverse_layer_idx", False) is True and isinstance(layer, int):
-        where = f"scale_attn_by_inverse_layer_idx in {kind}, layer {layer}"
-        return Intended(f"{own}/{layer + 1}", "configuration", where)
-    return None if own != "1" else Intended(own, "configuration", f"scale_attn_weights = False in {kind}")
