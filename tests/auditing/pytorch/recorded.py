@@ -22,7 +22,7 @@ def reconstructed(call: Call) -> Any:
     """Return the output that follows from a recorded call, in float64."""
     assert call.value is not None
     repeats = call.query.shape[1] // call.key.shape[1]
-    key, value = (one.double().repeat_interleave(repeats, 1) for one in (call.key, call.value))
+    key, value = (part.double().repeat_interleave(repeats, 1) for part in (call.key, call.value))
     scale = call.query.shape[-1] ** -0.5 if call.scale is None else call.scale
     scores = scale * call.query.double() @ key.mT
     if call.softcap:

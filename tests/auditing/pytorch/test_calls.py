@@ -44,7 +44,8 @@ def test_arguments_as_they_are_given(options: dict[str, Any], mask: Any, bias: A
     assert torch.equal(call.output, wanted)
     assert call.scale == options.get("scale")
     assert call.causal == options.get("is_causal", False)
-    for recorded, exact in ((call.mask, mask), (call.bias, bias)):
+    pairs: Any = ((call.mask, mask), (call.bias, bias))
+    for recorded, exact in pairs:
         assert (recorded is None) == (exact is None)
         assert exact is None or torch.equal(recorded.squeeze(), exact)
     assert deviation(call) < 1e-6

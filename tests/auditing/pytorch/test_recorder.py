@@ -15,19 +15,18 @@ from tests.auditing.pytorch.recorded import attention, only, torch
 from verify.auditing.files import load
 from verify.errors import OutputError, RecordingError, SettingsError
 
+functional = torch.nn.functional
+
 
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_calls_that_checkpointing_makes_again_are_kept_once(reentrant: bool) -> None:
     """The backward pass runs the layer once more."""
-    layer = torch.nn.MultiheadAttention(8, 2)
-    x = torch.randn(5, 2, 8, requires_grad=True)
+    layer, x = torch.nn.MultiheadAttention(8, 2), torch.randn(5, 2, 8, requires_grad=True)
     with verify.record(layer) as recording:
-        y = torch.utils.checkpoint.checkpoint(
+        torch.utils.checkpoint.checkpoint(
             lambda z: (layer(z, z, z)[0] * z).sin(), x, use_reentrant=reentrant
-        )
-        y.sum().backward()
-    assert len(list(recording.layers[0].calls)) == 1
-    assert x.grad is not None
+        ).sum().backward()
+    assert only(recording).query.shape == (2, 2, 5, 4)
 
 
 def test_one_recording_at_a_time() -> None:
@@ -61,10 +60,10 @@ def test_a_folder_has_what_memory_has(tmp_path: Path, dtype: Any) -> None:
         layer(x, x, x, need_weights=False)
     with verify.record(layer) as memory:
         layer(x, x, x, need_weights=False)
-    one, other = only(folder), only(memory)
+    read, memorised = only(folder), only(memory)
     for name in ("query", "key", "value", "output"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name).float())
-    assert str(one.query.dtype) == str(dtype).removeprefix("torch.")
+        np.testing.assert_array_equal(getattr(read, name), getattr(memorised, name).float())
+    assert str(read.query.dtype) == str(dtype).removeprefix("torch.")
     with pytest.raises(OutputError, match="holds a recording already"), verify.record(out=tmp_path / "rec"):
         pass
     attention()()
@@ -85,22 +84,14 @@ def test_inputs_of_modules_are_kept_on_request(tmp_path: Path, to_folder: bool) 
 
     model, x = Model().eval(), torch.randn(5, 3, 8)
     y = model.first(x, x, x)[0].detach()
-    for inputs in (True, False):
-        out = tmp_path / str(inputs) if to_folder else None
-        with verify.record(model, inputs=inputs, out=out) as recording, torch.no_grad():
-            model(x)
-        kept = [next(iter(layer.calls)).input for layer in recording.layers]
-        for one, given in zip(kept, (x, y), strict=True):
-            if inputs:
-                np.testing.assert_array_equal(one, given)
-            else:
-                assert one is None
-
-
-def test_no_call_is_said() -> None:
-    """A program without attention has nothing to audit."""
-    with pytest.raises(RecordingError, match="no attention call was seen; seen are"), verify.record():
-        torch.ones(2) + 1
+    out = tmp_path / "rec" if to_folder else None
+    with verify.record(model, inputs=True, out=out) as recording, torch.no_grad():
+        model(x)
+    for layer, given in zip(recording.layers, (x, y), strict=True):
+        np.testing.assert_array_equal(next(iter(layer.calls)).input, given)
+    with verify.record(model) as recording, torch.no_grad():
+        model(x)
+    assert [next(iter(layer.calls)).input for layer in recording.layers] == [None, None]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -113,11 +104,9 @@ def test_own_modules_of_pytorch_pass_their_audit(dtype: Any) -> None:
         model(x, x, tgt_mask=mask)
     record = verify.audit(recording)
     assert len(record.layers) == 6
-    found = {str(one.judgement) for one in record.findings}
-    assert found == {"confirmed"} or (dtype == torch.bfloat16 and found == {"confirmed", "undecided"})
-
-
-functional = torch.nn.functional
+    judgements = {str(finding.judgement) for finding in record.findings}
+    rounded = {"undecided"} if dtype == torch.bfloat16 else set()
+    assert {"confirmed"} <= judgements <= {"confirmed"} | rounded
 
 
 def test_limits() -> None:
@@ -185,9 +174,6 @@ def test_what_the_program_changes_later_stays_as_it_was() -> None:
     assert torch.equal(only(recording).query, torch.ones(1, 1, 3, 4))
 
 
-functional = torch.nn.functional
-
-
 class Twice(torch.nn.Module):  # type: ignore[misc]  # PyTorch is not checked
     """A module that attends twice, and one within it that is run twice."""
 
@@ -208,7 +194,7 @@ def test_every_place_of_a_pass_is_a_layer() -> None:
     with verify.record() as recording:
         for _ in range(3):
             model(torch.randn(2, 5, 8))
-    assert [(one.name, len(list(one.calls))) for one in recording.layers] == [
+    assert [(layer.name, len(list(layer.calls))) for layer in recording.layers] == [
         ("0", 3),
         ("0 (2)", 3),
         ("0.inner", 3),

@@ -137,11 +137,6 @@ def test_the_interface_is_as_it_was_afterwards() -> None:
     assert "__getitem__" not in vars(kind)
 
 
-def config(**options: Any) -> SimpleNamespace:
-    """Return a configuration."""
-    return SimpleNamespace(**options)
-
-
 @pytest.mark.parametrize(
     ("options", "expression"),
     [
@@ -161,46 +156,36 @@ def config(**options: Any) -> SimpleNamespace:
 )
 def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
     """A number under a known name, else nothing, which stands for 1/√d."""
-    found = intention(SimpleNamespace(layer_idx=2), config(**options))
+    found = intention(SimpleNamespace(layer_idx=2), SimpleNamespace(**options))
     assert (None if found is None else found.expression) == expression
     if found is not None:
         assert found.origin == "configuration"
         assert "SimpleNamespace" in found.where
 
 
-def module_of(family: str, name: str = "Attention") -> Any:
-    """Return a module whose class comes from a family of transformers' models."""
-    return type(name, (), {"__module__": f"transformers.models.{family}.modeling_{family}"})()
-
-
 @pytest.mark.parametrize(
-    ("family", "name", "expression"),
+    ("module", "expression"),
     [
-        ("t5", "T5Attention", "1"),
-        ("zamba2", "Zamba2Attention", "(d/2)**-0.5"),
-        ("llama", "LlamaAttention", None),
+        ("transformers.models.t5.modeling_t5", "1"),
+        ("transformers.models.zamba2.modeling_zamba2", "(d/2)**-0.5"),
+        ("transformers.models.llama.modeling_llama", None),
+        ("my.models.t5", None),
     ],
 )
-def test_families_with_a_scale_of_their_own(family: str, name: str, expression: str | None) -> None:
-    """None at all, or another power of d."""
-    found = intention(module_of(family, name), config())
-    assert (found and found.expression) == expression
-    if found:
-        assert family in found.where or name in found.where
-        assert scale_expression(found.expression).value(d=64) > 0
-
-
-def test_a_class_of_a_users_own_is_of_no_family() -> None:
-    """Although it is called like one."""
-    module = type("T5Attention", (), {"__module__": "my.models.t5"})()
-    assert intention(module, config()) is None
+def test_families_with_a_scale_of_their_own(module: str, expression: str | None) -> None:
+    """None at all, or another power of d; a user's own class is of no family, although it is called so."""
+    intended = intention(type("T5Attention", (), {"__module__": module})(), SimpleNamespace())
+    assert (intended and intended.expression) == expression
+    if intended:
+        assert module.split(".")[2] in intended.where
+        assert scale_expression(intended.expression).value(d=64) > 0
 
 
 @pytest.mark.parametrize(("factor", "share"), [(4.0, 1.0), (40.0, 0.707), (0.5, 1.0)])
 def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) -> None:
     """m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens."""
     rope = {"rope_type": "yarn", "mscale_all_dim": share, "factor": factor}
-    found = intention(SimpleNamespace(), config(kv_lora_rank=512, rope_parameters=rope))
+    found = intention(SimpleNamespace(), SimpleNamespace(kv_lora_rank=512, rope_parameters=rope))
     assert found is not None
     m = 0.1 * share * math.log(max(factor, 1)) + 1
     assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
