@@ -50,13 +50,12 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: what is wrong, the arrays' options, what the call declares, and what the program computes.
+    """A fault: the arrays' options, what the call declares, and what the program computes.
 
     ``kind`` is the finding that must be refuted, ``named`` what its cause must say. ``compute`` takes
     arithmetic, queries, keys and values.
     """
 
-    what: str
     kind: str
     named: str
     compute: Callable[[Arithmetic, Any, Any, Any], Any]
@@ -146,21 +145,19 @@ def _root(d: int) -> float:
     return float(d**-0.5)
 
 
-def _wrong(
-    what: str, named: str, compute: Any, options: Any = None, declared: Any = None, **more: Any
-) -> Fault:
+def _wrong(named: str, compute: Any, options: Any = None, declared: Any = None, **more: Any) -> Fault:
     """Return a fault of the formula."""
-    return Fault(what, "formula", named, compute, options or {}, declared or {}, **more)
+    return Fault("formula", named, compute, options or {}, declared or {}, **more)
 
 
-def _off(what: str, named: str, compute: Any, options: Any = None, **more: Any) -> Fault:
+def _off(named: str, compute: Any, options: Any = None, **more: Any) -> Fault:
     """Return a fault of the scale."""
-    return Fault(what, "scale", named, compute, options or {}, **more)
+    return Fault("scale", named, compute, options or {}, **more)
 
 
 def _right(compute: Any, options: Any = None, declared: Any = None, **more: Any) -> Fault:
     """Return attention without a fault."""
-    return Fault("", "", "", compute, options or {}, declared or {}, **more)
+    return Fault("", "", compute, options or {}, declared or {}, **more)
 
 
 C = 64**-0.5
@@ -177,256 +174,144 @@ def _of(change: Any) -> Any:
 
 
 SCALES = (
-    _off("scaled in the projection and again", "applied twice", _scaled(lambda d: 1 / d)),
-    _off("configured scale ignored", "default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
+    _off("applied twice", _scaled(lambda d: 1 / d)),
+    _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
+    _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)"),
     _off(
-        "YaRN's factor missing",
-        "default 1/√d_k",
-        _scaled(_root),
-        {"d": 192},
-        intended="(0.1*log(40) + 1)**2/sqrt(d)",
-    ),
-    _off(
-        "YaRN's factor inverted",
         "divides where it should multiply",
         _scaled(lambda d: _root(d) / MSCALE**2),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
     ),
     _off(
-        "YaRN's factor not squared",
         "once where its square",
         _scaled(lambda d: _root(d) * MSCALE),
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
     ),
-    _off("no scale", "no scale is applied", _scaled(lambda _: 1.0)),
-    _off("1/√heads", "number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
-    _off("1/√d_model", "model's width", _scaled(lambda _: 768**-0.5), width=768),
-    _off("width of all heads", "all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
-    _off("1/d_k", "root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
-    _off("256 for 224", "default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
-    _off(
-        "absorbed width",
-        "absorbed width",
-        _scaled(lambda _: 576**-0.5),
-        {"d": 256},
-        padded={"absorbed width": 576},
-    ),
-    _off(
-        "padded width", "padded width", _scaled(lambda _: 128**-0.5), {"d": 96}, padded={"padded width": 128}
-    ),
-    _off("default where none belongs", "default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1"),
-    _off(
-        "stale factor 1/16",
-        "1/16",
-        _scaled(lambda d: _root(d) / 16),
-        {"deviation": 4.0, "sequences": 2, "queries": 80},
-    ),
-    _off("sign reversed", "sign", _scaled(lambda d: -_root(d))),
-    _off("2^x without log₂e", "2^x", _scaled(lambda d: _root(d) * np.log(2))),
-    _off("multiplied by √d_k", "multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
-    _off("one of two roots", "one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
-    _off("wrong factor given", "root is missing", _scaled(lambda d: 1 / d), declared={"scale": 1 / 64}),
+    _off("no scale is applied", _scaled(lambda _: 1.0)),
+    _off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
+    _off("model's width", _scaled(lambda _: 768**-0.5), width=768),
+    _off("all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
+    _off("root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
+    _off("default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
+    _off("absorbed width", _scaled(lambda _: 576**-0.5), {"d": 256}, padded={"absorbed width": 576}),
+    _off("padded width", _scaled(lambda _: 128**-0.5), {"d": 96}, padded={"padded width": 128}),
+    _off("default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1"),
+    _off("1/16", _scaled(lambda d: _root(d) / 16), {"deviation": 4.0, "sequences": 2, "queries": 80}),
+    _off("sign", _scaled(lambda d: -_root(d))),
+    _off("2^x", _scaled(lambda d: _root(d) * np.log(2))),
+    _off("multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
+    _off("one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
+    _off("root is missing", _scaled(lambda d: 1 / d), declared={"scale": 1 / 64}),
 )
 
 RECONSTRUCTIONS = (
     _wrong(
-        "bias multiplied by the scale",
         "multiplied by the scale",
         lambda a, q, k, v: a.mix(a.softmax(C * (a.products(q, k) + BIAS)), v),
         declared={"bias": BIAS},
     ),
+    _wrong("after the softmax", lambda a, q, k, v: C * a.attend(q, k, v, 1.0), {"deviation": 0.1}),
+    _wrong("soft-cap is lost", _scaled(_root), declared={"softcap": CAP}, options={"deviation": 3.0}),
     _wrong(
-        "scale after the softmax",
-        "after the softmax",
-        lambda a, q, k, v: C * a.attend(q, k, v, 1.0),
-        {"deviation": 0.1},
-    ),
-    _wrong(
-        "soft-cap lost",
-        "soft-cap is lost",
-        _scaled(_root),
-        declared={"softcap": CAP},
-        options={"deviation": 3.0},
-    ),
-    _wrong(
-        "soft-cap before the scale",
         "before the scale",
         lambda a, q, k, v: a.mix(a.softmax(C * _capped(a, a.products(q, k))), v),
         {"deviation": 3.0},
         {"softcap": CAP},
     ),
     _wrong(
-        "soft-cap after the mask",
         "after bias and mask",
         lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C) + HIDES)), v),
         declared={"softcap": CAP, "mask": SEEN},
     ),
     _wrong(
-        "foreign soft-cap",
         "soft-cap of 20",
         lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C), 20.0)), v),
         {"deviation": 8.0},
     ),
-    _wrong("mask lost", "mask is not applied", _scaled(_root), declared={"mask": SEEN}),
-    _wrong("causal mask lost", "mask is not applied", _scaled(_root), declared={"causal": True}),
-    _wrong("mask inverted", "inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
-    _wrong("mask added as 0 and 1", "numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
-    _wrong("mask transposed", "transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
+    _wrong("mask is not applied", _scaled(_root), declared={"mask": SEEN}),
+    _wrong("mask is not applied", _scaled(_root), declared={"causal": True}),
+    _wrong("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
+    _wrong("numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
+    _wrong("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
     _wrong(
-        "mask after the softmax",
         "after the softmax",
         lambda a, q, k, v: a.mix(np.where(SEEN, a.softmax(a.products(q, k, C)), 0.0), v),
         declared={"mask": SEEN},
     ),
+    _wrong("top left", _added(_causal(T, 40)), {"keys": 40}, {"mask": _causal(T, 40, 16) == 0}),
+    _wrong("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
+    _wrong("off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
+    _wrong("the mask is causal", _added(_causal(T, T))),
+    _wrong("over the queries", lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=-2), v)),
     _wrong(
-        "rectangle aligned at the first token",
-        "top left",
-        _added(_causal(T, 40)),
-        {"keys": 40},
-        {"mask": _causal(T, 40, 16) == 0},
+        "over the heads", lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=1), v), {"heads": 2}
     ),
     _wrong(
-        "rectangle aligned at the last token",
-        "bottom right",
-        _added(_causal(T, 40, 16)),
-        {"keys": 40},
-        {"causal": True},
-    ),
-    _wrong("causal mask off by one", "off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
-    _wrong("causal mask where none is declared", "the mask is causal", _added(_causal(T, T))),
-    _wrong(
-        "softmax over the queries",
-        "over the queries",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=-2), v),
-    ),
-    _wrong(
-        "softmax over the heads",
-        "over the heads",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=1), v),
-        {"heads": 2},
-    ),
-    _wrong(
-        "softmax over the batch",
         "over the sequences",
         lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=0), v),
         {"sequences": 2},
     ),
     _wrong(
-        "softmax twice",
-        "twice",
-        lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, C))), v),
-        {"deviation": 4.0},
+        "twice", lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, C))), v), {"deviation": 4.0}
     ),
     _wrong(
-        "grouped heads interleaved",
         "tiled",
         _of(lambda q, k, v: (q, _interleaved(k, 4), _interleaved(v, 4))),
         {"heads": 4, "key_heads": 2},
     ),
-    _wrong("bias lost", "bias is lost", _scaled(_root), declared={"bias": BIAS}),
-    _wrong("bias with the wrong sign", "wrong sign", _added(-BIAS), declared={"bias": BIAS}),
+    _wrong("bias is lost", _scaled(_root), declared={"bias": BIAS}),
+    _wrong("wrong sign", _added(-BIAS), declared={"bias": BIAS}),
+    _wrong("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
+    _wrong("sink is lost", _scaled(_root), declared={"sink": SINK}),
     _wrong(
-        "bias of another head",
-        "bias is that of head",
-        _added(np.roll(BIASES, 1, axis=1)),
-        {"heads": 2},
-        {"bias": BIASES},
+        "sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared={"sink": SINK}
     ),
-    _wrong("sink lost", "sink is lost", _scaled(_root), declared={"sink": SINK}),
+    _wrong("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
+    _wrong("values are reshaped", lambda a, q, k, v: a.attend(q, k, _reshaped(v), C)),
+    _wrong("keys are reshaped", lambda a, q, k, v: a.attend(q, _reshaped(k), v, C)),
+    _wrong("output is reshaped", _swapped_output, {"heads": 2}),
+    _wrong("values are those of the token before", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2)))),
+    _wrong("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
+    _wrong("keys are used as values", lambda a, q, k, _: a.attend(q, k, k, C)),
     _wrong(
-        "sink multiplied by the scale",
-        "sink is multiplied",
-        lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C),
-        declared={"sink": SINK},
-    ),
-    _wrong(
-        "1 added to the denominator", "sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))
-    ),
-    _wrong("values reshaped", "values are reshaped", lambda a, q, k, v: a.attend(q, k, _reshaped(v), C)),
-    _wrong("keys reshaped", "keys are reshaped", lambda a, q, k, v: a.attend(q, _reshaped(k), v, C)),
-    _wrong("output reshaped", "output is reshaped", _swapped_output, {"heads": 2}),
-    _wrong(
-        "values of the token before",
-        "values are those of the token before",
-        _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2))),
-    ),
-    _wrong("queries and keys exchanged", "queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
-    _wrong("keys for values", "keys are used as values", lambda a, q, k, _: a.attend(q, k, k, C)),
-    _wrong(
-        "vectors normalised",
         "normalised",
         lambda a, q, k, v: a.attend(a.rounded(_unit(q)), a.rounded(_unit(k)), v, 10.0),
         intended="10",
     ),
     _wrong(
-        "scale times ln n",
         "ln n",
         lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, C, _causal(T, T)),
         declared={"causal": True},
     ),
+    _wrong("the mask is lost beside", _added(_causal(T, T)), declared={"mask": SEEN, "causal": True}),
+    _wrong("the causal mask is lost beside", _added(HIDES), declared={"mask": SEEN, "causal": True}),
+    _wrong("bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
     _wrong(
-        "mask lost beside the causal one",
-        "the mask is lost beside",
-        _added(_causal(T, T)),
-        declared={"mask": SEEN, "causal": True},
-    ),
-    _wrong(
-        "causal mask lost beside the other",
-        "the causal mask is lost beside",
-        _added(HIDES),
-        declared={"mask": SEEN, "causal": True},
-    ),
-    _wrong("bias added twice", "bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
-    _wrong(
-        "sink of 0 for another",
         "sink is 0 whatever",
         lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
         declared={"sink": SINK},
     ),
-    _wrong("no softmax", "there is no softmax", lambda a, q, k, v: a.mix(a.products(q, k, C), v)),
+    _wrong("there is no softmax", lambda a, q, k, v: a.mix(a.products(q, k, C), v)),
+    _wrong("is multiplied by 0.9", lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, C))),
+    _wrong("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), {"heads": 2}),
+    _wrong("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), {"heads": 2}),
     _wrong(
-        "factor on the output",
-        "is multiplied by 0.9",
-        lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, C)),
-    ),
-    _wrong(
-        "values of another head",
-        "values are those of head 0",
-        _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))),
-        {"heads": 2},
-    ),
-    _wrong(
-        "keys of another head",
-        "keys are those of head 0",
-        _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)),
-        {"heads": 2},
-    ),
-    _wrong(
-        "keys and values of another head",
         "keys and values are those of head 0",
         _of(lambda q, k, v: (q, np.roll(k, 1, 1), np.roll(v, 1, 1))),
         {"heads": 2},
     ),
     _wrong(
-        "output of another head",
         "the output is that of head 0",
         lambda a, q, k, v: np.roll(a.attend(q, k, v, C), 1, axis=1),
         {"heads": 2},
     ),
+    _wrong("keys are those of the token after", _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v))),
+    _wrong("values are used as keys", lambda a, q, _, v: a.attend(q, v, v, C)),
+    _wrong("keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
     _wrong(
-        "keys of the token after",
-        "keys are those of the token after",
-        _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v)),
-    ),
-    _wrong("values for keys", "values are used as keys", lambda a, q, _, v: a.attend(q, v, v, C)),
-    _wrong("keys and values exchanged", "keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
-    _wrong(
-        "output reshaped the other way",
-        "reshaped from [head, token]",
-        lambda a, q, k, v: _swapped_back(a.attend(q, k, v, C)),
-        {"heads": 2},
+        "reshaped from [head, token]", lambda a, q, k, v: _swapped_back(a.attend(q, k, v, C)), {"heads": 2}
     ),
 )
 
@@ -447,25 +332,21 @@ def _zeros(q: Any, k: Any, v: Any) -> Any:
 
 
 OTHERS = (
-    _wrong("window shorter", "one key too short", _hiding(WINDOW & (BEHIND < 5)), declared={"mask": WINDOW}),
+    _wrong("one key too short", _hiding(WINDOW & (BEHIND < 5)), declared={"mask": WINDOW}),
+    _wrong("one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}),
+    _wrong("looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
+    _wrong("of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
+    _wrong("padding is attended to", _of(_zeros)),
     _wrong(
-        "window longer", "one key too long", _hiding((BEHIND >= 0) & (BEHIND < 7)), declared={"mask": WINDOW}
-    ),
-    _wrong("window to both sides", "looks ahead", _hiding(abs(BEHIND) < 6), declared={"mask": WINDOW}),
-    _wrong("another mask", "of another sequence", _hiding(PADDED[::-1]), {"sequences": 2}, {"mask": PADDED}),
-    _wrong("zeros", "padding is attended to", _of(_zeros)),
-    _wrong(
-        "bias afterwards",
         "added after the softmax",
         lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) + 0.3 * BIAS, v),
         declared={"bias": 0.3 * BIAS},
     ),
     _wrong(
-        "dropout left on",
         "dropout is on",
         lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) * (SEEN & (BEHIND != 2)) / 0.7, v),
     ),
-    _wrong("no last key", "the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
+    _wrong("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
 )
 FAULTS = (*SCALES, *RECONSTRUCTIONS, *OTHERS)
 
@@ -476,10 +357,8 @@ def _broken(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
 
 
 OVERFLOWS = (
-    Fault(
-        "products beyond float16", "overflow", "beyond float16", _scaled(_root), {"deviation": 6e4, "d": 128}
-    ),
-    Fault("NaN in the keys", "overflow", "keys hold NaN", _broken),
+    Fault("overflow", "beyond float16", _scaled(_root), {"deviation": 6e4, "d": 128}),
+    Fault("overflow", "keys hold NaN", _broken),
 )
 
 

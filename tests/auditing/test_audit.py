@@ -34,10 +34,11 @@ def recorded(*layers: Layer) -> Recording:
 @pytest.mark.parametrize(
     ("fault", "dtype"),
     [
-        *(pytest.param(one, "float32", id=one.what) for one in FAULTS[::2]),
-        *(pytest.param(one, "float32", id=one.what, marks=pytest.mark.slow) for one in FAULTS[1::2]),
-        *(pytest.param(one, "bfloat16", id=f"{one.what}-bfloat16", marks=pytest.mark.slow) for one in FAULTS),
+        *((fault, "float32") for fault in FAULTS[::2]),
+        *(pytest.param(fault, "float32", marks=pytest.mark.slow) for fault in FAULTS[1::2]),
+        *(pytest.param(fault, "bfloat16", marks=pytest.mark.slow) for fault in FAULTS),
     ],
+    ids=lambda given: getattr(given, "named", given),
 )
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     """Each is refuted by its finding, with the cause that was planted and a fix; half by default."""
@@ -46,7 +47,7 @@ def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     assert found.fix
 
 
-@pytest.mark.parametrize("fault", FAULTS[::4], ids=lambda fault: fault.what)
+@pytest.mark.parametrize("fault", FAULTS[::4], ids=lambda fault: fault.named)
 def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
     """With one row off by a hundredth besides, the audit is refuted still, and the fault is not named."""
     layer = fault.layer(np.float32)
@@ -58,7 +59,7 @@ def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
     assert fault.named not in found["formula"].cause
 
 
-@pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.what)
+@pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.named)
 def test_numbers_that_are_none_are_found(fault: Fault) -> None:
     """What leaves the range of half precision, or is NaN, is refuted and named."""
     found = findings_of(fault.layer(np.float16), head=0)[fault.kind]
@@ -79,7 +80,7 @@ def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
     """Scores that hardly differ give equal weights; rounded scores of 20 flatten the softmax."""
     for seed in range(4):
         options = {"deviation": deviation, "queries": 64, "keys": 64, "heads": 2, "seed": seed}
-        fault = Fault("", "", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
+        fault = Fault("", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
         found = findings_of(fault.layer(dtypes()["bfloat16"]))
         assert found["formula"].judgement is Judgement.CONFIRMED
         assert found["scale"].judgement is not Judgement.REFUTED
@@ -213,10 +214,8 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
         "float32",
         "sdpa",
     )
-    assert record.intended[0].startswith(
-        "scale 1/sqrt(d) = 0.125, read from the model’s configuration (query_"
-    )
-    assert record.intended[0].endswith(" = 64 in Gemma); mask none")
+    origin = "read from the model’s configuration (query_pre_attn_scalar = 64 in Gemma)"
+    assert record.intended[0] == f"scale 1/sqrt(d) = 0.125, {origin}; mask none"
     variance, entropy, largest = one.scores
     assert 0.5 < variance.median < 1.5
     assert 0.7 < entropy.median < 1
@@ -246,18 +245,13 @@ def test_the_users_intention_comes_before_the_recordings() -> None:
 
 
 def test_batches_change_no_result() -> None:
-    """All sequences in a call or each in its own: the findings are the same."""
-    whole = attended(sequences=12, causal=True)
-    names = ("query", "key", "value", "output")
-    single = [
-        replace(whole, **{n: getattr(whole, n)[place : place + 1] for n in names}) for place in range(12)
-    ]
-    records = [verify.audit(recorded(Layer("a", calls))).layers[0].findings for calls in ([whole], single)]
-    assert records[0] == records[1]
-
-
-def test_sequences_are_numbered_as_they_were_recorded() -> None:
-    """Calls of two shapes by turns: the worst row is named in the order of the program."""
+    """All sequences in a call or each in its own; calls of two shapes by turns keep the program's order."""
+    whole, names = attended(sequences=12, causal=True), ("query", "key", "value", "output")
+    single = [replace(whole, **{n: getattr(whole, n)[at : at + 1] for n in names}) for at in range(12)]
+    first, second = (
+        verify.audit(recorded(Layer("a", calls))).layers[0].findings for calls in ([whole], single)
+    )
+    assert first == second
     calls = [attended(seed=n, sequences=1, queries=20 + n % 2, keys=20 + n % 2) for n in range(6)]
     calls[3].output[0, 0, 4] += 1  # type: ignore[index]  # it has one
     assert "row 4 of sequence 3" in of_calls(*calls)["formula"].reason
