@@ -16,6 +16,7 @@ from tests.report.records import record
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
 from verify.evidence import Proof
+from verify.evidence.load import creation
 
 STYLE = """<?xml version="1.0" encoding="utf-8"?>
 <style xmlns="http://purl.org/net/xbiblio/csl" class="in-text" version="1.0">
@@ -52,8 +53,8 @@ def test_every_form_is_complete(one: Citation, whole: Citation, name: str) -> No
         assert of.judged.lower() in text.lower()
         assert of.digest[:12] in text
         assert all(str(setting) in text for setting in (SETTINGS.seed, SETTINGS.profile))
-        assert of.version in text
-        assert f"{of.created:%Y-%m-%d}" in text
+        assert of.record.tool.version in text
+        assert f"{creation(of.record):%Y-%m-%d}" in text
         assert of.url in text
         assert of.result[:6] in text
 
@@ -152,7 +153,6 @@ def test_the_source_s_address_is_that_of_the_package(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(citations, "metadata", lambda _, message=message: message)
         texts = [citations.FORMS[name](cite(run, run)) for name in ("bibtex", "csl-json")]
         assert {"https://b.org/x" in text for text in texts} == {bool(wanted)}
-        assert cite(run, run).repository == wanted
 
 
 def test_a_run_says_once_what_became_of_its_claims() -> None:
@@ -204,7 +204,7 @@ def test_bibtex_is_read_by_pybtex(one: Citation) -> None:
     assert key == f"sdpa-verify:{one.key}"
     assert entry.type == "misc"
     assert str(entry.persons["author"][0]) == "{The sdpa-verify authors}"
-    assert entry.fields["year"] == f"{one.created:%Y}"
+    assert entry.fields["year"] == f"{creation(one.record):%Y}"
     assert f"digest {one.digest[:12]}" in entry.fields["note"]
     assert one.digest not in entry.fields["note"]
     assert entry.fields["note"].count("{") == entry.fields["note"].count("}")
@@ -221,7 +221,7 @@ def test_csl_json_is_read_by_citeproc(one: Citation, tmp_path_factory: pytest.Te
     bibliography.register(Cited([CitationItem(f"sdpa-verify:{one.key}".lower())]))
     (text,) = (str(item) for item in bibliography.bibliography())
     assert "The sdpa-verify authors" in text
-    assert f"{one.created:%Y}" in text
+    assert f"{creation(one.record):%Y}" in text
     assert one.digest in text
     assert one.url in text
 

@@ -13,18 +13,18 @@ import yaml
 from tests.report.records import record
 from tests.tool import ROOT, blocks
 from verify.citing import outcomes
-from verify.citing.documents import check, fix
-from verify.citing.outcomes import Checked, changes
+from verify.citing.documents import Document, check, fix
+from verify.citing.outcomes import changes, left
 from verify.cli.main import cli
 
 
 @pytest.fixture
-def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checked:
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Document]:
     """Return the outcome of a page with a stale figure, an unknown key, one to fix by hand, and a warning."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a page.md").write_text(TEXT, encoding="utf-8")
-    return Checked(check([tmp_path / "docs" / "a page.md"], RUN), "seed 1")
+    return check([tmp_path / "docs" / "a page.md"], RUN)
 
 
 RUN = record()
@@ -37,44 +37,45 @@ TEXT = (
 )
 
 
-def test_github_shows_problems_beside_their_lines(checked: Checked) -> None:
+def test_github_shows_problems_beside_their_lines(checked: list[Document]) -> None:
     """A command a line; what would end one is escaped."""
-    lines = outcomes.FORMS["github"](checked).splitlines()
+    lines = outcomes.FORMS["github"](checked, "seed 1").splitlines()
     assert len(lines) == 4
     assert lines[0].startswith(f"::error file=docs/a page.md,line=1,title=sdpa-verify stale::{KEY}: printed")
     assert all(re.match(r"::(error|notice) [^:]*::", line) for line in lines)
 
 
-def test_json_says_all(checked: Checked) -> None:
+def test_json_says_all(checked: list[Document]) -> None:
     """With what is printed, what is so now, and what became of it."""
-    said = json.loads(outcomes.FORMS["json"](checked))
+    said = json.loads(outcomes.FORMS["json"](checked, "seed 1"))
     assert said["documents"] == [{"path": "docs/a page.md", "quotations": 3}]
     stale = said["problems"][0]
     assert (stale["key"], stale["kind"], stale["printed"], stale["fixed"]) == (KEY, "stale", "7.25", False)
-    assert stale["now"] in checked.documents[0].fixed()
+    assert stale["now"] in checked[0].fixed()
 
 
-def test_text_ends_with_what_can_be_done(checked: Checked) -> None:
+def test_text_ends_with_what_can_be_done(checked: list[Document]) -> None:
     """Once written, only what is left counts."""
-    assert outcomes.FORMS["text"](checked).splitlines()[-1].startswith("`sdpa-verify check-docs --write")
-    after = Checked(checked.documents, "seed 1", written=True)
-    assert len(after.left) == 2
-    assert "1 fixed, 2 stale or wrong" in outcomes.FORMS["text"](after)
+    *_, last = outcomes.FORMS["text"](checked, "seed 1").splitlines()
+    assert last.startswith("`sdpa-verify check-docs --write")
+    fix(checked)
+    assert len(left(checked)) == 2
+    assert "1 fixed, 2 stale or wrong" in outcomes.FORMS["text"](checked, "seed 1")
 
 
 GIT = shutil.which("git")
 
 
 @pytest.mark.skipif(GIT is None, reason="needs git")
-def test_a_diff_does_what_writing_does(checked: Checked, tmp_path: Path) -> None:
+def test_a_diff_does_what_writing_does(checked: list[Document], tmp_path: Path) -> None:
     """As git applies it, in a folder that is no repository, too."""
-    patch = changes(checked.documents)
-    page = checked.documents[0].path
+    patch = changes(checked)
+    page = checked[0].path
     assert GIT
     subprocess.run([GIT, "apply", "-"], input=patch, cwd=tmp_path, text=True, check=True, encoding="utf-8")
     applied = page.read_text(encoding="utf-8")
     page.write_text(TEXT, encoding="utf-8")
-    fix(checked.documents)
+    fix(checked)
     assert page.read_text(encoding="utf-8") == applied != TEXT
 
 

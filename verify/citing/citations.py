@@ -5,9 +5,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import metadata
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -42,8 +41,6 @@ from verify.text.escapes import (
 from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
-SHORT = 12
-"""As many digits of a digest as identify a record: `verify.citing.lookup` takes them for its key."""
 
 # Signs that end no link in Markdown, and no field or argument in BibTeX and LaTeX.
 _PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
@@ -54,15 +51,15 @@ _WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What a reader needs to check a result.
+    """What a reader needs to check a result of a ``record``.
 
     ``label`` says what is cited, by its id, ``judged`` what became of it, ``what`` which quantity it is and
     ``result`` its number; both are empty where a whole is cited. ``title``, ``statement`` and ``what`` may
-    hold LaTeX between dollar signs. ``origin`` says which run or audit it is, ``run`` the same in the few
-    words of a version. ``url`` is its place in what is published, ``repository`` the address of the tool's
-    source. ``authors`` are those of the tool, or of a claim of the user's own.
+    hold LaTeX between dollar signs. ``url`` is its place in what is published. ``authors`` are those of the
+    tool, or of a claim of the user's own.
     """
 
+    record: Evidence
     key: str
     label: str
     title: str
@@ -71,13 +68,8 @@ class Citation:
     result: str
     judged: str
     digest: str
-    origin: str
-    run: str
-    version: str
-    created: datetime
     url: str
     doi: str
-    repository: str
     authors: tuple[str, ...]
 
 
@@ -103,31 +95,13 @@ def cite(
     elif part:
         what, result, judged = _of_part(part)
     key = f"{key}.{part.id}" if part else key
-    seal = subject.digest if isinstance(subject, ClaimRecord) else record_digest(record)
-    if isinstance(record, RunRecord):
-        run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
-    else:
-        run, site = f"audited {creation(record):%Y-%m-%d}", ""
-    place = place_in_report(address, names(record).stem, anchor or key) if address else ""
+    digest = subject.digest if isinstance(subject, ClaimRecord) else record_digest(record)
+    url = place_in_report(address, names(record).stem, anchor or key) if address else ""
+    url = address_on_site(site, key) if site and isinstance(record, RunRecord) else url
     is_own = isinstance(subject, ClaimRecord) and subject.chapter == USER
-    return Citation(
-        key=key,
-        label=label,
-        title=title,
-        statement=statement,
-        what=what,
-        result=result,
-        judged=judged,
-        digest=seal,
-        origin=capitalised(origin(record)),
-        run=f"{run}, digest {seal[:SHORT]}",
-        version=record.tool.version,
-        created=creation(record),
-        url=address_on_site(site, key) if site else place,
-        doi=doi.removeprefix("https://doi.org/"),
-        repository=_repository(),
-        authors=(getattr(subject, "authors", ()) or authors) if is_own else (AUTHORS,),
-    )
+    by = (getattr(subject, "authors", ()) or authors) if is_own else (AUTHORS,)
+    doi = doi.removeprefix("https://doi.org/")
+    return Citation(record, key, label, title, statement, what, result, judged, digest, url, doi, by)
 
 
 def _of_whole(record: Evidence, subject: Subject) -> tuple[str, str, str, str, str, str]:
@@ -214,15 +188,6 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
     return what, result, f"{how}, compared with {against}: {badge(check.verdict).word}"
 
 
-def _repository() -> str:
-    """Return the address of the tool's source that its pyproject.toml names, nothing where it names none."""
-    try:
-        urls: list[str] = metadata("sdpa-verify").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    return next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
-
-
 def place_on_site(key: str) -> str:
     """Return the folder of the page that has what a key names, relative to the site: ``claims/ID/``.
 
@@ -294,14 +259,14 @@ def _paragraph(cited: Citation, form: str) -> str:
     text, prose, title, code, link = _STYLES[form]
     # The tool's name stands for its authors.
     authors = "" if AUTHORS in cited.authors or not cited.authors else f"{', '.join(cited.authors)}. "
-    key, seal = (code.format(text(name)) for name in (cited.key, cited.digest))
+    tool, run = f"{authors}sdpa-verify {cited.record.tool.version}", capitalised(origin(cited.record))
+    key, digest = (code.format(text(name)) for name in (cited.key, cited.digest))
     result = f" {capitalised(prose(cited.what))}: {text(cited.result)}." if cited.result else ""
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
-    links = (f" {link.format(url)}" for url in dict.fromkeys([doi, cited.url]) if url)
+    links = [f" {link.format(url)}" for url in dict.fromkeys([doi, cited.url]) if url]
     return (
-        f"{text(f'{authors}sdpa-verify {cited.version}')}, {key}: {title.format(prose(cited.title))} "
-        f"{prose(cited.statement)}{result} {cited.judged}. {text(cited.origin)}, digest {seal}."
-        f"{''.join(links)}"
+        f"{text(tool)}, {key}: {title.format(prose(cited.title))} {prose(cited.statement)}{result} "
+        f"{cited.judged}. {text(run)}, digest {digest}.{''.join(links)}"
     )
 
 
@@ -316,52 +281,56 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     return before, cited.key, between, result, after if result else after.removeprefix(". ")
 
 
-def _record(
+def _fields(
     cited: Citation, prose: Callable[[str], str], text: Callable[[str], str], digits: int = 64
 ) -> tuple[str, str, list[str], str, str]:
-    """Return what a reference manager takes: id, title, authors, version and note, in its own markup."""
+    """Return what a reference manager takes: title, note, authors, version, and the source's address."""
+    record, run = cited.record, f"audited {creation(cited.record):%Y-%m-%d}"
     result = f"{capitalised(prose(cited.what))}: {text(cited.result)}. " if cited.result else ""
-    return (
-        f"sdpa-verify:{cited.key}",
-        f"sdpa-verify, {cited.label}: {prose(cited.title)}",
-        [text(author) for author in cited.authors],
-        text(f"{cited.version} ({cited.run})"),
-        f"{result}{cited.judged}. {text(cited.origin)}, digest {cited.digest[:digits]}",
-    )
+    note = f"{result}{cited.judged}. {text(capitalised(origin(record)))}, digest {cited.digest[:digits]}"
+    if isinstance(record, RunRecord):
+        run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
+    version = text(f"{record.tool.version} ({run}, digest {cited.digest[:12]})")
+    # The tool's pyproject.toml may name the address of its source.
+    urls: list[str] = metadata("sdpa-verify").get_all("Project-URL") or []
+    source = next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
+    title = f"sdpa-verify, {cited.label}: {prose(cited.title)}"
+    return title, note, [text(author) for author in cited.authors], version, source
 
 
 def _bibtex(cited: Citation) -> str:
     # Styles set the note as it is, with all of a digest's digits in one word.
-    key, title, authors, _, note = _record(cited, prose_for_tex, for_tex, SHORT)
-    source = f", \\url{{{cited.repository}}}" if cited.repository else ""
+    title, note, authors, _, source = _fields(cited, prose_for_tex, for_tex, 12)
+    url, made = f", \\url{{{source}}}" if source else "", creation(cited.record)
     fields = {
         "author": " and ".join(f"{{{author}}}" for author in authors),
         "title": f"{{{title}}}",
-        "year": f"{cited.created:%Y}",
-        "howpublished": f"Software, version {for_tex(cited.version)}{source}",
+        "year": f"{made:%Y}",
+        "howpublished": f"Software, version {for_tex(cited.record.tool.version)}{url}",
         "note": note,
         "doi": for_tex(cited.doi),
         "url": cited.url,
     }
-    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join((f"@misc{{{key},", *lines, f"  month = {f'{cited.created:%b}'.lower()},", "}"))
+    lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
+    return f"@misc{{sdpa-verify:{cited.key},\n{''.join(lines)}  month = {f'{made:%b}'.lower()},\n}}"
 
 
 def _csl_json(cited: Citation) -> str:
     """Return a list of one item in CSL-JSON, which reference managers and Pandoc read."""
-    key, title, authors, version, note = _record(cited, plain, str)
+    title, note, authors, version, source = _fields(cited, plain, str)
+    made = creation(cited.record)
     item = {
-        "id": key,
+        "id": f"sdpa-verify:{cited.key}",
         "type": "software",
         "title": title,
         "author": [{"literal": author} for author in authors],
-        "issued": {"date-parts": [[cited.created.year, cited.created.month, cited.created.day]]},
+        "issued": {"date-parts": [[made.year, made.month, made.day]]},
         # Styles print the version, few the note.
         "version": version,
         "note": note,
         "URL": cited.url,
         "DOI": cited.doi,
-        "source": cited.repository,
+        "source": source,
     }
     present = {name: value for name, value in item.items() if value}
     return json.dumps([present], ensure_ascii=False, indent=2)

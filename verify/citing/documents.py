@@ -87,11 +87,11 @@ class ProblemKind(StrEnum):
     BAR = "unescaped-bar"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Problem:
     """A quotation that is not current: where it is, what is wrong, and the text that would put it right.
 
-    ``new`` is None where only the author can; then ``what`` says how.
+    ``new`` is None where only the author can; then ``what`` says how. `fix` makes it ``is_fixed``.
     """
 
     path: Path
@@ -99,10 +99,12 @@ class Problem:
     kind: ProblemKind
     what: str
     new: str | None = None
+    is_fixed: bool = False
 
     def __str__(self) -> str:
         """Return one line: file, line, key, what is wrong."""
-        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}"
+        fixed = "; fixed" * self.is_fixed
+        return f"{self.path}:{self.quote.line}: {shortened(self.quote.key)}: {self.what}{fixed}"
 
 
 @dataclass
@@ -211,11 +213,11 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     Raises:
         OutputError: one of them is read-only or cannot be written; none is changed then.
     """
-    changed = {document.path: document.fixed() for document in documents}
+    changed = {Path(os.path.realpath(document.path)): document for document in documents}
     files = {
-        Path(os.path.realpath(document.path)): changed[document.path].encode()
-        for document in documents
-        if changed[document.path] != document.text
+        path: document.fixed().encode()
+        for path, document in changed.items()
+        if any(problem.new is not None for problem in document.problems)
     }
     for path in files:
         if is_read_only(path):
@@ -226,6 +228,9 @@ def fix(documents: Sequence[Document]) -> list[Path]:
         # The advice there is for commands with --out; a document stays where it is.
         what, _, _ = str(error).rpartition("; ")
         raise OutputError(f"{what}; free space or allow writing in its folder, or fix it by hand") from error
+    for path in files:
+        for problem in changed[path].problems:
+            problem.is_fixed = problem.new is not None
     return list(files)
 
 

@@ -127,7 +127,7 @@ def check_docs(
     """
     from verify.citing.configuration import configuration
     from verify.citing.documents import check, find_documents, fix
-    from verify.citing.outcomes import FORMS, Checked, changes
+    from verify.citing.outcomes import FORMS, changes, left
     from verify.evidence import PROFILES, RunRecord
     from verify.evidence.load import LAST_RUN, origin
 
@@ -145,14 +145,14 @@ def check_docs(
             f"{LAST_RUN}: is of a quick run, with which documents are compared only if it is named; name "
             'the results that they quote with --results, or as [tool.sdpa-verify] results = "FILE"'
         )
-    checked = Checked(check(files, record, strict=strict), origin(record), written=write)
+    checked = check(files, record, strict=strict)
     if write:
-        fix(checked.documents)
+        fix(checked)
     if diff:
-        say(changes(checked.documents).removesuffix("\n"))
+        say(changes(checked).removesuffix("\n"))
     else:
-        (tell if form == "text" else say)(FORMS[form](checked))
-    end(1 if checked.left else 0)
+        (tell if form == "text" else say)(FORMS[form](checked, origin(record)))
+    end(1 if left(checked) else 0)
 
 
 def _present(results: Path | None) -> Evidence:
