@@ -109,14 +109,6 @@ def test_values_are_chosen_by_claim_or_by_key(run: RunRecord) -> None:
     assert keys() == [value.key for value in values(run)]
 
 
-def test_what_stands_for_nothing_is_refused(run: RunRecord) -> None:
-    """Also where there are no statements to choose."""
-    with pytest.raises(CitationError, match=r"did you mean 'score-variance\.slope"):
-        chosen(run, ["run", "score-variance.slop"])
-    with pytest.raises(CitationError, match="no value 'source'"):
-        chosen(run.model_copy(update={"statements": ()}), ["source"])
-
-
 RUN = record()
 VALUES = {value.key: value for value in values(RUN)}
 
@@ -185,17 +177,6 @@ def test_a_level_near_1_has_no_other_form(level: float, exact: float, rounding: 
     _, text, (figure,) = level_text(level)
     assert (float(figure.exact), figure.rounding) == (exact, rounding)
     assert text.endswith("%") is (rounding == "nearest")
-
-
-@pytest.mark.parametrize("digits", [12, 16, 64])
-def test_a_digest_leads_to_what_it_is_of(digits: int) -> None:
-    """Twelve digits of it or more; fewer, or those of nothing, are no key."""
-    claim = RUN.claims[1]
-    assert lookup(RUN, claim.digest[:digits]).key == claim.id
-    assert chosen(RUN, [claim.digest[:digits]]) == chosen(RUN, [claim.id])
-    for wrong in (claim.digest[:11], "0" * digits):
-        with pytest.raises(CitationError, match="no value"):
-            lookup(RUN, wrong)
 
 
 KEY = "score-variance.slope:estimate"

@@ -1,6 +1,5 @@
 """The citing commands as people call them, with their mistakes."""
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -49,18 +48,12 @@ def test_an_audit_is_quoted_as_a_run_is(tool: Tool, audit: Path, tmp_path: Path)
     assert "printed '0.5', now '" in tool("check-docs", page, *given).out
     assert tool("check-docs", "--write", page, *given).status == 0
     assert tool("check-docs", page, *given).status == 0
-
-
-def test_a_quoted_finding_that_is_refuted_is_reported(tool: Tool, audit: Path, tmp_path: Path) -> None:
-    """Its figures rest on what is wrong; that it is refuted may be said."""
-    key = "decoder-layers-0-self-attn.scale"
-    page = tmp_path / "page.md"
-    page.write_text(f"<!-- verify: {key}:estimate -->0.3535534<!-- /verify -->", encoding="utf-8")
-    ended = tool("check-docs", page, "--results", audit)
-    assert ended.status == 1
-    assert "its finding is refuted; rewrite what rests on it" in ended.out
-    page.write_text(f"It is <!-- verify: {key}:judgement -->refuted<!-- /verify -->.", encoding="utf-8")
-    assert tool("check-docs", page, "--results", audit).status == 0
+    scale = "decoder-layers-0-self-attn.scale"
+    for key, text, status in ((f"{scale}:estimate", "0.3535534", 1), (f"{scale}:judgement", "refuted", 0)):
+        # Its figures rest on what is wrong; that it is refuted may be said.
+        page.write_text(f"It is <!-- verify: {key} -->{text}<!-- /verify -->.", encoding="utf-8")
+        ended = tool("check-docs", page, *given)
+        assert (ended.status, "its finding is refuted; rewrite" in ended.out) == (status, bool(status))
 
 
 def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
@@ -75,22 +68,15 @@ def test_values_of_everything_or_of_one(tool: Tool, results: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_every_export_is_written(tool: Tool, results: Path, form: str, tmp_path: Path) -> None:
-    """With a line for each value chosen, into a file that its form names."""
+def test_files_are_written_and_named(tool: Tool, results: Path, form: str, tmp_path: Path) -> None:
+    """With a line for each value chosen; a badge has the name of its claim."""
     ended = tool("export", "score-variance", "--format", form, "--results", results, "--out", tmp_path / "it")
     assert (ended.status, ended.out) == (0, f"{tmp_path / 'it'}\n")
     text = (tmp_path / "it").read_text(encoding="utf-8")
     assert re.search(r"score.variance.*?slope.*?estimate", text, re.DOTALL)
     assert not re.search("over.scaling", text)
-
-
-@pytest.mark.parametrize("form", citations.FORMS)
-@pytest.mark.parametrize("key", ["run", "source.v1"])
-def test_a_run_and_a_statement_are_cited(tool: Tool, results: Path, form: str, key: str) -> None:
-    """As a claim is, in every form."""
-    ended = tool("cite", key, "--format", form, "--results", results)
-    assert ended.status == 0
-    assert key in ended.out
+    made = tool("badge", "score-variance", "--out", tmp_path, "--results", results)
+    assert (made.status, made.out) == (0, f"{tmp_path / 'score-variance.svg'}\n")
 
 
 def test_help_names_every_format() -> None:
@@ -176,32 +162,6 @@ def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_pa
     assert second.startswith("compared with the results of seed 20170612, ")
 
 
-def test_what_a_summary_says(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Of a document without quotations, of a paper's macros, and of what is left to fix by hand."""
-    page, paper = tmp_path / "page.md", tmp_path / "paper.tex"
-    page.write_text("Nothing.\n", encoding="utf-8")
-    paper.write_text(r"\input{verify}\verify{run:seed}", encoding="utf-8")
-    ended = tool("check-docs", page, paper, "--results", results)
-    assert ended.status == 0
-    first, second, _ = ended.out.splitlines()
-    assert second == f"{page}: quotes nothing"
-    assert first == f"{paper}: 1 quotation, all current"
-    slope = "<!-- verify: score-variance.slope:estimate{} -->7.5<!-- /verify -->"
-    page.write_text(slope.format("|default") + slope.format(""), encoding="utf-8")
-    ended = tool("check-docs", page, "--write", "--results", results)
-    assert ended.status == 1
-    assert f"{page}: 2 quotations, 1 fixed, 1 stale or wrong" in ended.out
-
-
-def test_a_misspelt_marker_ends_with_2(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """By file and line, with what to write."""
-    page = tmp_path / "page.md"
-    page.write_text("<!-- Verify: run:seed -->7<!-- /Verify -->", encoding="utf-8")
-    ended = tool("check-docs", page, "--results", results)
-    assert ended.status == 2
-    assert f"{page}:1: misspelt marker 'Verify: run:seed'; write <!-- verify: KEY -->" in ended.complaint
-
-
 def test_strict_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:
     """For a number beside a claim's name that should be quoted."""
     page = tmp_path / "page.md"
@@ -223,23 +183,3 @@ def test_where_a_report_may_be_published(tool: Tool, results: Path, url: str) ->
     ended = tool("cite", "score-variance", "--url", url, "--format", "bibtex", "--results", results)
     assert ended.status == 0
     assert f"{url.rstrip('/')}/report.html#score-variance" in ended.out
-
-
-def test_export_and_badge_write_files(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Whole files, named on standard output."""
-    macros = tool("export", "score-variance", "--out", tmp_path / "verify.tex", "--results", results)
-    assert macros.out.strip() == str(tmp_path / "verify.tex")
-    assert r"\verifyvalue{score-variance.slope}" in (tmp_path / "verify.tex").read_text(encoding="utf-8")
-    assert "pairwise" not in (tmp_path / "verify.tex").read_text(encoding="utf-8")
-    made = tool("badge", "score-variance", "--out", tmp_path, "--results", results)
-    assert made.status == 0
-    assert made.out.splitlines() == [str(tmp_path / "score-variance.svg")]
-
-
-def test_what_is_no_regular_file_is_passed_over(tool: Tool, tmp_path: Path, results: Path) -> None:
-    """A pipe in a folder of documents may have no writer."""
-    (tmp_path / "documents").mkdir()
-    (tmp_path / "documents" / "page.md").write_text("No quotation.\n", encoding="utf-8")
-    os.mkfifo(tmp_path / "documents" / "pipe.md")
-    ended = tool("check-docs", tmp_path / "documents", "--results", results)
-    assert (ended.status, ended.err) == (0, "")

@@ -1,12 +1,13 @@
 """Citations of a claim or of a number in it, in the forms that documents and reference managers take."""
 
+import contextlib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.metadata import metadata
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -172,9 +173,8 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
         alone = {name: text for name, text, _ in check_texts(check)}.get(":interval95")
         result += f", 95% interval {alone}" if alone else ""
         result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
-    result += (
-        f"; predicted {predicted(check, check.standard_error)}, tolerance {plain(tolerance_text(check))}"
-    )
+    wanted = predicted(check, check.standard_error)
+    result += f"; predicted {wanted}, tolerance {plain(tolerance_text(check))}"
     of = "prediction" if check.relation == "=" else "bound"
     against = {
         Proof.MEASURED: f"a {of} that nothing derives",
@@ -292,7 +292,9 @@ def _fields(
         run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
     version = text(f"{record.tool.version} ({run}, digest {cited.digest[:12]})")
     # The tool's pyproject.toml may name the address of its source.
-    urls: list[str] = metadata("sdpa-verify").get_all("Project-URL") or []
+    urls: list[str] = []
+    with contextlib.suppress(PackageNotFoundError):
+        urls = metadata("sdpa-verify").get_all("Project-URL") or []
     source = next((url.partition(", ")[2] for url in urls if url.startswith("Repository, ")), "")
     title = f"sdpa-verify, {cited.label}: {prose(cited.title)}"
     return title, note, [text(author) for author in cited.authors], version, source

@@ -4,7 +4,6 @@ A key may ask for a form, such as ``KEY|.3f``; `verify.citing.forms` has them al
 """
 
 import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from verify.citing.forms import formatted
 from verify.citing.values import Evidence, Value, values_of
 from verify.errors import CitationError
 from verify.evidence.load import load_either
-
-_DIGEST = re.compile("[0-9a-f]{12,64}")
 
 
 def by_key(record: Evidence, head: str | None = None) -> dict[str, Value]:
@@ -34,16 +31,10 @@ def lookup(record: Evidence, key: str) -> Value:
 def lookup_in(known: Mapping[str, Value], key: str) -> Value:
     """Return what ``key`` stands for among the values known; see `by_key`.
 
-    Twelve digits or more of a digest stand for what has that digest.
-
     Raises:
         CitationError: there is no such key, and the nearest one is suggested, or no such form.
     """
     whole, bar, form = (part.strip() for part in key.partition("|"))
-    if _DIGEST.fullmatch(whole):
-        digests = [value for value in known.values() if value.is_digest]
-        keys = [value.key for value in digests if value.text.startswith(whole)]
-        whole = keys[0].removesuffix(":digest") if len(keys) == 1 else whole
     if whole in known:
         return formatted(known, whole, form) if bar else known[whole]
     # A statement's id alone lacks nothing but its head.
@@ -69,11 +60,10 @@ def chosen(record: Evidence, names: Sequence[str]) -> list[Value]:
     """
     known = by_key(record)
     values: dict[str, Value] = {} if names else known
-    for name in names:
-        key = lookup_in(known, name).key if _DIGEST.fullmatch(name) else name
-        inside = {other: known[other] for other in known if other.startswith((f"{key}:", f"{key}."))}
-        own = {key: known[key]} if key in known else {}
-        values |= own | inside or {key: lookup_in(known, key)}
+    for key in names:
+        starts = (f"{key}:", f"{key}.")
+        inside = {name: value for name, value in known.items() if name == key or name.startswith(starts)}
+        values |= inside or {key: lookup_in(known, key)}
     return list(values.values())
 
 
