@@ -13,32 +13,11 @@ from urllib.parse import quote
 
 from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, check_texts, record_digest
 from verify.errors import CitationError
-from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding
 from verify.evidence.claims import USER
 from verify.evidence.load import creation, names, origin
-from verify.evidence.words import (
-    badge,
-    capitalised,
-    cell_text,
-    control_badge,
-    figures,
-    held_against,
-    most_serious,
-    predicted,
-    summary,
-    tolerance_text,
-)
-from verify.text import numbers
-from verify.text.escapes import (
-    as_prose,
-    for_markdown,
-    for_rst,
-    for_tex,
-    prose_for_markdown,
-    prose_for_rst,
-    prose_for_tex,
-)
+from verify.text import escapes, numbers
 from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
@@ -109,28 +88,29 @@ def _of_whole(record: Evidence, subject: Subject) -> tuple[str, str, str, str, s
     """Return key, anchor (none where it is the key), label, title, statement, and what became of it."""
     match subject:
         case ClaimRecord(id=name):
-            judged = f"Claim {badge(subject.verdict).word}, {badge(subject.derivation.status).word}"
+            verdict, proof = words.badge(subject.verdict), words.badge(subject.derivation.status)
+            judged = f"Claim {verdict.word}, {proof.word}"
             return name, "", f"claim {name}", subject.title, subject.statement, judged
         case Statement(id=name):
             sources = record.sources if isinstance(record, RunRecord) else ()
             source = next(source.title for source in sources if source.id == subject.source)
             title = f"A statement of “{source}”, compared with derivation and measurement"
-            judged = f"Statement {badge(subject.outcome).word}"
+            judged = f"Statement {words.badge(subject.outcome).word}"
             return f"{SOURCE}.{name}", f"statement-{name}", f"statement {name}", title, subject.text, judged
         case RunRecord():
             title = "Verification of claims about scaled dot-product attention"
             claims = numbers.counted(len(subject.claims), "claim")
-            words = Counter(badge(claim.verdict).word for claim in subject.claims)
-            (first, count), *others = words.most_common()
+            tallied = Counter(words.badge(claim.verdict).word for claim in subject.claims)
+            (first, count), *others = tallied.most_common()
             tally = [f"{numbers.count(count)} of {claims} {first}"]
             judged = ", ".join([*tally, *(f"{numbers.count(count)} {word}" for word, count in others)])
             return RUN, "summary", "run", title, f"{claims}, each with its derivation and checks.", judged
-    title = f"Attention audit of {as_prose(getattr(record, 'source', ''))}"
-    judged = f"Most serious judgement {badge(most_serious(subject.findings)).word}"
+    title = f"Attention audit of {escapes.as_prose(getattr(record, 'source', ''))}"
+    judged = f"Most serious judgement {words.badge(words.most_serious(subject.findings)).word}"
     if isinstance(subject, AuditRecord):
         layers = numbers.counted(len(subject.layers), "layer")
         return AUDIT, "summary", "attention audit", title, f"{layers} audited.", judged
-    title, statement = f"{title}, {as_prose(subject.name)}", capitalised(summary(subject))
+    title, statement = f"{title}, {escapes.as_prose(subject.name)}", words.capitalised(words.summary(subject))
     return subject.id, subject.id, f"layer {subject.id}", title, statement, judged
 
 
@@ -138,19 +118,19 @@ def _of_part(part: Part) -> tuple[str, str, str]:
     """Return which quantity a number is of, the number with what it is compared with, and its judgement."""
     match part:
         case Finding():
-            estimate, _, low, high = figures(part)
-            against = held_against(part)
+            estimate, _, low, high = words.figures(part)
+            against = words.held_against(part)
             interval = f"simultaneous interval from {low} to {high} at level {numbers.level(part.level)}"
             texts = [estimate, interval * bool(low or high), f"compared with {against}" * bool(against)]
             what = ", ".join(filter(None, [part.quantity, part.of_heads]))
-            return what, "; ".join(filter(None, texts)), f"Finding {badge(part.judgement).word}"
+            return what, "; ".join(filter(None, texts)), f"Finding {words.badge(part.judgement).word}"
         case ControlRecord():
             # A control has no standard error of its own; its interval shows which digits are significant.
             error = (part.interval[1] - part.interval[0]) / 10
             shown = numbers.estimate(part.estimate, error, part.interval)
             interval = f", simultaneous interval {shown.interval}" if part.blocks else ""
-            result = f"{shown.value}{shown.times}{interval}; predicted {predicted(part, error)}"
-            judged = f"Negative control, {control_badge(part.verdict).word}"
+            result = f"{shown.value}{shown.times}{interval}; predicted {words.predicted(part, error)}"
+            judged = f"Negative control, {words.control_badge(part.verdict).word}"
             return f"negative control, {part.what}", result, judged
         case Fact():
             return part.what, numbers.exact(part.value), "Computed, not measured"
@@ -159,7 +139,7 @@ def _of_part(part: Part) -> tuple[str, str, str]:
 
 def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
     """Return the same of a check, with error, intervals, level, sample size and tolerance."""
-    what, where = check.quantity, cell_text(check.cell)
+    what, where = check.quantity, words.cell_text(check.cell)
     if check.method == "fit" and {"points", "from", "to"} <= check.cell.keys():
         points, low, high = (numbers.setting(check.cell[name]) for name in ("points", "from", "to"))
         what += f", fitted through {points} points from {low} to {high}"
@@ -173,8 +153,8 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
         alone = {name: text for name, text, _ in check_texts(check)}.get(":interval95")
         result += f", 95% interval {alone}" if alone else ""
         result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
-    wanted = predicted(check, check.standard_error)
-    result += f"; predicted {wanted}, tolerance {plain(tolerance_text(check))}"
+    wanted = words.predicted(check, check.standard_error)
+    result += f"; predicted {wanted}, tolerance {plain(words.tolerance_text(check))}"
     of = "prediction" if check.relation == "=" else "bound"
     against = {
         Proof.MEASURED: f"a {of} that nothing derives",
@@ -185,7 +165,7 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
         "set": "a threshold set in advance, which nothing derives",
     }[check.origin]
     how = "Measured" if check.blocks else "Computed"
-    return what, result, f"{how}, compared with {against}: {badge(check.verdict).word}"
+    return what, result, f"{how}, compared with {against}: {words.badge(check.verdict).word}"
 
 
 def place_on_site(key: str) -> str:
@@ -247,9 +227,9 @@ class _Style(NamedTuple):
 
 
 _STYLES = {
-    "latex": _Style(for_tex, prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
-    "markdown": _Style(for_markdown, prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
-    "rst": _Style(for_rst, prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
+    "latex": _Style(escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
+    "markdown": _Style(escapes.for_markdown, escapes.prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
+    "rst": _Style(escapes.for_rst, escapes.prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
     "text": _Style(str, plain, "{}.", "{}", "{}"),
 }
 
@@ -259,9 +239,9 @@ def _paragraph(cited: Citation, form: str) -> str:
     text, prose, title, code, link = _STYLES[form]
     # The tool's name stands for its authors.
     authors = "" if AUTHORS in cited.authors or not cited.authors else f"{', '.join(cited.authors)}. "
-    tool, run = f"{authors}sdpa-verify {cited.record.tool.version}", capitalised(origin(cited.record))
+    tool, run = f"{authors}sdpa-verify {cited.record.tool.version}", words.capitalised(origin(cited.record))
     key, digest = (code.format(text(name)) for name in (cited.key, cited.digest))
-    result = f" {capitalised(prose(cited.what))}: {text(cited.result)}." if cited.result else ""
+    result = f" {words.capitalised(prose(cited.what))}: {text(cited.result)}." if cited.result else ""
     doi = f"https://doi.org/{cited.doi}" if cited.doi else ""
     links = [f" {link.format(url)}" for url in dict.fromkeys([doi, cited.url]) if url]
     return (
@@ -277,7 +257,7 @@ def citation_parts(cited: Citation) -> tuple[str, str, str, str, str]:
     """
     form = _paragraph(replace(cited, key="\0", what="\0", result="\0", doi="", url=""), "text")
     before, between, _, after = form.split("\0")
-    result = f"{capitalised(plain(cited.what))}: {cited.result}" if cited.result else ""
+    result = f"{words.capitalised(plain(cited.what))}: {cited.result}" if cited.result else ""
     return before, cited.key, between, result, after if result else after.removeprefix(". ")
 
 
@@ -286,8 +266,9 @@ def _fields(
 ) -> tuple[str, str, list[str], str, str]:
     """Return what a reference manager takes: title, note, authors, version, and the source's address."""
     record, run = cited.record, f"audited {creation(cited.record):%Y-%m-%d}"
-    result = f"{capitalised(prose(cited.what))}: {text(cited.result)}. " if cited.result else ""
-    note = f"{result}{cited.judged}. {text(capitalised(origin(record)))}, digest {cited.digest[:digits]}"
+    made = text(words.capitalised(origin(record)))
+    result = f"{words.capitalised(prose(cited.what))}: {text(cited.result)}. " if cited.result else ""
+    note = f"{result}{cited.judged}. {made}, digest {cited.digest[:digits]}"
     if isinstance(record, RunRecord):
         run = f"seed {record.run.settings.seed}, profile {record.run.settings.profile}"
     version = text(f"{record.tool.version} ({run}, digest {cited.digest[:12]})")
@@ -302,15 +283,15 @@ def _fields(
 
 def _bibtex(cited: Citation) -> str:
     # Styles set the note as it is, with all of a digest's digits in one word.
-    title, note, authors, _, source = _fields(cited, prose_for_tex, for_tex, 12)
+    title, note, authors, _, source = _fields(cited, escapes.prose_for_tex, escapes.for_tex, 12)
     url, made = f", \\url{{{source}}}" if source else "", creation(cited.record)
     fields = {
         "author": " and ".join(f"{{{author}}}" for author in authors),
         "title": f"{{{title}}}",
         "year": f"{made:%Y}",
-        "howpublished": f"Software, version {for_tex(cited.record.tool.version)}{url}",
+        "howpublished": f"Software, version {escapes.for_tex(cited.record.tool.version)}{url}",
         "note": note,
-        "doi": for_tex(cited.doi),
+        "doi": escapes.for_tex(cited.doi),
         "url": cited.url,
     }
     lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]

@@ -41,10 +41,10 @@ def find_documents(paths: Sequence[Path]) -> list[Path]:
     """
     files: list[Path] = []
     for path in paths:
-        # Where a shell does not fill in patterns, they arrive as they are.
         if path.is_dir():
-            inside, problem = sorted(_within(path)), "holds no document that can be checked; give another"
+            inside, problem = _within(path), "holds no document that can be checked; give another"
         elif glob.has_magic(str(path)) and not path.exists():
+            # Where a shell does not fill in patterns, they arrive as they are.
             names = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute patterns
             inside = [Path(name) for name in names if Path(name).is_file()]
             problem = "no file fits this pattern; correct it"
@@ -56,15 +56,17 @@ def find_documents(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(files))
 
 
-def _within(folder: Path) -> Iterator[Path]:
-    for path in folder.iterdir():
+def _within(folder: Path) -> list[Path]:
+    """Return a folder's documents and exported files, but for hidden ones, links, and what is made."""
+    files: list[Path] = []
+    for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.is_symlink():
             continue
-        if path.is_dir():
-            if path.name not in _MADE:
-                yield from _within(path)
+        if path.is_dir() and path.name not in _MADE:
+            files += _within(path)
         elif path.is_file() and (path.suffix.lower() in LANGUAGES or _is_export(path)):
-            yield path
+            files.append(path)
+    return files
 
 
 def _is_export(path: Path) -> bool:
@@ -258,18 +260,17 @@ def _judge_text(document: Document, quote: Quote, known: Mapping[str, Value], ke
     text, new = quote.quoted or "", written(known, key, form, quote.language.written)
     if same(text, new):
         return
-    before = f"printed '{shortened(text)}'" if text else "is empty"
+    before, mended = f"printed '{shortened(text)}'" if text else "is empty", None
     what = f"{before}, now '{shortened(new)}'"
     if not text and quote.is_output:
-        document.add(quote, ProblemKind.STALE, f"{what}; put what it prints below it")
+        what += "; put what it prints below it"
     elif quote.is_code and not quote.is_output:
-        what = f"{what}; code is compared and never written: correct it by hand"
-        document.add(quote, ProblemKind.STALE, what)
-    elif replaceable(known, key, form, text, quote.language):
-        document.add(quote, ProblemKind.STALE, what, new if text else _in_lines(document, quote, new))
-    else:
+        what += "; code is compared and never written: correct it by hand"
+    elif not replaceable(known, key, form, text, quote.language):
         what += "; not written: more stands there; put the markers around that text alone, or leave nothing"
-        document.add(quote, ProblemKind.STALE, what)
+    else:
+        mended = new if text else _in_lines(document, quote, new)
+    document.add(quote, ProblemKind.STALE, what, mended)
 
 
 def _in_lines(document: Document, quote: Quote, new: str) -> str:
@@ -289,11 +290,10 @@ def _judge_bar(document: Document, quote: Quote) -> None:
     """Add that the bar of a form ends a cell, where it stands in a table without a backslash."""
     text, end = document.text, quote.key_end
     place = text.find("|", text.rfind("verify", 0, end), end)
-    if place < 0 or text[place - 1] == "\\":
-        return
-    start = text.rfind("\n\n", 0, place) + 1
+    start = text.rfind("\n\n", 0, max(place, 0)) + 1
     block = text[start:].lstrip("\n").partition("\n\n")[0].splitlines()
-    if any("|" in line and _DELIMITERS.match(line) for line in block):
+    is_table = any("|" in line and _DELIMITERS.match(line) for line in block)
+    if place >= 0 and text[place - 1] != "\\" and is_table:
         bar = Quote(quote.key, quote.line, place, place + 1, "|")
         what = r"in a table of Markdown, this | ends the cell; write \| before the form"
         document.add(bar, ProblemKind.BAR, what, r"\|")
