@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import record
-from verify.citing.documents import ProblemKind, check, find_documents, fix
+from verify.citing.documents import check, find_documents, fix
 from verify.citing.exports import exported
 from verify.citing.lookup import lookup
 from verify.errors import CitationError, OutputError
@@ -175,7 +175,7 @@ def test_numbers_outside_markers_are_found_where_asked(tmp_path: Path, text: str
     path = written(tmp_path, f"Seed.\n\nThe claim score-variance {text}.\n")
     (document,) = check([path], RUN, strict=True)
     listed = [(problem.kind, problem.quote.line, problem.what) for problem in document.problems]
-    assert listed == [(ProblemKind.OUTSIDE, 3, what)] * bool(what)
+    assert listed == [("number-outside-markers", 3, what)] * bool(what)
     assert problems(path) == []
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, check_texts, record_digest
-from verify.errors import CitationError
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, Proof, RunRecord, Statement, words
 from verify.evidence.audits import AuditRecord, Finding
 from verify.evidence.claims import USER
@@ -22,11 +21,7 @@ from verify.text.latex import plain
 
 AUTHORS = "The sdpa-verify authors"
 
-# Signs that end no link in Markdown, and no field or argument in BibTeX and LaTeX.
-_PATH = r"(?:[\w.~/@+,=-]|%[0-9A-Fa-f]{2})"
-_ADDRESS = re.compile(rf"(?:https?://[A-Za-z0-9](?:{_PATH}|:\d)*|(?!//){_PATH}+)", re.ASCII)
 _DOI = re.compile(r"(?:^|//(?:dx\.)?doi\.org/)10\.\d{4,9}/")  # what a DOI starts with, bare or as an address
-_WHOLE_DOI = re.compile(r"(?:https://doi\.org/)?10\.\d{4,9}/[-._;()/:A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,22 +193,6 @@ def place_in_report(address: str, stem: str, anchor: str) -> str:
     if not address.endswith((".html", ".htm")):
         address = f"{address}{'/' if address and not address.endswith('/') else ''}{stem}.html"
     return f"{address}#{quote(anchor)}"
-
-
-def check_addresses(*addresses: str, doi: str = "") -> None:
-    """Check that a citation can carry a folder's addresses and a DOI; empty ones are fine.
-
-    Raises:
-        CitationError: an address is neither of http nor a path, or the DOI is none.
-    """
-    for address in filter(None, addresses):
-        if not _ADDRESS.fullmatch(address):
-            raise CitationError(
-                f"--url {address!r}: give a folder's http(s) address or path, of letters, digits and "
-                "- . _ ~ / @ + , = alone, a path not starting with //; percent-encode others, a space as %20"
-            )
-    if doi and not _WHOLE_DOI.fullmatch(doi):
-        raise CitationError(f"--doi {doi!r}: is not a DOI; give one such as 10.5281/zenodo.1234567")
 
 
 class _Style(NamedTuple):

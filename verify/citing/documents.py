@@ -14,9 +14,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from enum import StrEnum
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 from verify.citing.exports import HEAD_SIZE, SUFFIXES, is_exported, written_by
 from verify.citing.forms import written
@@ -77,16 +77,16 @@ def _is_export(path: Path) -> bool:
         return False
 
 
-class ProblemKind(StrEnum):
-    """What is wrong with a quotation."""
-
-    STALE = "stale"
-    UNSUPPORTED = "unsupported-text"
-    OUTSIDE = "number-outside-markers"
-    UNKNOWN = "unknown-key"
-    FORM = "unsuitable-form"
-    DOUBT = "no-longer-confirmed"
-    BAR = "unescaped-bar"
+Kind = Literal[
+    "stale",
+    "unsupported-text",
+    "number-outside-markers",
+    "unknown-key",
+    "unsuitable-form",
+    "no-longer-confirmed",
+    "unescaped-bar",
+]
+"""What is wrong with a quotation."""
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Problem:
 
     path: Path
     quote: Quote
-    kind: ProblemKind
+    kind: Kind
     what: str
     new: str | None = None
     is_fixed: bool = False
@@ -123,7 +123,7 @@ class Document:
         """The language that its name stands for."""
         return language_of(self.path)
 
-    def add(self, quote: Quote, kind: ProblemKind, what: str, new: str | None = None) -> None:
+    def add(self, quote: Quote, kind: Kind, what: str, new: str | None = None) -> None:
         """Add a problem with a quotation."""
         self.problems.append(Problem(self.path, quote, kind, what, new))
 
@@ -172,7 +172,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         for quote in document.quotes:
             _judge(document, quote, known, find(quote.key))
         for line, key, what in numbers_outside(path, text, known) if strict else ():
-            document.add(Quote(key, line, 0, 0, None), ProblemKind.OUTSIDE, what)
+            document.add(Quote(key, line, 0, 0, None), "number-outside-markers", what)
     return list(documents.values())
 
 
@@ -190,7 +190,7 @@ _INPUT = re.compile(r"\\(?:input|include)\s*+\{ *+([\w./-]{1,250})")
 
 def _exports_of(document: Document) -> Iterator[Path]:
     """Yield the exported files and badges beside a document that it names or, in TeX and Quarto, reads."""
-    text = document.language.read(document.text)
+    text = document.language.code(document.text)
     names = [*_FILE.findall(text), *(f"{name}.tex" for name in _INPUT.findall(text))]
     names += ["_variables.yml"] * ("{{< var " in text)
     for name in dict.fromkeys(names):
@@ -206,7 +206,7 @@ def _judge_export(document: Document, record: Evidence) -> None:
     if new != text:
         out = path.parent if path.suffix == ".svg" else path
         what = f"is of other results, or was changed by hand; write it again: {command} --out {out}"
-        document.add(document.quotes[0], ProblemKind.STALE, what)
+        document.add(document.quotes[0], "stale", what)
 
 
 def fix(documents: Sequence[Document]) -> list[Path]:
@@ -240,19 +240,19 @@ def _judge(document: Document, quote: Quote, known: Mapping[str, Value], value: 
     """Add what is wrong with a quotation of a value, or of an unknown key, of which it is said in words."""
     key, bar, form = (part.strip() for part in quote.key.partition("|"))
     if isinstance(value, str):
-        document.add(quote, ProblemKind.FORM if key in known else ProblemKind.UNKNOWN, value)
+        document.add(quote, "unsuitable-form" if key in known else "unknown-key", value)
         return
     if value.doubt:
-        document.add(quote, ProblemKind.DOUBT, f"{value.doubt}; rewrite what rests on it")
+        document.add(quote, "no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
     if bar and document.language is MARKDOWN and not quote.is_output:
         _judge_bar(document, quote)
     if quote.quoted is not None and bar:
         _judge_text(document, quote, known, key, form)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
         forms = fitting(known, value.key, quote.quoted, quote.language)
-        choice = " or ".join(f"{name} for '{now}'" for name, now in forms)
+        choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
         what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
-        document.add(quote, ProblemKind.UNSUPPORTED, what)
+        document.add(quote, "unsupported-text", what)
 
 
 def _judge_text(document: Document, quote: Quote, known: Mapping[str, Value], key: str, form: str) -> None:
@@ -270,7 +270,7 @@ def _judge_text(document: Document, quote: Quote, known: Mapping[str, Value], ke
         what += "; not written: more stands there; put the markers around that text alone, or leave nothing"
     else:
         mended = new if text else _in_lines(document, quote, new)
-    document.add(quote, ProblemKind.STALE, what, mended)
+    document.add(quote, "stale", what, mended)
 
 
 def _in_lines(document: Document, quote: Quote, new: str) -> str:
@@ -291,12 +291,12 @@ def _judge_bar(document: Document, quote: Quote) -> None:
     text, end = document.text, quote.key_end
     place = text.find("|", text.rfind("verify", 0, end), end)
     start = text.rfind("\n\n", 0, max(place, 0)) + 1
-    block = text[start:].lstrip("\n").partition("\n\n")[0].splitlines()
+    block = text[start : text.find("\n\n", place) + 1 or len(text)].splitlines()
     is_table = any("|" in line and _DELIMITERS.match(line) for line in block)
     if place >= 0 and text[place - 1] != "\\" and is_table:
         bar = Quote(quote.key, quote.line, place, place + 1, "|")
         what = r"in a table of Markdown, this | ends the cell; write \| before the form"
-        document.add(bar, ProblemKind.BAR, what, r"\|")
+        document.add(bar, "unescaped-bar", what, r"\|")
 
 
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")

@@ -27,8 +27,8 @@ class Language:
     """A language of documents.
 
     Markers stand in ``comments``; ``role`` finds what is looked up again when the document is built, in the
-    group ``inside``. ``code`` blanks out what only shows how to quote, and ``unread`` finds where only
-    markers are read; every character stays in its place.
+    group ``inside``. ``code`` blanks out what only shows how to quote, and comments that are no markers
+    where these are lines; every character stays in its place.
 
     ``power`` is how a power of ten is written, ``signs`` are other signs of numbers, ``formula`` what stands
     around a number with signs that only a formula has, and ``words`` escapes what is no number.
@@ -37,15 +37,10 @@ class Language:
     comments: tuple[Comment, ...]
     role: re.Pattern[str] | None = None
     code: Callable[[str], str] = str
-    unread: re.Pattern[str] | None = None
     power: str = ""
     signs: dict[str, str] = field(default_factory=dict)
     formula: str = "{}"
     words: Callable[[str], str] = str
-
-    def read(self, text: str) -> str:
-        """Return a text with what is no text of the page blanked out."""
-        return blanked(self.unread, text) if self.unread else text
 
     def written(self, text: str, is_number: bool) -> str:
         """Return a value's text in this language."""
@@ -193,11 +188,12 @@ def _without_rst_code(text: str) -> str:
     return blanked(_RST_SPAN, "".join(lines))
 
 
-_VERBATIM = re.compile(
-    r"\\begin\{(?P<name>verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?)\}"
+_TEX_CODE = re.compile(
+    r"(?<!\\)%(?!-*[ \t]*/?[ \t]*(?i:verify)[ \t]*(?:$|:))[^\n]*"
+    r"|\\begin\{(?P<name>verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?)\}"
     r".*?(?:\\end\{(?P=name)\}|\Z)"
     r"|\\(?:verb\*?|lstinline)(?P<sign>[^A-Za-z0-9\s{*])(?:(?!(?P=sign))[^\n])*(?P=sign)",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 # A block between fences, and paragraphs that start with a space, which are literal.
 _ASCIIDOC_LISTING = re.compile(
@@ -245,8 +241,7 @@ PYTHON = replace(RST, comments=(Comment("#"), Comment(".."), _HTML))
 LATEX = Language(
     (Comment("%"), _HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
-    code=partial(blanked, _VERBATIM),
-    unread=re.compile(r"(?<!\\)%.*"),
+    code=partial(blanked, _TEX_CODE),
     power=r"\times 10^{{{}}}",
     signs={MINUS: "-", "×": r"\times ", "±": r"\pm ", "%": r"\%", " ": r"\ ", GAP: r"\,", NO_BREAK: "~"},
     formula=r"\ensuremath{{{}}}",

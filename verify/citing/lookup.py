@@ -4,7 +4,7 @@ A key may ask for a form, such as ``KEY|.3f``; `verify.citing.forms` has them al
 """
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from verify.citing.forms import formatted
@@ -67,36 +67,16 @@ def chosen(record: Evidence, names: Sequence[str]) -> list[Value]:
     return list(values.values())
 
 
-class UnknownKeyError(CitationError, KeyError):
-    """There is no such value; a mapping's own methods take it for what they expect."""
-
-    __str__ = Exception.__str__  # a KeyError's has quotation marks
-
-
-class Values(Mapping[str, Value]):
+class Values(dict[str, Value]):
     """All values of a run or an audit; a key may ask for a form, as in ``KEY|.3f``."""
 
-    def __init__(self, record: Evidence) -> None:
-        self._known = by_key(record)
-
-    def __getitem__(self, key: str) -> Value:
-        """Return the value of a key.
+    def __missing__(self, key: str) -> Value:
+        """Return the value of a key with a form.
 
         Raises:
             CitationError: there is no such key, and the nearest one is suggested, or no such form.
         """
-        try:
-            return lookup_in(self._known, key)
-        except CitationError as error:
-            raise UnknownKeyError(str(error)) from error
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the keys, without forms."""
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        """Return how many values there are."""
-        return len(self._known)
+        return lookup_in(self, key)
 
 
 def values(record: Evidence | Path | str) -> Values:
@@ -108,4 +88,4 @@ def values(record: Evidence | Path | str) -> Values:
     Raises:
         ResultsError: the file cannot be read.
     """
-    return Values(load_either(Path(record)) if isinstance(record, str | Path) else record)
+    return Values(by_key(load_either(Path(record)) if isinstance(record, str | Path) else record))

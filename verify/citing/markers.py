@@ -89,13 +89,12 @@ def quotes_in(path: Path, text: str, known: Collection[str] = ()) -> list[Quote]
 def outside(path: Path, text: str) -> Iterator[tuple[Passage, str]]:
     """Yield each passage of a document, with its prose, of which quotations and comments are blanked out."""
     for passage in passages(path, text):
-        code = passage.language.code(_switched_on(passage))
-        prose = list(passage.language.read(code))
-        spans = [(quote.start, quote.end) for _, quote in _quotes(passage)]
-        spans += [(start, end) for start, end, _, _ in _comments(code, passage.language)]
+        prose = passage.language.code(_switched_on(passage))
+        signs, spans = list(prose), [(quote.start, quote.end) for _, quote in _quotes(passage)]
+        spans += [(start, end) for start, end, _, _ in _comments(prose, passage.language)]
         for start, end in spans:
-            prose[start:end] = blank("".join(prose[start:end]))
-        yield passage, "".join(prose)
+            signs[start:end] = blank("".join(signs[start:end]))
+        yield passage, "".join(signs)
 
 
 def split_role(inside: str) -> tuple[str | None, str]:
@@ -137,7 +136,7 @@ def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int
         yield match.start(), Quote(match["key"].replace("\\|", "|"), 0, *span, OUTPUT, is_output=True)
     text = blanked(_DOCTEST, text)
     prose = language.code(text)
-    for match in language.role.finditer(language.read(prose)) if language.role else ():
+    for match in language.role.finditer(prose) if language.role else ():
         (start, end), (quoted, key) = match.span("inside"), split_role(match["inside"])
         stop = end if quoted is None else start + len(quoted)
         yield match.start(), Quote(key, 0, start, stop, quoted, end, language)
@@ -149,7 +148,7 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
     markers = list(_markers(prose, text, language))
     # What is code cannot always be known, but a quotation of a value can.
     pairs = {
-        opening.start: _between(opening, closing.start, text, language)
+        opening.start: _between(opening, closing.start, prose, text, language)
         for opening, closing in pairwise(markers)
         if opening.key.partition("|")[0].rstrip("\\ ") in known and not closing.key
         if not prose[opening.end : closing.start].strip()
@@ -162,7 +161,7 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
             what = f"a marker inside that of {opened.key}; close it with {opened.closing} first"
             raise _MarkerError(marker.start, what)
         if opened:
-            pairs[opened.start] = _between(opened, marker.start, text, language)
+            pairs[opened.start] = _between(opened, marker.start, prose, text, language)
         elif not marker.key:
             what = f"{marker.closing} closes nothing; remove it, or correct the marker before it"
             raise _MarkerError(marker.start, what)
@@ -216,12 +215,11 @@ def _comments(prose: str, language: Language) -> list[tuple[int, int, slice, Com
     return [comment for _, comment in sorted(comments.items())]
 
 
-def _between(opened: _Marker, stop: int, text: str, language: Language) -> Quote:
-    inside = text[opened.end : stop]
+def _between(opened: _Marker, stop: int, prose: str, text: str, language: Language) -> Quote:
+    inside, read = text[opened.end : stop], prose[opened.end : stop].rstrip()
     # A comment that ends the text is not quoted.
-    read = language.read(inside)
-    if read != inside and inside.startswith(read.rstrip()):
-        inside = read.rstrip()
+    if read.strip() and inside.startswith(read):
+        inside = read
     # Line ends and spaces at the markers are the document's.
     start = opened.end + (len(inside) - len(inside.lstrip()) if inside.strip() else len(inside) // 2)
     end = start + len(inside.strip())

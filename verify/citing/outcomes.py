@@ -16,11 +16,8 @@ def left(documents: Sequence[Document]) -> list[Problem]:
 
 
 def address(path: Path) -> str:
-    """Return a file's path from the present folder where that can be said, with solidi on every system."""
-    try:
-        inside = os.path.relpath(path)
-    except ValueError:  # on another drive
-        inside = str(path)
+    """Return a file's path from the present folder where it is inside, with solidi on every system."""
+    inside = os.path.relpath(path)
     return str(path if inside.startswith("..") else inside).replace(os.sep, "/")
 
 
@@ -35,11 +32,8 @@ def changes(documents: Sequence[Document]) -> str:
     return "".join(parts)
 
 
-_FEW = 3  # the number of documents without a quotation that are named; a folder may hold hundreds
-
-
 def _as_text(documents: Sequence[Document], origin: str) -> str:
-    lines, empty = [str(problem) for document in documents for problem in document.problems], []
+    lines, empty = [str(problem) for document in documents for problem in document.problems], 0
     for document in documents:
         fixed = sum(problem.is_fixed for problem in document.problems)
         stale = len(document.problems) - fixed
@@ -48,8 +42,8 @@ def _as_text(documents: Sequence[Document], origin: str) -> str:
         if document.quotes or counts:
             lines.append(f"{document.path}: {quotes}, {', '.join(counts) or 'all current'}")
         else:
-            empty.append(f"{document.path}: quotes nothing")
-    lines += empty if len(empty) <= _FEW else [f"{len(empty)} documents quote nothing"]
+            empty += 1
+    lines += [f"{empty} document{' quotes' if empty == 1 else 's quote'} nothing"] * bool(empty)
     lines.append(f"compared with the results of {origin}")
     if any(problem.new is not None for problem in left(documents)):
         lines.append("`sdpa-verify check-docs --write FILE...` updates what is stale")

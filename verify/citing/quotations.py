@@ -191,18 +191,17 @@ def _parts(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
     return named | {name: other.figures[0] for name, other in others.items()}
 
 
-def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> list[tuple[str, str]]:
+def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> dict[str, str]:
     """Return forms that may be meant by an author's text that is not right, each with what it writes."""
     whole = key.partition(":")[0]
     owner, forms = key, [form for sign, form in (("%", ".1%"), ("×", ".2e")) if sign in text]
     if whole in known and ("±" in text or r"\pm" in text):
         owner, forms = whole, ["pm", "interval95", "interval"]
-    fit = []
+    fit = {}
     for form in forms:
         with contextlib.suppress(CitationError):
-            fit.append((f"{owner}|{form}", shortened(written(known, owner, form, language.written))))
-    default = written(known, key, "default", language.written)
-    return fit or [(f"{key}|default", shortened(default))]
+            fit[f"{owner}|{form}"] = shortened(written(known, owner, form, language.written))
+    return fit or {f"{key}|default": shortened(written(known, key, "default", language.written))}
 
 
 def shown_by(

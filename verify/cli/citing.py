@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,14 +73,17 @@ def cite_(key: str, form: str, url: str, doi: str, results: Path | None) -> None
 
     "run" stands for the run as a whole, "source.ID" for a statement of a document, "audit" for an audit.
     """
-    from verify.citing.citations import FORMS, check_addresses, cite
+    from verify.citing.citations import FORMS, cite
     from verify.citing.configuration import configuration
     from verify.citing.lookup import lookup
 
     settings = configuration()
     site = "" if url else settings.site
     url = url or settings.report
-    check_addresses(url, site, doi=doi)
+    for option, address in (("--url", url), ("--doi", doi)):
+        # These end a link in Markdown, and a field in BibTeX.
+        if re.search(r"[\s{}()<>\"\\]", address):
+            raise CitationError(f"{option} {address!r}: give an address without spaces, brackets and quotes")
     record = _present(results)
     value = lookup(record, key)
     whole, _, part = key.partition(":")
