@@ -3,9 +3,6 @@
 import pytest
 
 from tests.published import FORMS, form_of, keys_now, published_form, published_keys
-from tests.reference import differences
-from tests.report.builders import turned
-from tests.report.records import record
 from verify.engine.catalogue import catalogue
 from verify.engine.runner import settings
 from verify.engine.sources import packs, read_sources
@@ -29,33 +26,6 @@ def test_packs_are_decided_as_their_notes_say(reference: RunRecord) -> None:
         book = read_sources(path)
         for entry, stated in zip(book.statements, decide(book, reference.claims), strict=True):
             assert stated.outcome is (entry.noted or Outcome.HOLDS), (name, entry.id)
-
-
-def test_every_difference_is_found() -> None:
-    """A verdict, a digest, a claim too few, a statement's outcome."""
-    run = record()
-    first, *rest = run.claims
-    check, *others = first.checks
-    refuted = turned(check, Verdict.REFUTED)
-    changed_claim = first.model_copy(update={"checks": (refuted, *others)}).sealed()
-    changed = run.model_copy(update={"claims": (changed_claim, *rest)})
-    verdicts = [
-        f"{first.id}, claim: refuted, was confirmed",
-        f"{first.id}, {check.id}: refuted, was confirmed",
-    ]
-    digest = f"{first.id}: another digest on the same versions"
-    assert differences(changed, run) == sorted([*verdicts, digest])
-    elsewhere = {**run.run.environment, "numpy": "0.1"}
-    moved = changed.model_copy(update={"run": run.run.model_copy(update={"environment": elsewhere})})
-    assert differences(moved, run) == sorted(verdicts)
-    assert differences(run.model_copy(update={"claims": tuple(rest)}), run) == [
-        f"{first.id}: in one of them only"
-    ]
-    stated = run.statements[0]
-    parts = tuple(part.model_copy(update={"holds": None}) for part in stated.parts)
-    statements = (stated.model_copy(update={"parts": parts}), *run.statements[1:])
-    (line,) = differences(run.model_copy(update={"statements": statements}), run)
-    assert line.startswith(f"statement {stated.id}: open, was")
 
 
 @pytest.mark.parametrize("name", FORMS)

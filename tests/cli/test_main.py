@@ -41,7 +41,6 @@ MISUSE = [
         )
         for name, value in (("tolerance", "0"), ("false-alarm", "1"), ("power", "nan"))
     ),
-    pytest.param(["compare", "-", "-"], "both -: standard input can be read once", id="compared-twice"),
     pytest.param(["run", "--sources", "intro"], "or the name of a pack", id="no-pack"),
     pytest.param(["plan", "xyz"], "no claim 'xyz'", id="plan-claim"),
     pytest.param(["plan", "--tolerance", "0"], "tolerance 0: must lie between", id="plan-tolerance"),

@@ -6,7 +6,6 @@ from typing import Literal
 import pytest
 
 from tests.report.builders import check_that_is, control_that_is, exact_check
-from tests.report.records import record
 from verify.engine.sources import PartEntry, SourceBook, read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
@@ -177,34 +176,3 @@ def test_a_real_run_decides_every_statement_as_known(reference: RunRecord) -> No
     assert run.statements == reference.statements
     assert {one.id: one.outcome for one in run.statements if one.outcome is not Outcome.HOLDS} == SLIPS
     assert len(run.statements) == 46
-    assert run.surprises() == ()
-
-
-@pytest.mark.parametrize("exchanged", ["softmax-4-5", "softmax-14-10"])
-def test_exchanged_facts_are_surprises(reference: RunRecord, exchanged: str) -> None:
-    """Two weights that changed places make a known statement come out misprinted, and the run says so."""
-    record = reference.claim("softmax-worked-examples")
-    values = {fact.id: fact.value for fact in record.facts}
-    other = {f"{exchanged}-first": f"{exchanged}-second", f"{exchanged}-second": f"{exchanged}-first"}
-    facts = tuple(
-        fact.model_copy(update={"value": values[other.get(fact.id, fact.id)]}) for fact in record.facts
-    )
-    claims = tuple(
-        one.model_copy(update={"facts": facts}) if one is record else one for one in reference.claims
-    )
-    run = reference.model_copy(update={"claims": claims, "statements": decide(read_sources(), claims)})
-    assert [one.outcome for one in run.surprises()] == [Outcome.MISPRINTED] * len(run.surprises())
-    assert {one.id for one in run.surprises()} == {"n6"} if exchanged == "softmax-4-5" else {"b2"}
-
-
-def test_a_statement_surprises_only_when_all_that_decides_it_was_run() -> None:
-    """What is open for a claim that was not asked for is no surprise; what is undecided is one."""
-    open_ = claim(verdict=UNDECIDED)
-    assert not run_of(decided([part(), part(of="absent")], open_), open_).surprises()
-    assert run_of(decided([part()], open_), open_).surprises()
-    assert not run_of(decided([part()], claim()), claim()).surprises()
-
-
-def run_of(statement: Statement, of: ClaimRecord) -> RunRecord:
-    """Return a run of one claim that decides one statement."""
-    return record(of, statements=(statement,))

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from tests.report.builders import check
-from verify.cli.explore import titled
 from verify.errors import ClaimError
 from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Line, Threshold, Var, Wrong, algebra, d
 from verify.spec import fact, figures, moments, score
@@ -167,8 +166,7 @@ def test_what_is_not_measured_yet_is_said_to_be() -> None:
 def test_a_title_is_filled_without_a_run() -> None:
     """From chains and symbols; what only a run knows is refused."""
     named = claim(title="Scores have {main:end}")
-    assert titled(named) == "Scores have $4 d_k$"
-    assert titled(MINE) == "Scores grow"
-    assert replace(WORDS, claim=named).said()["title"] == titled(named)
+    assert named.words(DERIVED, ()).fill("title", named.title) == "Scores have $4 d_k$"
+    assert replace(WORDS, claim=named).said()["title"] == "Scores have $4 d_k$"
     with pytest.raises(ClaimError, match=r"its title has \{share\}: no slot 'share'"):
         replace(WORDS, claim=claim(title="{share}")).said()

@@ -103,9 +103,3 @@ def outcome_line(statement: Statement) -> str:
     """Return one line on a statement of the user's own: its outcome, and why it does not hold."""
     reasons = " ".join(plain(part.reason) for part in statement.parts if not part.holds)
     return f"{statement.id}: {statement.outcome.replace('-', ' ')}. {reasons}".rstrip(" .") + "."
-
-
-def surprise_line(statement: Statement) -> str:
-    """Return one line on a statement whose outcome is not the known one: both, and the parts' reasons."""
-    reasons = " ".join(part.reason for part in statement.parts if not part.holds)
-    return f"! statement {statement.id}: {statement.outcome}, known as {statement.noted}. {reasons}".rstrip()

@@ -309,7 +309,7 @@ def _verified(
 
 def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
     """Say what a bar has left unsaid, what became of statements, and how much the run rests on."""
-    from verify.cli.progress import closing_lines, outcome_line, surprise_line, verdict_line
+    from verify.cli.progress import closing_lines, outcome_line, verdict_line
 
     if sys.stderr.isatty():
         width = max((len(claim.id) for claim in record.claims), default=0)
@@ -317,8 +317,6 @@ def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
             say(verdict_line(claim, width, columns=columns(sys.stdout)))
     for statement in record.statements if own_sources else ():
         tell(outcome_line(statement))
-    for statement in record.surprises():
-        tell(surprise_line(statement))
     for line in closing_lines(record):
         log(line)
 

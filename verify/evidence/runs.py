@@ -369,16 +369,6 @@ class RunRecord(Sealed):
         run = self.run.model_copy(update={"presentation": presentation})
         return self.model_copy(update={"run": run}).sealed()
 
-    def surprises(self) -> tuple[Statement, ...]:
-        """Return the statements that the run decides otherwise than is known of them."""
-        run = {claim.id for claim in self.claims}
-        return tuple(
-            statement
-            for statement in self.statements
-            if statement.noted not in (None, statement.outcome)
-            and {part.claim for part in statement.parts} <= run
-        )
-
     def fails(self, statement: Statement) -> bool:
         """Return whether a statement is misprinted or wrong, and not one that ships and is known to be."""
         is_known = statement.outcome is statement.noted and not self.run.own_sources
