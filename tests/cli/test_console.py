@@ -16,7 +16,6 @@ from tests.tool import begin
 from verify.cli.console import beside, columns, complain, end, fitted, rendered, rendering, say
 from verify.cli.main import cli, main
 from verify.cli.progress import (
-    closing_lines,
     following,
 )
 from verify.errors import OutputError, RenderError
@@ -165,16 +164,6 @@ def test_what_is_printed_fits(
     lines_of(arguments, monkeypatch, capsys)
 
 
-@pytest.mark.slow
-def test_a_run_fits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Verdicts, totals and the times of phases."""
-    arguments = ("report", "over-scaling", "--profile", "quick", "--workers", "1", "--out", str(tmp_path))
-    lines = lines_of(arguments, monkeypatch, capsys)
-    assert any(line.startswith("✓ over-scaling") for line in lines)
-
-
 def test_a_pipe_gets_whole_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What other programs read has a line for each result, however long."""
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -245,14 +234,3 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
     assert "\x1b[?25l" in shown
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l")
     assert "\x1b[2K" in shown
-
-
-def test_a_stale_record_of_a_proof_is_said_at_the_end(small: RunRecord) -> None:
-    """With the claims that it is of, and what to do."""
-    first, *others = small.claims
-    stale = first.derivation.model_copy(update={"stale": True})
-    claims = (first.model_copy(update={"derivation": stale}), *others)
-    (line,) = [one for one in closing_lines(small.model_copy(update={"claims": claims})) if "Coq" in one]
-    assert line.startswith(f"{first.id}: ")
-    assert line.endswith("python -m verify.proofs --write")
-    assert not [one for one in closing_lines(small) if "Coq" in one]

@@ -51,22 +51,6 @@ def test_what_is_computed_cannot_be_given() -> None:
     assert claim.verdict == "confirmed"
 
 
-@pytest.mark.parametrize(
-    ("estimate", "reason"),
-    [
-        (63.4, "the interval reaches over the edge of the band; about 9,961 blocks would decide"),
-        (63.36, "the estimate lies on the edge of the band, where no number of blocks would decide"),
-    ],
-)
-def test_an_open_check_says_what_would_decide_it(estimate: float, reason: str) -> None:
-    """An interval over the edge needs more blocks; one that cannot be relied on says why itself."""
-    made = check("a", estimate, 64.0, error=0.0125)
-    assert made.verdict == "undecided"
-    assert made.reason.startswith(reason)
-    doubtful = check("a", 64, 64, doubt="it is too skewed")
-    assert (doubtful.verdict, doubtful.reason) == ("undecided", "it is too skewed")
-
-
 @pytest.fixture
 def axes() -> Iterator[Axes]:
     """Yield new axes, and close their figure."""

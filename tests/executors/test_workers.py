@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
@@ -15,7 +14,7 @@ import pytest
 from tests.tool import ROOT, alive
 from verify.errors import VerifyError
 from verify.executors import workers as module
-from verify.executors.workers import Processes, Workers
+from verify.executors.workers import Workers
 
 
 def pid_after(seconds: float = 0.2) -> int:
@@ -101,27 +100,6 @@ def test_a_process_that_ends_is_noticed(two: Workers) -> None:
     two.shutdown()
     assert time.monotonic() - begun < 10
     assert all(map(is_gone, pids))
-
-
-def killed_after(seconds: float) -> None:
-    """End this process, with a task that waits unread in its pipe."""
-    time.sleep(seconds)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("is_killed", [True, False])
-def test_half_a_task_ends_the_wait_for_it(is_killed: bool) -> None:
-    """Nobody reads the rest of what is sent to a process that has ended; Python 3.11.2 went on writing."""
-    with Processes(1) as single:
-        single.submit(killed_after, 0.5 if is_killed else 60)
-        for _ in range(4):
-            single.submit(len, bytes(10**7))
-        time.sleep(1.5)
-        closing = threading.Thread(target=single.shutdown, daemon=True)
-        closing.start()
-        closing.join(20)
-        assert not closing.is_alive()
 
 
 PARENT = """

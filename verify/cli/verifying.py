@@ -233,12 +233,12 @@ def reproduce(
     from verify.evidence.load import load
 
     record = load(results)
-    with processes(workers=workers) as some:
+    with processes(workers=workers) as pool:
         from verify import api
         from verify.cli.progress import following
 
         with following(lambda _claims: None) as callbacks:
-            made = api.reproduce(record, names, own=claim_files, workers=some, callbacks=callbacks)
+            made = api.reproduce(record, names, own=claim_files, workers=pool, callbacks=callbacks)
     tell(made)
     end(made.exit_status)
 
@@ -256,18 +256,18 @@ def _verified(
     is called as soon as something is computed that is not in the store.
     """
     from verify.executors.cluster import connected
-    from verify.executors.machine import made_for_good
+    from verify.executors.machine import collect_seldom
 
     begun = time.perf_counter()
     cluster = options.pop("cluster")
     # Looking for garbage among what is imported took a thirtieth of a short run.
-    with made_for_good():
-        from verify import api
-        from verify.cli.progress import following
-        from verify.engine.catalogue import catalogue
-        from verify.files.writing import check_writable
+    collect_seldom()
+    from verify import api
+    from verify.cli.progress import following
+    from verify.engine.catalogue import catalogue
+    from verify.files.writing import check_writable
 
-        catalogue()
+    catalogue()
     claims = [*options.pop("claims"), *options.pop("claim_files")]
     is_whole, force = not claims and options["sources"] is None, options.pop("force")
 
@@ -353,8 +353,8 @@ def processes(*, workers: int | None = None, **_: object) -> Iterator[Workers]:
 
     # This process draws as well where it works alone.
     keep_freed()
-    with Workers(processors(workers)) as some:
-        yield some
+    with Workers(processors(workers)) as pool:
+        yield pool
 
 
 COMMANDS = (report, run, render, reproduce, plan)

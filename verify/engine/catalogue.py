@@ -110,14 +110,6 @@ def claim_and_origin(entry: Claim | ClaimFile) -> tuple[Claim, object]:
     return (entry.claim, entry.path) if isinstance(entry, ClaimFile) else (entry, "")
 
 
-@cache
-def _shipped() -> dict[str, Claim]:
-    paths = Path(verify.claims.__path__[0]).glob("*/*.py")
-    stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
-    claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
-    return _in_order([(claim, _module_of(claim.chapter, claim.id)) for claim in claims])
-
-
 def _module_of(chapter: str, name: str) -> str:
     return f"verify.claims.{chapter}.{name.replace('-', '_')}"
 
@@ -129,9 +121,13 @@ def _built_in(chapter: str, name: str) -> Claim:
     return _claim_of(importlib.import_module(module), module, Path(name), chapter)
 
 
+@cache
 def catalogue() -> dict[str, Claim]:
     """Return the claims that come with the tool by id, in the order of the report."""
-    return dict(_shipped())
+    paths = Path(verify.claims.__path__[0]).glob("*/*.py")
+    stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
+    claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
+    return _in_order([(claim, _module_of(claim.chapter, claim.id)) for claim in claims])
 
 
 def shipped(name: str) -> Claim | None:

@@ -12,21 +12,19 @@ from verify.text.numbers import counted
 def derivation_record(derivation: Derivation, claim: str = "") -> DerivationRecord:
     """Return the record of a claim's derivation, checked, with its proof in Coq if there is one."""
     status, reason = standing(derivation, claim)
-    known = status.stands and claim in recorded()["claims"]
+    proofs = recorded()
+    known = status.stands and claim in proofs["claims"]
+    coq = None
+    if status is Proof.PROVED:
+        coq = CoqRecord(**proofs["claims"][claim], version=proofs["coq"], library=proofs["library"])
     return DerivationRecord(
         status=status,
         chains=tuple(map(_chain_record, derivation.chains)),
         result=plain(derivation.main.end) if derivation.main else "",
         reason=reason,
-        coq=coq_record(claim) if status is Proof.PROVED else None,
-        stale=known and status is not Proof.PROVED,
+        coq=coq,
+        stale=known and coq is None,
     )
-
-
-def coq_record(claim: str) -> CoqRecord:
-    """Return what is recorded of the proof of a claim in Coq."""
-    record = recorded()
-    return CoqRecord(**record["claims"][claim], version=record["coq"], library=record["library"])
 
 
 def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:

@@ -175,7 +175,7 @@ class Schedule:
             )
             rounds = (*result.rounds, drawn)
         record = ClaimRecord.model_validate_json(result.record)
-        if record.derivation.status is not Proof.FAILED:  # that is soon found again
+        if record.derivation.status is not Proof.FAILED:  # that soon fails again
             self._keep(proof_key, proof.encode())
             self._keep(record_key, f"{draws}\n{result.record}".encode())
         return SettledClaim(record, spent_s)

@@ -44,7 +44,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
     comparisons = every_comparison(experiment)
     routes = {route_of(control.comparison) for control in experiment.controls}
-    mistakes = [(f"check {each.id}", mistake) for each in comparisons for mistake in _wrong_numbers(each)]
+    mistakes = [(f"check {of.id}", mistake) for of in comparisons for mistake in _wrong_numbers(of)]
     for check in experiment.checks:
         if silent := _silent(check):
             mistakes.append((f"check {check.id}", silent))

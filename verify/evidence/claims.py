@@ -314,7 +314,7 @@ class DerivationRecord(Record):
             return self.status
         if (chain.shows, chain.assumptions) == (self.main.shows, self.main.assumptions):
             return Proof.PROVED
-        cites = any(line.cites for each in self.chains for line in each.lines)
+        cites = any(line.cites for other in self.chains for line in other.lines)
         return Proof.CITING if cites else Proof.DERIVED
 
     @property

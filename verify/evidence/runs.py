@@ -272,7 +272,7 @@ _FRAMES = ("claims", "checks", "controls", "statements")
 
 
 class RunRecord(Sealed):
-    """Everything a run found; what ``results.json`` holds.
+    """All results of a run; what ``results.json`` holds.
 
     ``schema`` is the version of the JSON form, raised when a reader of the old form would go wrong.
     ``seal`` is a digest of all the rest, so that a change by hand does not pass for a result.

@@ -1,4 +1,4 @@
-"""The words for what is found: of a check or claim, of a derivation, of a statement of a document."""
+"""The words for results: of a check or claim, of a derivation, of a statement of a document."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""The words and marks for verdicts, and the sentences that say what a check found."""
+"""The words and marks for verdicts, and the sentences that say what came of a check."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -20,7 +20,6 @@ from verify.errors import SettingsError
 # Parameters of mallopt, as in glibc's malloc.h, with bytes of an array that is still taken from memory at
 # hand, the most that glibc allows, and those that are kept at most.
 _MALLOC = {-3: 1 << 25, -1: 1 << 27}
-_SELDOM = 100_000  # new objects before garbage is looked for: SymPy makes many, and hardly any in cycles
 
 
 def processors(workers: int | None) -> int:
@@ -84,18 +83,10 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-@contextmanager
-def made_for_good() -> Iterator[None]:
-    """Collect no garbage inside the block, nor later among what it makes, such as imported modules.
-
-    After it, garbage is looked for seldom, in a process that verifies from then on.
-    """
-    with no_garbage_collection():
-        try:
-            yield
-        finally:
-            gc.freeze()
-            gc.set_threshold(_SELDOM, *gc.get_threshold()[1:])
+def collect_seldom() -> None:
+    """Look for garbage seldom from now on, and not among what there is: expressions leave little."""
+    gc.freeze()
+    gc.set_threshold(100_000, *gc.get_threshold()[1:])
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from verify.errors import VerifyError, WorkerError
-from verify.executors.machine import keep_freed, made_for_good, processors
+from verify.executors.machine import collect_seldom, keep_freed, processors
 
 
 class Processes(Executor):
@@ -183,5 +183,4 @@ def _begin() -> None:
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     keep_freed()
-    with made_for_good():
-        pass
+    collect_seldom()
