@@ -19,13 +19,8 @@ from verify.text.numbers import exact
 
 Role = Literal["truth", "measured", "control", "other"]
 
-_WORDS = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
+_AXES = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
 """What the axis of a symbol is called."""
-
-
-def axis_label(symbol: Symbol) -> str:
-    """Return the label of the axis of a symbol."""
-    return _WORDS.get(str(symbol), f"${latex(symbol)}$")
 
 
 def measured(
@@ -43,8 +38,13 @@ def measured(
         ClaimError: a check has no such setting, or one that is not a number.
     """
     placed = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
-    estimates = [(check.estimate, check.interval) for _, check in placed]
-    return points(label, [place for place, _ in placed], estimates, role, as_drawn=as_drawn)
+    rows = [
+        (place, *(as_drawn(place, number) for number in (check.estimate, *check.interval)))
+        for place, check in placed
+    ]
+    places, values, first, second = zip(*rows, strict=True)
+    low, high = (tuple(map(end, first, second)) for end in (min, max))
+    return PlotLayer(kind="points", role=role, label=label, x=places, y=values, lo=low, hi=high)
 
 
 def place_of(check: Check, name: str) -> float:
@@ -59,28 +59,8 @@ def place_of(check: Check, name: str) -> float:
     try:
         return float(check.cell[name])
     except ValueError:
-        raise ClaimError(
-            f"check {check.id}: its setting {name!r} is {check.cell[name]!r}; take one that is a number"
-        ) from None
-
-
-def points(
-    label: str,
-    x: Iterable[float],
-    estimates: Iterable[tuple[float, tuple[float, float]]],
-    role: Role = "measured",
-    *,
-    as_drawn: AsDrawn = lambda _, value: value,
-    kind: Literal["points", "band"] = "points",
-) -> PlotLayer:
-    """Return estimates with their intervals at the places ``x``; a ``kind`` "band" joins them."""
-    places = tuple(map(float, x))
-    rows = [
-        [as_drawn(place, number) for number in (value, *interval)]
-        for place, (value, interval) in zip(places, estimates, strict=True)
-    ]
-    values, low, high = zip(*((value, min(ends), max(ends)) for value, *ends in rows), strict=True)
-    return PlotLayer(kind=kind, role=role, label=label, x=places, y=values, lo=low, hi=high)
+        says = f"its setting {name!r} is {check.cell[name]!r}; take one that is a number"
+        raise ClaimError(f"check {check.id}: {says}") from None
 
 
 def dots(label: str, x: Iterable[float], y: Iterable[float], role: Role = "measured") -> PlotLayer:
@@ -132,27 +112,20 @@ def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived"
     return joined(label, [place for place, _ in pairs], [value for _, value in pairs])
 
 
-def figure(
-    name: str,
-    title: str,
-    *layers: PlotLayer,
-    x: Symbol | str,
-    y: str,
-    linear: str = "",
-) -> Figure:
+def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, linear: str = "") -> Figure:
     """Return a figure; ``x`` is a symbol or the label of its axis; ``linear`` are axes not logarithmic.
 
     A label that several layers share stands at the first of them. The words that stand in for a figure say
     what its axes are, and how each layer runs.
     """
-    labels: set[str] = set()
-    shown = []
-    for layer in layers:
-        shown.append(layer.model_copy(update={"label": ""}) if layer.label in labels else layer)
-        labels.add(layer.label)
-    x_axis = Axis(label=x if isinstance(x, str) else axis_label(x), scale=_scale(linear, "x"))
-    y_axis = Axis(label=y, scale=_scale(linear, "y"))
-    drawn = Figure(id=name, title=title, alt=name, x=x_axis, y=y_axis, layers=tuple(shown))
+    labels = [layer.label for layer in layers]
+    shown = tuple(
+        layer.model_copy(update={"label": ""}) if layer.label in labels[:place] else layer
+        for place, layer in enumerate(layers)
+    )
+    over = x if isinstance(x, str) else _AXES.get(str(x), f"${latex(x)}$")
+    axes = {"x": Axis(label=over, scale=_scale(linear, "x")), "y": Axis(label=y, scale=_scale(linear, "y"))}
+    drawn = Figure(id=name, title=title, alt=name, layers=shown, **axes)
     return drawn.model_copy(update={"alt": described(drawn)})
 
 
@@ -205,11 +178,8 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
 
     The ``title`` is that of its claim, for a plot without one.
     """
-    if isinstance(item.patterns, Mapping):
-        labelled = list(item.patterns.items())
-    else:
-        patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
-        labelled = [("measured", pattern) for pattern in patterns]
+    patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
+    labelled = patterns.items() if isinstance(patterns, Mapping) else [("measured", of) for of in patterns]
     checks = [(label, findings.matching(pattern)) for label, pattern in labelled]
     layers = [measured(matching, item.over, label, as_drawn=item.as_drawn) for label, matching in checks]
     if not item.curves:
@@ -220,14 +190,8 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
         for label, given in curves.items():
             y, ends = given if isinstance(given, tuple) else (given, places)
             layers.append(curve(label, _function(y, item), ends, role, scale=_scale(item.linear, "x")))
-    return figure(
-        item.id,
-        item.title or title,
-        *layers,
-        x=item.x or item.over,
-        y=item.y or checks[0][1][0].quantity,
-        linear=item.linear,
-    )
+    x, y = item.x or item.over, item.y or checks[0][1][0].quantity
+    return figure(item.id, item.title or title, *layers, x=x, y=y, linear=item.linear)
 
 
 def _scale(linear: str, axis: str) -> Scale:

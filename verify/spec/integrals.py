@@ -23,20 +23,7 @@ from verify.symbolic.row_integrals import over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Largest, LogSumExp, Softmax, Var, a, d
 from verify.symbolic.vocabulary import free_indices, k, n, q, s
 
-__all__ = [
-    "DEVIATIONS",
-    "KEYS",
-    "ON_PAPER",
-    "PRECISE",
-    "Approximation",
-    "integrated",
-    "mean_beside_sink",
-    "over_lengths",
-]
-
-KEYS = (2, 3, 4, 8, 16, 64, 256, 1024, 10**4, 10**5, 10**6)
-DEVIATIONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-"""Numbers of keys, and deviations of scores, at which bounds are compared with what they bound."""
+__all__ = ["ON_PAPER", "PRECISE", "Approximation", "integrated", "mean_beside_sink", "over_lengths"]
 
 LENGTH = Symbol("length", positive=True)
 """The length of a query, which is the deviation of its scores with standard normal keys."""
@@ -86,7 +73,6 @@ def _mean(x: Any, values: Mapping[Any, float], within: float) -> float:
     )
     if rows.has(Dot):
         raise ClaimError(f"{x}: only scores of one query with the keys are integrated")
-
     return over_lengths(partial(_given_length, rows, values), keys, values[d], 1.0, within).value
 
 
@@ -98,8 +84,7 @@ def _given_length(x: Any, values: Mapping[Any, float], keys: int, length: float)
     def number(part: Any) -> float:
         return float(part.subs({symbol: values[symbol] for symbol in part.free_symbols}))
 
-    deviation = number(scale)
-    total = Approximation(0.0, 0.0)
+    deviation, total = number(scale), Approximation(0.0, 0.0)
     for coefficient, free, summed, other in terms:
         factor = number(coefficient)
         if isinstance(other, Largest) and isinstance(other.args[0], Softmax):
@@ -128,16 +113,13 @@ def _largest_weight(keys: int, deviation: float) -> Approximation:
     """Return the mean of the largest weight; of two keys by the gap of their scores, which is normal."""
     if keys > 2:
         return mean_largest_weight(keys, deviation)
-    fine, coarse = (
-        1 - float(_smaller_weight(gaps, deviation) @ weights)
-        for gaps, weights in (legendre(0.0, min(60.0, 15 * deviation), count) for count in (160, 120))
-    )
-    return Approximation(fine, abs(fine - coarse))
 
+    def mean(count: int) -> float:
+        gap, weights = legendre(0.0, min(60.0, 15 * deviation), count)
+        density = np.exp(-((gap / deviation) ** 2) / 4) / (deviation * math.sqrt(math.pi))
+        return 1 - float(density / (1 + np.exp(gap)) @ weights)
 
-def _smaller_weight(gap: Any, deviation: float) -> Any:
-    """Return the smaller of two weights at a size of the gap, times the density of that size."""
-    return np.exp(-((gap / deviation) ** 2) / 4) / (deviation * math.sqrt(math.pi)) / (1 + np.exp(gap))
+    return Approximation(mean(160), abs(mean(160) - mean(120)))
 
 
 @cache
@@ -157,7 +139,7 @@ def _terms(x: Any) -> tuple[Any, tuple[Term, ...]]:
         lambda part: isinstance(part, log) and isinstance(part.args[0], Softmax),
         lambda part: part.args[0].args[0] - LogSumExp(*part.args[0].args),
     )
-    terms = [_term(term) for term in Add.make_args(_powers(opened))]
+    terms = [_term(term) for term in Add.make_args(_expanded(opened))]
     return (scales or {S.One}).pop(), tuple(terms)
 
 
@@ -166,27 +148,22 @@ def _scale(row: Any) -> Any:
     return row.xreplace(dict.fromkeys(row.atoms(Indexed), S.One))
 
 
-def _powers(x: Any) -> Any:
-    """Return an expression expanded, its sums over keys opened until each is of one product."""
-    sums = {part: _opened(part) for part in x.atoms(Sum) if not _inside(part, x)}
-    return expand(x.xreplace(sums))
-
-
-def _inside(part: Any, x: Any) -> bool:
-    return any(part != other and other.has(part) for other in x.atoms(Sum))
-
-
-def _opened(total: Any) -> Any:
-    """Return a sum over all keys as sums of products of what depends on the key."""
-    (index, low, high), *others = total.limits
-    if others or (low, high) != (1, n):
-        raise ClaimError(f"{total} does not run over all keys")
-    parts = []
-    for term in Add.make_args(_powers(total.function)):
-        # A log-sum-exp bears the index as the one that it runs over, and does not depend on it.
-        inside = Mul(*(factor for factor in Mul.make_args(term) if index in free_indices(factor)))
-        parts.append(term / inside * (Sum(inside, total.limits[0]) if inside != 1 else n))
-    return Add(*parts)
+def _expanded(x: Any) -> Any:
+    """Return an expression expanded, sums over all keys opened until each is of what depends on the key."""
+    sums, opened = x.atoms(Sum), {}
+    for total in sums:
+        if any(total != other and other.has(total) for other in sums):
+            continue  # it is opened with the sum that it stands in
+        (index, low, high), *others = total.limits
+        if others or (low, high) != (1, n):
+            raise ClaimError(f"{total} does not run over all keys")
+        parts = []
+        for term in Add.make_args(_expanded(total.function)):
+            # A log-sum-exp bears the index as the one that it runs over, and does not depend on it.
+            inside = Mul(*(factor for factor in Mul.make_args(term) if index in free_indices(factor)))
+            parts.append(term / inside * (Sum(inside, total.limits[0]) if inside != 1 else n))
+        opened[total] = Add(*parts)
+    return expand(x.xreplace(opened))
 
 
 def _term(term: Any) -> Term:
@@ -216,9 +193,9 @@ def _exponents(product: Any) -> dict[Any, tuple[int, int]]:
         base, power = factor.as_base_exp()
         if not isinstance(base, Softmax | Indexed):
             raise ClaimError(f"{factor} is no power of a weight or of a score")
-        key = base.args[1] if isinstance(base, Softmax) else base.indices[1]
-        weight, score = exponents.get(key, (0, 0))
         is_weight = isinstance(base, Softmax)
+        key = base.args[1] if is_weight else base.indices[1]
+        weight, score = exponents.get(key, (0, 0))
         exponents[key] = (weight + int(power), score) if is_weight else (weight, score + int(power))
     return exponents
 

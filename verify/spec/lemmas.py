@@ -2,27 +2,18 @@
 
 from functools import cache
 
-from sympy import Expr, Gt, Indexed, Integral, Min, S, Symbol, exp, log, oo, pi, simplify, sqrt
+from sympy import Expr, Gt, Indexed, Integral, S, log, oo, simplify, sqrt
 
 from verify.spec.score_law import CHI_SQUARE, of_normals, w
-from verify.symbolic.analysis import by_density, integral, numerically
+from verify.symbolic.analysis import integral
 from verify.symbolic.bounds import at_most, earlier
 from verify.symbolic.chains import Chain
-from verify.symbolic.checks import algebra, moments, substitute
+from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
-from verify.symbolic.vocabulary import (
-    NORMAL_COMPONENTS,
-    NORMAL_ROWS,
-    Dot,
-    E,
-    Entropy,
-    Largest,
-    LogSumExp,
-    Softmax,
-)
-from verify.symbolic.vocabulary import a, d, j, l, n, over_keys, q, s, score, score_of, sigma, squares
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, Dot, E, Entropy, Largest, LogSumExp
+from verify.symbolic.vocabulary import Softmax, a, d, j, l, n, over_keys, q, s, score, score_of, sigma
+from verify.symbolic.vocabulary import squares
 
-c = Symbol("c", real=True)
 SQUARED_LENGTH, ROW = Dot(q, a, q, a), sigma * s[a, j]
 GIVEN_QUERY = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_ROWS})
 
@@ -49,27 +40,21 @@ def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
     return Chain(mean, name=name, title=title).then(of_rows, normal, GIVEN_QUERY)
 
 
-def for_raw_scores(
-    bound: Chain,
-    inverse: Chain,
-    name: str = "raw",
-    title: str = "Raw scores: averaged over the length of a query",
-) -> Chain:
+def for_raw_scores(bound: Chain, inverse: Chain) -> Chain:
     """Derive a bound for raw scores of normal queries and keys from one in proportion to 1/σ.
 
     Args:
         bound: A chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.
         inverse: The chain of ``inverse_square``.
-        name: What the chain is called.
-        title: What stands above it.
     """
     length, constant = sqrt(SQUARED_LENGTH), simplify(bound.end * sigma)
     rows = {sigma * entry: score_of(*entry.indices) for entry in bound.start.atoms(Indexed)}
     normal = "given the query its scores are independent and normal, their deviation is its length"
     average = "the bound at this deviation, averaged over queries"
     there = earlier(bound, at={sigma: length}, given=(Gt(SQUARED_LENGTH, 0),))
+    title, given = "Raw scores: averaged over the length of a query", (d > 2,)
     return (
-        Chain(bound.start.xreplace(rows), name=name, title=title, given=(d > 2,))
+        Chain(bound.start.xreplace(rows), name="raw", title=title, given=given)
         .then(bound.start.xreplace({sigma: length}), normal, GIVEN_QUERY)
         .then(E(constant / length), average, there, "≤")
         .then(constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤")
@@ -98,38 +83,6 @@ def squares_lack(name: str = "") -> tuple[Chain, Chain]:
         .then(sqrt(2 * log(n)) / sigma, largest, most, "≤")
     )
     return first, bound
-
-
-@cache  # so that its lines are checked once in a process
-def smaller_of_two(name: str = "") -> tuple[Chain, Chain]:
-    """Derive the mean of the smaller of two weights, and a bound, which gets the ``name``.
-
-    The bound tends to 0 as the scores spread.
-    """
-    x = Symbol("x", real=True)
-    over, sizes = (x, -oo, oo), (x, 0, oo)
-    lower, peak = 1 / (1 + exp(x)), 1 / (2 * sigma * sqrt(pi))
-    density, smaller = peak * exp(-(x**2) / (4 * sigma**2)), Min(lower, lower.subs(x, -x))
-    of_gap = E(smaller.subs(x, ROW.subs(j, 1) - ROW.subs(j, 2)))
-    two, normal = substitute({n: 2, j: 1, l: 2}), cited("normal combination", laws=NORMAL_ROWS)
-    either = Integral(2 * lower * density, sizes)
-    title = "The mean of the smaller weight as an integral over the gap"
-    mean = (
-        Chain(E(Min(Softmax(ROW, j), Softmax(ROW.subs(j, l), l))), name="mean", title=title)
-        .then(of_gap, "of two keys it depends on the gap alone", two)
-        .then(Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
-        .then(either, "either key may lead by the size of the gap", numerically())
-    )
-    missing = at_most(Integral(2 * lower * (peak - density), sizes))
-    primitive, most = -2 * peak * log(1 + exp(-x)), "the density of the gap is largest at 0"
-    integrated = log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive)
-    bound = (
-        Chain(mean.start, name=name, title="A bound of the smaller of two weights" * bool(name))
-        .then(mean.end, "averaged over the gap", earlier(mean))
-        .then(Integral(2 * lower * peak, sizes), most, missing, "≤")
-        .then(*integrated)
-    )
-    return mean, bound
 
 
 @cache  # so that its lines are checked once in a process
@@ -168,18 +121,6 @@ def entropy_lost(name: str = "") -> tuple[Chain, Chain, Chain]:
         .then(S.Half, "the mean of the squared length is the dimension", mean_length)
     )
     return first, bound, scaled
-
-
-@cache  # so that its lines are checked once in a process
-def exponential_of_row() -> Chain:
-    """Derive the mean of an exponential of c times a normal score."""
-    y = Symbol("y", real=True)
-    mean = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
-    return (
-        Chain(E(exp(c * s[a, j])), name="exponential", title="The mean of an exponential of a normal score")
-        .then(mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS))
-        .then(exp(c**2 / 2), "integrated", integral())
-    )
 
 
 def lost(scores: Expr) -> Expr:

@@ -176,8 +176,7 @@ CLAIM = Claim(
     meaning="Scores reach the gradients in two ways. Values receive the upstream gradient in shares given by "
     "the probabilities: more of it to one key when attention is sharp, but never more in all. Queries and "
     "keys receive it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
-    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean square "
-    "than a spread one, up to the bound.",
+    "themselves, which nothing bounds.",
     assumptions=assume(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",

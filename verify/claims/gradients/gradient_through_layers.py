@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from sympy import Expr, Limit, Rational, S, Sum, Symbol, exp, oo, sqrt
 
-from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Family
-from verify.spec import Given, Index, Items, Plot, Program, Threshold, Within, Wrong, algebra, assume, d
-from verify.spec import j, l, limit, moments, n, q
+from verify.spec import NORMAL, STANDARD, Chain, Chains, Check, Claim, Column, Derivation, E, Family, Given
+from verify.spec import Index, Items, Plot, Program, Threshold, Within, Wrong, algebra, assume, d, j, l, limit
+from verify.spec import moments, n, q
 from verify.spec.arrays import Array, gradients, probabilities
 
 D, L = (Symbol(name, integer=True, positive=True) for name in "DL")
@@ -201,11 +201,9 @@ CLAIM = Claim(
     "{tenfold-over-many-layers:L} layers it grows unscaled more than tenfold, but by less than "
     "{unscaled-growth:prediction} a layer.",
     meaning="The statement that gradients accumulate without scaling is right for a network at its start, "
-    "where undecided rows send back undamped gradients, and each layer adds some. By how much depends on the "
-    "dimension of queries and keys against the width of the model: heads are mostly narrower than the model, "
-    "and there the growth is slower than here at twice the width. Scaling is not like clipping, which bounds "
-    "every gradient at every step: once its weights have grown, scaled attention passes uniform attention’s "
-    "rate. Measured on small stacks of attention alone, without the other layers of a transformer.",
+    "where undecided rows send back undamped gradients, and each layer adds some. Scaling is not like "
+    "clipping, which bounds every gradient at every step: once its weights have grown, scaled attention "
+    "passes uniform attention’s rate. Measured on small stacks of attention alone.",
     symbols={"L": L},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "

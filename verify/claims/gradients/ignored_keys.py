@@ -7,9 +7,8 @@ import numpy as np
 from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lambdify, sqrt, symbols
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
-from verify.spec import Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra
-from verify.spec import assume, at_most, d, j, l, moments, n, over_keys, s, score, score_of
-from verify.spec import unsigned
+from verify.spec import Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume, at_most, d
+from verify.spec import j, l, moments, n, over_keys, s, score, score_of, unsigned
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
@@ -105,8 +104,8 @@ CLAIM = Claim(
     "key gets half of what the bound allows, a length of {half}, whatever the weights.",
     meaning="A key that receives little attention also trains slowly: one with a weight of a thousandth "
     "receives at most about a five-hundredth of the available gradient. But the update is small, not zero, "
-    "unless floating-point arithmetic rounds the weight to zero. And it is the gradient of one key from one "
-    "query: the weights that make all keys also learn from the other keys and queries.",
+    "unless floating-point arithmetic rounds the weight to zero. Weights that make all keys learn from the "
+    "others, too.",
     assumptions=assume(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
         drawn_normal="For what is measured: values are random signs, all else is standard normal.",

@@ -6,12 +6,11 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
-from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, exp, lambdify
-from sympy import symbols
+from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, exp, lambdify, symbols
 
 from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Figure, Items, Named
-from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier
-from verify.spec import fact, figures as draw, j, l, n, over_keys, s
+from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, fact
+from verify.spec import figures as draw, j, l, n, over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
@@ -182,8 +181,7 @@ CLAIM = Claim(
     meaning="A row transmits gradient only if its largest weight is near neither zero nor one: a row that is "
     "spread over very many keys blocks it as much as a saturated one. So making scores smaller does not "
     "always let more gradient through; with many keys a uniform row transmits almost nothing, and some "
-    "spread of the scores is needed. Some row attains each bound. The bounds concern one row; what reaches "
-    "queries and keys is multiplied by these, and by the scale.",
+    "spread of the scores is needed. Some row attains each bound.",
     symbols={"x": x, "p_1": p_1, "p_2": p_2, "form": FORM},
     references=cite("storn1997"),
 )

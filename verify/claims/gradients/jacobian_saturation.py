@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Literal
 
-from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma
-from sympy import log, oo, pi, sqrt
+from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma, log
+from sympy import oo, pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Entropy

@@ -7,8 +7,8 @@ from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Figure
 from verify.spec import Findings, Items, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
-from verify.spec import figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q
-from verify.spec import score, squares, substitute, u, v
+from verify.spec import figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q, score
+from verify.spec import squares, substitute, u, v
 from verify.spec.integrals import ON_PAPER, integrated
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))

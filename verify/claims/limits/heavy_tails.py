@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import integrate, special
-from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, log, oo
-from sympy import pi, sqrt
+from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, log, oo, pi
+from sympy import sqrt
 
 from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap
 from verify.spec import Law, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier

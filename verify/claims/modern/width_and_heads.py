@@ -2,8 +2,8 @@
 
 from sympy import Symbol, sqrt
 
-from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items, Var, Wrong
-from verify.spec import algebra, d, moments, n, score
+from verify.spec import STANDARD, Chain, Chains, Check, Claim, Derivation, Items, Var, Wrong, algebra, d
+from verify.spec import moments, n, score
 from verify.spec.integrals import integrated
 from verify.spec.lemmas import lost
 

@@ -8,8 +8,8 @@ from scipy import optimize
 from sympy import Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact
-from verify.spec import integral, j, m, n, over_keys, s
+from verify.spec import Items, Line, Wrong, a, at_least, at_most, by_density, cite, fact, integral, j, m, n
+from verify.spec import over_keys, s
 from verify.spec.arrays import Array
 from verify.spec.integrals import integrated
 

@@ -8,8 +8,8 @@ from sympy import Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
 
 from verify.claims.newer.shared.levels import weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
-from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier
-from verify.spec import integral, j, l, m, n, over_keys, s, squares
+from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier, integral, j
+from verify.spec import l, m, n, over_keys, s, squares
 from verify.spec.arrays import Array
 
 R, t = symbols("R t", positive=True)

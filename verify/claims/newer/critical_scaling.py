@@ -69,8 +69,7 @@ CLAIM = Claim(
     "they grow too fast, each token attends to itself alone. Between the two lies one critical factor, which "
     "is larger the more similar the tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
     "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
-    "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
-    "one cosine.",
+    "are orthogonal, and of {large-c30:3} at that cosine.",
     symbols={"rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
     references=cite("chen2025"),
 )

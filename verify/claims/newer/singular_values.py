@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
-from sympy import Rational, Symbol, exp, sqrt
+from sympy import Integral, Rational, Symbol, exp, oo, pi, sqrt, symbols
 
-from verify.spec import NORMAL, Chain, Check, Claim, Column, Derivation, E, Items, Plot, Threshold, Var
-from verify.spec import Within, Wrong, a, algebra, cite, d, earlier, j, k, m, n, q, s
+from verify.spec import NORMAL, NORMAL_ROWS, Chain, Check, Claim, Column, Derivation, E, Items, Plot
+from verify.spec import Threshold, Var, Within, Wrong, a, algebra, by_density, cite, d, earlier, integral, j
+from verify.spec import k, m, n, q, s
 from verify.spec.arrays import Array, softmax
-from verify.spec.lemmas import c, exponential_of_row
 
 KEYS, DIMENSION, SPREAD = (16, 32, 64), 4, Rational(1, 2)
-v = Symbol("v", positive=True)
+v, (c, y) = Symbol("v", positive=True), symbols("c y", real=True)
 
 
 def second(scores: Array) -> dict[str, Array]:
@@ -33,7 +33,13 @@ def shared(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Arra
 
 
 def derive() -> tuple[Chain, Chain]:
-    of_power, power = exponential_of_row(), exp(sqrt(v) * s[a, j])
+    power = exp(sqrt(v) * s[a, j])
+    mean = Integral(exp(c * y) * exp(-(y**2) / 2) / sqrt(2 * pi), (y, -oo, oo))
+    of_power = (
+        Chain(E(exp(c * s[a, j])), name="exponential", title="The mean of an exponential of a normal score")
+        .then(mean, "the normal density", by_density({s[a, j]: y}, NORMAL_ROWS))
+        .then(exp(c**2 / 2), "integrated", integral())
+    )
     once, twice = (earlier(of_power, at={c: times * sqrt(v)}) for times in (1, 2))
     title = "The variance of exponentials of normal scores over their squared mean"
     ratio = (

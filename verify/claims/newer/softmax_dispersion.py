@@ -74,8 +74,7 @@ CLAIM = Claim(
     meaning="How sharp a softmax can be depends on how far apart its scores are. A key that leads by three "
     "has a weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. "
     "A published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
-    "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
-    "among more and more needs scores that grow.",
+    "scores are equal.",
     symbols={"R": R, "loose": exp(R) / n},
     references=cite("velickovic2025"),
 )

@@ -89,8 +89,7 @@ CLAIM = Claim(
     "three norms. A published statement has it strictly smaller, which is false with two keys; with more, "
     "the sum and the maximum norm still attain one half where a weight is one half, while three equal scores "
     "have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights less: with two keys, a "
-    "step of one half moves a weight by {finite-step:prediction.4} of that step. By the Riesz–Thorin theorem "
-    "the same constant holds for the norms in between.",
+    "step of one half moves a weight by {finite-step:prediction.4} of that step.",
     symbols={"x": x[j], "slope": p * (1 - p)},
     references=cite("nair2025"),
 )

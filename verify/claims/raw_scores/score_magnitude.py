@@ -2,8 +2,8 @@
 
 from sympy import Abs, Integral, gamma, oo, pi, sqrt
 
-from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Plot, Wrong
-from verify.spec import algebra, cite, d, earlier, integral, moments, score
+from verify.spec import NORMAL_COMPONENTS, Chain, Check, Claim, Derivation, E, Items, Plot, Wrong, algebra
+from verify.spec import cite, d, earlier, integral, moments, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, of_normals, w
 
 SIZE = E(Abs(score))

@@ -59,6 +59,6 @@ CLAIM = Claim(
     meaning="The growth with the dimension stays linear, but means add to it: for components that are "
     "uniform between 0 and 1, the habit of many demonstrations, the variance is "
     "{uniform-variance-per-dimension} a dimension, of which only 1/7 would remain if the components were "
-    "centred. Much of that surplus is common to all keys of one query.",
+    "centred.",
     symbols={"without_means": WITHOUT_MEANS},
 )

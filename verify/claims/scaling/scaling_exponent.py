@@ -39,6 +39,6 @@ CLAIM = Claim(
     meaning="The usual scale, the power one half, separates two regimes: with a smaller power scores grow "
     "with the dimension, with a larger one they shrink. No other power keeps the variance level: a quarter "
     "instead of a half leaves a variance of {quarter-variance-d128:prediction.3} in "
-    "{quarter-variance-d128:d_k} dimensions. In each dimension all powers are measured on the same scores.",
+    "{quarter-variance-d128:d_k} dimensions.",
     symbols={"alpha": alpha, "divided": divided},
 )

@@ -1,7 +1,7 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a
-from verify.spec import algebra, d, i, j, k, m, moments, n, over_components, q, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, algebra
+from verify.spec import d, i, j, k, m, moments, n, over_components, q, score
 
 product, squares = q[a, i] * k[j, i], E(q[a, i] ** 2) * E(k[j, i] ** 2)
 
@@ -33,6 +33,5 @@ CLAIM = Claim(
     statement="For independent components with mean 0 and variance 1, {main} whatever the number of queries "
     "and keys.",
     meaning="{d_k} counts the components of a query or key, not the words of a text, and a longer text calls "
-    "for no other scale on this account. What the length does change is the largest of many scores and the "
-    "spread of the softmax over many keys; other claims measure that.",
+    "for no other scale on this account.",
 )

@@ -1,11 +1,12 @@
 """Without scaling the largest softmax weight tends to 1 as the dimension grows; with it, it settles."""
 
-from sympy import Expr, Float, sqrt
+from sympy import Expr, Float, Integral, Min, Symbol, exp, log, oo, pi, sqrt
 
-from verify.spec import Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax, Threshold, Within
-from verify.spec import Wrong, a, d, fact, j, n, s, score, sigma
+from verify.spec import NORMAL_ROWS, Chain, Check, Claim, Derivation, E, Items, Largest, Plot, Softmax
+from verify.spec import Threshold, Within, Wrong, a, at_most, cited, d, earlier, fact, integral, j, l, n
+from verify.spec import numerically, s, score, sigma, substitute
 from verify.spec.integrals import integrated
-from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries, smaller_of_two
+from verify.spec.lemmas import for_raw_scores, inverse_square, of_queries
 
 TWO, MANY = (1, 4, 16, 64, 256, 1024), (4, 16, 64, 256)
 """Dimensions for two keys and for many."""
@@ -17,7 +18,29 @@ def largest(scores: Expr) -> Expr:
 
 
 def derive() -> tuple[Chain, ...]:
-    mean, bound = smaller_of_two()
+    x, row = Symbol("x", real=True), sigma * s[a, j]
+    over, sizes = (x, -oo, oo), (x, 0, oo)
+    lower, peak = 1 / (1 + exp(x)), 1 / (2 * sigma * sqrt(pi))
+    density, smaller = peak * exp(-(x**2) / (4 * sigma**2)), Min(lower, lower.subs(x, -x))
+    of_gap = E(smaller.subs(x, row.subs(j, 1) - row.subs(j, 2)))
+    two, normal = substitute({n: 2, j: 1, l: 2}), cited("normal combination", laws=NORMAL_ROWS)
+    title = "The mean of the smaller weight as an integral over the gap"
+    mean = (
+        Chain(E(Min(Softmax(row, j), Softmax(row.subs(j, l), l))), name="mean", title=title)
+        .then(of_gap, "of two keys it depends on the gap alone", two)
+        .then(Integral(smaller * density, over), r"the gap is normal with variance $2\sigma^2$", normal)
+        .then(
+            Integral(2 * lower * density, sizes), "either key may lead by the size of the gap", numerically()
+        )
+    )
+    missing = at_most(Integral(2 * lower * (peak - density), sizes))
+    primitive, most = -2 * peak * log(1 + exp(-x)), "the density of the gap is largest at 0"
+    bound = (
+        Chain(mean.start)
+        .then(mean.end, "averaged over the gap", earlier(mean))
+        .then(Integral(2 * lower * peak, sizes), most, missing, "≤")
+        .then(log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive))
+    )
     inverse, means = inverse_square(), {"largest": score, "largest-scaled": score / sqrt(d)}
     rows = (of_queries(largest(scores), name) for name, scores in means.items())
     return mean, bound, inverse, for_raw_scores(bound, inverse), *rows
@@ -63,6 +86,5 @@ CLAIM = Claim(
     "{raw-two-keys-d1:prediction.3} in one dimension to {settles:3}: both are integrated numerically. With "
     "16 keys and {raw-many-keys-d256:d_k} dimensions the largest raw weight is "
     "{raw-many-keys-d256:prediction.2} on average, the largest scaled one "
-    "{scaled-many-keys-d256:prediction.2}. How soon depends on the number of keys; the claim on "
-    "concentration says when.",
+    "{scaled-many-keys-d256:prediction.2}.",
 )
