@@ -14,7 +14,7 @@ import scipy
 from sympy import I, Integral, S, Symbol, besselk, erf, exp, gamma, oo, pi, sqrt, symbols
 
 from verify.montecarlo.distributions import Array
-from verify.symbolic.analysis import by_density, integral, numerically
+from verify.symbolic.analysis import by_density, integral
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, LineCheck
 from verify.symbolic.checks import moments
@@ -61,12 +61,6 @@ def distribution() -> Chain:
         .then(given_query, tower, of_normals("conditioning"))
         .then(BELOW, "the squared length is chi-square", of_normals("chi-square"))
     )
-
-
-def basset() -> Chain:
-    """Return the chain from the mixture to the density, which are compared as numbers."""
-    mixture = Chain(MIXTURE, name="basset", title="A mixture of normal densities")
-    return mixture.then(DENSITY, "an integral of Basset’s", numerically())
 
 
 @cache

@@ -171,8 +171,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     says = "without scaling the norm grows by {value} a layer where {d_k} is the width"
     yield Wrong("root-of-two-at-the-width", of="unscaled-growth-d16", at_least=DEEP, says=says)
     yield Wrong("scaled-stays", of="scaled-growth", at_most=one, says="with scaling it does not grow")
-    says = "without scaling the norm doubles in every layer where {d_k} is four times the width"
-    yield Wrong("doubles-at-four-widths", of="unscaled-growth", at_least=Threshold(S(2)), says=says)
     says = "without scaling the norm grows by {value} a layer in deep stacks, too"
     yield Wrong("keeps-its-rate", of="tenfold-over-many-layers", at_least=DEEP, says=says)
     says = "divided by {d_k} the norm grows half as much as with uniform attention"

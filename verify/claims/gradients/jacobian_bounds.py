@@ -135,8 +135,6 @@ def experiment(derived: Derivation) -> Items:
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
     largest, quarter = loops.largest_ratio(norms, of_rows(S.Half, 3), 3) / 2, Threshold(Rational(1, 4))
     yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=quarter, says=says)
-    entry = loops.largest_ratio(norms, of_rows(p_1 * (1 - p_1), 3), 3)
-    yield Wrong("largest-entry", of="rows-n3", computed=entry, says="the norm is at most the largest entry")
     scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
     for times, words in scores.items():
         yield fact(f"norm-t{times}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: times}))

@@ -107,8 +107,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield Wrong("rms-vanishes", of="rms-grows", at_most=one, says=says)
     says = "at full size, too, the ratio of root mean squares is the root of the dimension"
     yield Wrong("keeps-to-the-limit", of="rms-grows", equals=1 / c, says=says)
-    says = "the typical gradient is smaller without scaling in every dimension, such as {cell:d_k}"
-    yield Wrong("vanishes-in-every-dimension", of=few, at_most=one, says=says)
     says = "the typical gradient grows as the root mean square does"
     root = Rational(integrated(derived["queries"].end, at(16, 16))).limit_denominator(1000)
     yield Wrong("typical-as-rms", of=few, at_least=Threshold(root), says=says)

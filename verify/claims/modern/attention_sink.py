@@ -71,7 +71,6 @@ def experiment(derived: Derivation) -> Items:
     yield gradients("gradient", what, distance_of_gradients, (slope, 1.0), equals=0)
     says, higher = "the sink counts as one more key at any score", distance_of_gradients(slope, 1.01)
     yield Wrong("one-more-key", of="kept-n4-b2", equals=Rational(4, 5), says=says)
-    yield Wrong("bound-as-value", of="kept-n4-b2", equals=derived.end, says="the bound is the value")
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=higher, says=says)
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}

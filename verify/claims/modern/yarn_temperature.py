@@ -55,8 +55,6 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("factor-once", of="variance-s64", equals=FACTOR, says="the factor enters once")
     says = "{cell:s} times as long rows attend to as many keys"
     yield Wrong("same-number", of="squares-s16", equals=exact(SQUARES)(1), says=says)
-    says, plain = "the factor changes nothing", exact(E(squares(SCALED)))(16)
-    yield Wrong("no-effect", of="squares-s16", equals=plain, says=says)
     says = "rows lose as much as at {lost-s1:s=}"
     yield Wrong("same-loss", of="lost-s16", equals=exact(LOST)(1), says=says)
     powers = {"most-keys": derived["most"].end, "longest-row": LAST}

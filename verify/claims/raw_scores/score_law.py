@@ -9,15 +9,18 @@ from scipy import integrate, special
 from sympy import Derivative, lambdify
 
 from verify.spec import Chain, Check, Claim, Figure, Findings, Items, LargestGap, Wrong, cite, d, derivative
-from verify.spec import earlier, figures as draw, of_probability
-from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, basset, below, distribution, x, z
+from verify.spec import earlier, figures as draw, numerically, of_probability
+from verify.spec.score_law import BELOW, DENSITY, MIXTURE, SHARE, below, distribution, x, z
 
 DIMENSIONS, GRID = (1, 2, 4, 16, MOST := 64), 256
 """Points of comparison are about a part in GRID of the probability apart."""
 
 
 def derive() -> tuple[Chain, ...]:
-    below_x, mixture = distribution(), basset()
+    below_x, title = distribution(), "A mixture of normal densities"
+    mixture = Chain(MIXTURE, name="basset", title=title).then(
+        DENSITY, "an integral of Basset’s", numerically()
+    )
     density = (
         Chain(Derivative(SHARE.subs(x, z), z))
         .then(Derivative(BELOW.subs(x, z), z), "its distribution function", earlier(below_x, at={x: z}))

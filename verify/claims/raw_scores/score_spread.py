@@ -126,8 +126,6 @@ def experiment(derived: Derivation) -> Items:
         where = {"d_k": size, "components": LAWS[name].name}
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
         yield Wrong(f"{name}-limit-at-{few}", of=own, at={d: few}, equals=limit, computed=short, says=says)
-    says = "the histogram is as wide at {cell:d_k} dimensions as at 2"
-    yield Wrong("same-width", POINT, {d: 100}, equals=normal_point(2), says=says)
     says = "its width grows in proportion to the dimension"
     yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * normal_point(2), says=says)
 

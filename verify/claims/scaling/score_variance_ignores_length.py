@@ -23,7 +23,6 @@ def experiment(derived: Derivation) -> Items:
     yield Fit("variance-n*", over=n, law=derived.end, only=("slope",))
     says = "{d_k} is the number of words: the variance is that number, {value}"
     yield Wrong("number-of-words", derived, at[32], equals=n, says=says)
-    yield Wrong("doubles", derived, at[128], equals=d * n / 2, says="twice the tokens, twice the variance")
     curves = {"derived: {variance-n2:d_k=}": derived.end.subs(d, 64)}
     yield Plot("level", "variance-n*", n, curves=curves, wrong={"wrong: number of tokens": n})
 

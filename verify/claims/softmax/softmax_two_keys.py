@@ -43,9 +43,6 @@ def experiment(derived: Derivation) -> Items:
     says = "the slope dies exponentially: at {cell:sigma=} it is that of a typical gap"
     typical = SLOPE.subs(x, sqrt(2) * sigma)
     yield Wrong("at-a-typical-gap", of="product-sigma-8", at_most=float(typical.subs(sigma, 8)), says=says)
-    says = "it does not depend on the spread: at {cell:sigma=} as at {product-sigma-1:sigma=}"
-    same = derived["mean"].end.subs(sigma, 1)
-    yield Wrong("spread-does-not-matter", of="product-sigma-8", equals=same, says=says)
     yield Wrong("bound-as-value", of="product-sigma-1", equals=PEAK, says="the bound is the value")
     curves, wrong = {"exact": derived["mean"].start}, {"at a typical gap": (typical, (0.5, 8))}
     plot = partial(Plot, at={n: 2}, span=(0.5, 32), x=r"standard deviation $\sigma$ of the scores")
