@@ -21,8 +21,6 @@ RESTATED = {
     ("scaling-keeps-shape-and-order", "scores-beyond-one"),  # a share of scores, not its distance from a law
     # A score moves by 1/(2^b + 1) of itself at most, not by 2^-b.
     *(("low-precision-scores", name) for name in ("move", "move-sharper")),
-    # Raw and scaled scores are one quantity, scores times c, which has one control of each kind.
-    *(("low-precision-scores", name) for name in ("biased-bfloat16-scaled-d256", "bound-scaled-d64-sharper")),
     # The sharp bound 1 + (n - 1)e^t, which is reached, not n·e^t.
     *(("online-softmax", name) for name in ("bound-t1", "bound-t2", "bound-t4", "against-the-last")),
     # Half precision overflows from 65520 on, not above 65504, to which what lies between is rounded.
