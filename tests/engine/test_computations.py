@@ -89,7 +89,7 @@ def test_a_sample_spreads_as_simulated_ones_do() -> None:
 SCALE = 'compute = "sqrt(Var(q·k))"\nd_k = 64'
 SOFTMAX = 'compute = "softmax([2, 1], 1)"'
 SAMPLE = 'compute = "Var(q·k)"\nd_k = 64\nscores = 1000'
-FEW = 'compute = "Var(q·k)"\nd_k = 1\nscores = 30'
+FEW = 'compute = "Var(q·k)"\nd_k = 1\nscores = 100'
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ FEW = 'compute = "Var(q·k)"\nd_k = 1\nscores = 30'
         ("Scores 2 and 1 give 73.2%.", "73.2%", SOFTMAX, "misprinted"),
         ("1000 scores at 64 had variance 66.1.", "66.1", SAMPLE, "holds"),
         ("1000 scores at 64 had variance 90.", "90", SAMPLE, "misprinted"),
-        ("30 scores at 1 had variance 3.6.", "3.6", FEW, "holds"),
-        ("30 scores at 1 had variance 7.", "7", FEW, "misprinted"),
-        ("30 scores at 1 had variance 0.1.", "0.1", FEW, "misprinted"),
+        ("100 scores at 1 had variance 1.6.", "1.6", FEW, "holds"),
+        ("100 scores at 1 had variance 7.", "7", FEW, "misprinted"),
+        ("100 scores at 1 had variance 0.1.", "0.1", FEW, "misprinted"),
     ],
 )
 def test_a_statement_is_decided_without_code(

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from scipy import special
 from sympy import Expr, N, Pow, Rational, S, sqrt
 
-from verify.engine.sample_laws import mean_law, variance_law
 from verify.errors import ClaimError
 from verify.symbolic.calculus import expected
 from verify.symbolic.grammar import parse_value
@@ -31,7 +31,7 @@ _DIGITS = 30
 INCOMPATIBLE = 0.001
 """Below this probability of what is as extreme, one sample contradicts what is derived."""
 
-FEWEST_SCORES = 30
+FEWEST_SCORES = 100
 """For a sample of fewer scores the law is not evaluated."""
 
 
@@ -124,7 +124,9 @@ def _sample_law(expression: Expr, dimension: int | None, scores: int) -> SampleL
     """Return the law of the mean, the variance or the standard deviation of a sample of normal components.
 
     With n scores of variance σ² and kurtosis κ, the sample mean has variance σ²/n, and the sample variance
-    has σ⁴(κ - (n - 3)/(n - 1))/n. The root of a sample variance has about half its relative spread.
+    has σ⁴(κ - (n - 3)/(n - 1))/n. They are taken as normal and as gamma distributed, by which probabilities
+    are off by less than 0.006 for 100 scores of 8 dimensions. The root of a sample variance has about half
+    its relative spread.
     """
     is_root = isinstance(expression, Pow) and expression.exp == S.Half
     statistic = expression.base if is_root else expression
@@ -135,12 +137,14 @@ def _sample_law(expression: Expr, dimension: int | None, scores: int) -> SampleL
         expected(Var(score), NORMAL_COMPONENTS).subs(d, dimension) * factor.subs(d, dimension) ** 2
     )
     if isinstance(statistic, E):
-        mean, deviation = mean_law(scores, dimension), math.sqrt(variance / scores)
-        return SampleLaw(deviation, lambda at: mean.below(at / deviation))
+        deviation = math.sqrt(variance / scores)
+        return SampleLaw(deviation, lambda at: float(special.ndtr(at / deviation)))
     kurtosis = expected(E(score**4) / Var(score) ** 2, NORMAL_COMPONENTS).subs(d, dimension)
     spread = _value(sqrt((kurtosis - Rational(scores - 3, scores - 1)) / scores))
-    law = variance_law(scores, dimension, spread)
+
+    def below(at: float) -> float:
+        return float(special.gammainc(spread**-2, spread**-2 * max(at, 0.0) / variance))
+
     if not is_root:
-        return SampleLaw(variance * spread, lambda at: law.below((at / variance - 1) / spread))
-    deviation = math.sqrt(variance) * spread / 2
-    return SampleLaw(deviation, lambda at: law.below((max(at, 0) ** 2 / variance - 1) / spread))
+        return SampleLaw(variance * spread, below)
+    return SampleLaw(math.sqrt(variance) * spread / 2, lambda at: below(max(at, 0.0) ** 2))
