@@ -76,7 +76,8 @@ class Formulas:
         if formula.width <= limit:
             return formula
         lines = in_lines(latex, lambda part: self._set(part, displayed=True).width, limit)
-        return self._set(lines, displayed=True)
+        # What cannot be broken may be longer with strokes for its fractions.
+        return min(formula, self._set(lines, displayed=True), key=lambda set_: set_.width)
 
     def outline(self, glyph: str) -> str:
         """Return the path of a glyph that some formula is drawn with."""

@@ -154,9 +154,9 @@ class Medium(ABC):
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def _display(self, latex: str) -> Markup:
-        """Return a formula on a line of its own, beside its number."""
-        formula = self.formulas.display(latex, _NUMBERED)
+    def _display(self, latex: str, limit: float = _NUMBERED * _SCALE) -> Markup:
+        """Return a formula on a line of its own, in lines if it is wider than ``limit`` em."""
+        formula = self.formulas.display(latex, limit / _SCALE)
         width = formula.width * _SCALE
         return self._set(formula, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
 
