@@ -77,6 +77,10 @@ _SIZE = 9
 _MARGIN = 3.0  # right of the labels
 _LEAST = 14.0  # right of the axes, for the last tick's label
 _SWATCH = (4.0, 16.0)  # right of the axes: where a label's mark starts and its text starts
+_STEPS = [1, 2, 2.5, 5, 10]  # what ticks of a linear axis are multiples of
+
+Label = tuple["PlotLayer", LayerStyle, list[str]]
+"""A layer that has a name, how it is drawn, and the lines of its name."""
 
 
 def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
@@ -92,28 +96,15 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
         canvas = Canvas(figsize=size, dpi=DPI)
         FigureCanvasSVG(canvas)
         axes = canvas.add_axes((0.07, 0, 0.63, 1))
-        styles = layer_styles(figure.layers)
         try:
-            for layer, style, aside in zip(figure.layers, styles, _asides(figure.layers), strict=True):
-                _draw_layer(axes, layer, style, aside)
-            name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
-            right = label_width(axes, figure.layers)
-            aside = _width(readable(figure.x.label), _SETTINGS["font.size"]) <= right - _PAST - 2
-            above, below = _ABOVE + (len(name) - 1) * LINE, _NUMBERS + (0 if aside else _NAME)
-            _set_height(canvas, axes, label_height(axes, figure.layers), above, below)
-            _make_room(canvas, axes, right)
-            _dress(axes, figure, "\n".join(name), aside=aside)
-            _make_room(canvas, axes, right)
-            label_layers(axes, figure.layers, styles)
-            svg = _svg(canvas)
+            svg = _drawn(canvas, axes, figure)
         except ValueError as error:
             reason = " ".join(str(error).split())
             raise RenderError(
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
         frame = _frame(axes, figure, canvas.bbox.height)
-    drawn = tidy(svg, prefix, ink=INK, family=FAMILY)
-    return drawn.replace("<svg ", f'<svg data-frame="{frame}" ', 1)
+    return tidy(svg, prefix, ink=INK, family=FAMILY).replace("<svg ", f'<svg data-frame="{frame}" ', 1)
 
 
 @cache
@@ -122,12 +113,50 @@ def _know_the_font() -> None:
         font_manager.fontManager.addfont(font_source_sans_pro.font_files_otf[f"SourceSansPro{style}"])
 
 
+def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
+    """Return the figure as Matplotlib writes it: layers first, then what the room that they leave is for."""
+    styles = layer_styles(figure.layers)
+    for layer, style, aside in zip(figure.layers, styles, _asides(figure.layers), strict=True):
+        for line in draw_layer(axes, layer, style):
+            if aside:
+                # Afterwards, so that the axes span the places themselves.
+                line.set_transform(axes.transData + Affine2D().translate(aside, 0))
+    widest = max(_WIDEST * canvas.bbox.width, _WIDE)
+    labels = [
+        (layer, style, wrapped(layer.label, widest, _SIZE))
+        for layer, style in zip(figure.layers, styles, strict=True)
+        if layer.label and layer.x
+    ]
+    widths = [_width(line, _SIZE) + _SWATCH[1] + _MARGIN for _, _, lines in labels for line in lines]
+    right = max([_LEAST, *widths])
+    name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
+    aside = _width(readable(figure.x.label), _SETTINGS["font.size"]) <= right - _PAST - 2
+    above, below = _ABOVE + (len(name) - 1) * LINE, _NUMBERS + (0 if aside else _NAME)
+    needed = sum(len(lines) for *_, lines in labels) * LINE + max(len(labels) - 1, 0) * _GAP
+    height = max(canvas.bbox.height, needed + above + below)
+    canvas.set_figheight(height / canvas.dpi)
+    place = axes.get_position()
+    axes.set_position((place.x0, below / height, place.width, 1 - (below + above) / height))
+    _make_room(canvas, axes, right)
+    _dress(axes, figure, "\n".join(name), aside=aside)
+    # Its ticks may be wider now.
+    _make_room(canvas, axes, right)
+    _label_layers(axes, labels)
+    stream = io.StringIO()
+    renderer = _renderer(canvas.bbox.width, canvas.bbox.height, stream)
+    canvas.draw(renderer)
+    renderer.finalize()  # type: ignore[no-untyped-call]
+    return stream.getvalue()
+
+
 def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
     """Return by how many points of the page each layer's marks are drawn aside of their places.
 
     Only where layers have a mark in common, which would hide one another: then they stand side by side.
     """
-    places = [set(zip(one.x, one.y, strict=True)) if one.kind == "points" else set() for one in layers]
+    places = [
+        set(zip(layer.x, layer.y, strict=True)) if layer.kind == "points" else set() for layer in layers
+    ]
     crowded = [
         number
         for number, own in enumerate(places)
@@ -140,45 +169,27 @@ def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
     ]
 
 
-def _draw_layer(axes: Axes, layer: PlotLayer, style: LayerStyle, aside: float) -> None:
-    for line in draw_layer(axes, layer, style):
-        if aside:
-            # Afterwards, so that the axes span the places themselves; a pixel is a point.
-            line.set_transform(axes.transData + Affine2D().translate(aside, 0))
-
-
 def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
     """Give the axes their names, numbers and grid; the lower one's name stands below it or ``aside``."""
+
+    def write(text: str, place: tuple[int, int], of: Any, gap: tuple[float, float], side: str) -> None:
+        axes.annotate(text, place, xycoords=of, va=side, xytext=gap, textcoords="offset points")
+
     if aside:
-        axes.annotate(
-            readable(figure.x.label),
-            (1, 0),
-            xycoords="axes fraction",
-            va="top",
-            xytext=(_PAST, -5.5),
-            textcoords="offset points",
-        )
+        write(readable(figure.x.label), (1, 0), "axes fraction", (_PAST, -5.5), "top")
     else:
         axes.set_xlabel(readable(figure.x.label), labelpad=4, loc="left")
     # Upright above its axis: so it reads without turning the head.
-    axes.annotate(
-        name,
-        (0, 1),
-        xycoords=("figure fraction", "axes fraction"),
-        va="bottom",
-        xytext=(2, 6),
-        textcoords="offset points",
-    )
+    write(name, (0, 1), ("figure fraction", "axes fraction"), (2, 6), "bottom")
     box = axes.get_window_extent()
-    across, up = (
-        min(7, max(3, math.floor(room) + 1)) for room in (box.width / _TICKS[0], box.height / _TICKS[1])
-    )
-    for axis, record, most in ((axes.xaxis, figure.x, across), (axes.yaxis, figure.y, up)):
+    rooms = box.width / _TICKS[0], box.height / _TICKS[1]
+    for axis, record, room in zip((axes.xaxis, axes.yaxis), (figure.x, figure.y), rooms, strict=True):
+        most = min(7, max(3, math.floor(room) + 1))
         if record.scale == "log":
             getattr(axes, f"set_{axis.axis_name}scale")("log")
             axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
         else:
-            axis.set_major_locator(MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3))
+            axis.set_major_locator(MaxNLocator(most - 1, steps=_STEPS, min_n_ticks=3))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(_tick(record)))
     axes.grid(visible=True, which="major", color=INK, alpha=0.13, lw=0.6)
@@ -186,29 +197,17 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
     axes.set_axisbelow(True)
 
 
-def _log_locator(low: float, high: float, most: int = 7) -> Locator:
+def _log_locator(low: float, high: float, most: int) -> Locator:
     """Return where a log axis has its ticks: at powers of ten, within two of which there is more to name."""
-    if _powers(low, high) > 1:
-        return LogLocator(subs=(1,) if _powers(low, high) > 2 else (1, 3), numticks=most)
-    named = sum(_powers(low / digit, high / digit) for digit in (1, 2, 5))
-    return (
-        LogLocator(subs=(1, 2, 5), numticks=most)
-        if named > 2
-        else MaxNLocator(5, steps=[1, 2, 2.5, 5, 10], min_n_ticks=3)
-    )
 
+    def powers(digit: int) -> int:
+        return math.floor(math.log10(high / digit)) - math.ceil(math.log10(low / digit)) + 1
 
-def _powers(low: float, high: float) -> int:
-    """Return how many powers of ten lie between two numbers."""
-    return math.floor(math.log10(high)) - math.ceil(math.log10(low)) + 1
-
-
-def _set_height(canvas: Canvas, axes: Axes, least: float, above: float, below: float) -> None:
-    """Give the axes the canvas's height but for points ``above`` and ``below``, both more for ``least``."""
-    height = max(canvas.bbox.height, least + above + below)
-    canvas.set_figheight(height / canvas.dpi)
-    place = axes.get_position()
-    axes.set_position((place.x0, below / height, place.width, 1 - (below + above) / height))
+    if powers(1) > 1:
+        return LogLocator(subs=(1,) if powers(1) > 2 else (1, 3), numticks=most)
+    if sum(map(powers, (1, 2, 5))) > 2:
+        return LogLocator(subs=(1, 2, 5), numticks=most)
+    return MaxNLocator(5, steps=_STEPS, min_n_ticks=3)
 
 
 def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
@@ -221,81 +220,58 @@ def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
 
 
 def _tick(axis: Axis) -> Callable[[float, int], str]:
-    def plain(value: float, _position: int) -> str:
-        return numbers.exact(value, 6)
-
-    def power(value: float, _position: int) -> str:
-        # A tick outside the axis, such as one at 0, has a label too, which is not drawn.
-        if 1e-4 < value < 1e6 or value <= 0:
+    def named(value: float, _position: int) -> str:
+        # A tick outside a log axis, such as one at 0, has a label too, which is not drawn.
+        if axis.scale == "linear" or 1e-4 < value < 1e6 or value <= 0:
             return numbers.exact(value, 6)
         exponent = math.floor(math.log10(value) + 1e-9)
         digits = numbers.exact(value / 10.0**exponent, 3)
         factor = "" if digits == "1" else rf"{digits} \times "
         return rf"${factor}10^{{{exponent}}}$"
 
-    return power if axis.scale == "log" else plain
+    return named
 
 
 def _frame(axes: Axes, figure: Figure, height: float) -> str:
     """Return both axes as ``scale first last from to``: their ends in numbers and in the drawing's points."""
     box = axes.get_window_extent()
-    across = (figure.x.scale, *axes.get_xlim(), box.x0, box.x1)
-    up = (figure.y.scale, *axes.get_ylim(), height - box.y0, height - box.y1)
-    return ";".join(
-        " ".join(part if isinstance(part, str) else f"{part:.6g}" for part in one) for one in (across, up)
-    )
+    across = *axes.get_xlim(), box.x0, box.x1
+    up = *axes.get_ylim(), height - box.y0, height - box.y1
+    ends = ((figure.x.scale, across), (figure.y.scale, up))
+    return ";".join(" ".join([scale, *(f"{end:.6g}" for end in four)]) for scale, four in ends)
 
 
-def _svg(canvas: Canvas) -> str:
-    stream = io.StringIO()
-    renderer = _renderer(canvas.bbox.width, canvas.bbox.height, stream)
-    canvas.draw(renderer)
-    renderer.finalize()  # type: ignore[no-untyped-call]
-    return stream.getvalue()
-
-
-def _renderer(width: float, height: float, stream: io.StringIO) -> RendererSVG:
-    """Return what draws into a stream; all read formulas by one parser, which remembers them."""
-    renderer = RendererSVG(width, height, stream, image_dpi=DPI, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
-    renderer._text2path = text_to_path
-    return renderer
-
-
-def label_width(axes: Axes, layers: Sequence[PlotLayer]) -> float:
-    """Return the room that labels need right of the axes; enough for a tick's label if there are none."""
-    widths = [_width(line, _SIZE) for layer in layers for line in _lines(axes, layer)]
-    return max(max(widths, default=-_SWATCH[1]) + _SWATCH[1] + _MARGIN, _LEAST)
-
-
-def label_height(axes: Axes, layers: Sequence[PlotLayer]) -> float:
-    """Return the height of all labels under one another, in points."""
-    lines = [len(_lines(axes, layer)) for layer in layers if layer.label and layer.x]
-    return sum(lines) * LINE + max(len(lines) - 1, 0) * _GAP
-
-
-def label_layers(axes: Axes, layers: Sequence[PlotLayer], styles: Sequence[LayerStyle]) -> None:
-    """Write each layer's label at the height of its last point, moved apart where they would touch."""
-    labelled = [
-        (layer, style) for layer, style in zip(layers, styles, strict=True) if layer.label and layer.x
-    ]
-    if not labelled:
-        return
+def _label_layers(axes: Axes, labels: Sequence[Label]) -> None:
+    """Write each label at the height of its layer's last point, moved apart where they would touch."""
     box = axes.get_window_extent()
-    texts = [_lines(axes, layer) for layer, _ in labelled]
-    wanted = [_end(axes, layer) for layer, _ in labelled]
-    heights = [len(lines) * LINE for lines in texts]
-    places = spread(wanted, heights, box.y0, box.y1, _GAP)
-    for (layer, style), lines, place in zip(labelled, texts, places, strict=True):
-        first = place + (len(lines) - 1) * LINE / 2
-        _mark(axes, layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3, first)
+    wanted = []
+    for layer, _, _ in labels:
+        heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
+        # A log axis cannot show every value.
+        wanted.append(next((float(at) for at in reversed(heights) if math.isfinite(at)), box.y0))
+    places = spread(wanted, [len(lines) * LINE for *_, lines in labels], box.y0, box.y1, _GAP)
+    for (layer, style, lines), place in zip(labels, places, strict=True):
+        height = place + (len(lines) - 1) * LINE / 2
+        for artist in _swatch(layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3, height):
+            artist.set_transform(None)
+            artist.set_clip_on(False)
+            axes.add_artist(artist)
         for number, line in enumerate(lines):
-            height = first - number * LINE
-            axes.text(box.x1 + _SWATCH[1], height, line, transform=None, va="center_baseline", fontsize=_SIZE)
+            spot = box.x1 + _SWATCH[1], height - number * LINE
+            axes.text(*spot, line, transform=None, va="center_baseline", fontsize=_SIZE)
 
 
-def _lines(axes: Axes, layer: PlotLayer) -> list[str]:
-    widest = _WIDEST * axes.get_window_extent().width / axes.get_position().width
-    return wrapped(layer.label, max(widest, _WIDE), _SIZE)
+def _swatch(layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> list[Artist]:
+    """Return what a layer looks like, in small."""
+    if layer.kind == "points":
+        middle = [(left + right) / 2]
+        return [Line2D(middle, [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)]
+    dashes = "-" if layer.kind == "steps" else style.dashes
+    line = Line2D([left, right], [height] * 2, lw=1.5, ls=dashes, color=style.colour)
+    if layer.kind == "line":
+        return [line]
+    area = Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour)
+    return [area, line]
 
 
 def wrapped(label: str, widest: float, size: float) -> list[str]:
@@ -311,17 +287,23 @@ def wrapped(label: str, widest: float, size: float) -> list[str]:
     return lines
 
 
+def _renderer(width: float, height: float, stream: io.StringIO) -> RendererSVG:
+    """Return what draws into a stream; all read formulas by one parser, which remembers them."""
+    renderer = RendererSVG(width, height, stream, image_dpi=DPI, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    renderer._text2path = text_to_path
+    return renderer
+
+
 @cache
 def measuring() -> RendererSVG:
-    """Return what measures text as it is drawn; one for all figures, as it remembers what it has measured."""
+    """Return what measures text as it is drawn; it remembers what it has measured."""
     return _renderer(1, 1, io.StringIO())
 
 
 @cache
 def _width(line: str, size: float) -> float:
     text = Canvas(dpi=DPI).text(0, 0, line, fontsize=size)
-    width: float = text.get_window_extent(measuring()).width
-    return width
+    return float(text.get_window_extent(measuring()).width)
 
 
 def spread(
@@ -344,106 +326,56 @@ def spread(
     return places
 
 
-def _end(axes: Axes, layer: PlotLayer) -> float:
-    """Return the height at which a layer ends; a log axis cannot show every value."""
-    heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
-    shown = [float(height) for height in heights if math.isfinite(height)]
-    return shown[-1] if shown else axes.get_window_extent().y0
-
-
-def _mark(axes: Axes, layer: PlotLayer, style: LayerStyle, left: float, right: float, height: float) -> None:
-    drawn: list[Artist] = []
-    if layer.kind in {"band", "steps"}:
-        drawn.append(Rectangle((left, height - 4), right - left, 8, alpha=0.22, lw=0, color=style.colour))
-    if layer.kind == "points":
-        middle = (left + right) / 2
-        drawn.append(
-            Line2D([middle], [height], ls="", marker=style.marker, ms=5.5, mew=0, color=style.colour)
-        )
-    else:
-        dashes = "-" if layer.kind == "steps" else style.dashes
-        drawn.append(Line2D([left, right], [height] * 2, lw=1.5, ls=dashes, color=style.colour))
-    for artist in drawn:
-        artist.set_transform(None)
-        artist.set_clip_on(False)
-        axes.add_artist(artist)
-
-
-_TAG = r"(<defs>.*?</defs>)|<[^/][^>]*>"
+_LETTER = r'<tspan x="([^"]*)" y="([^"]*)" style="([^"]*)">([^<&]|&[^;<]*;)</tspan>'
+_ROOT = (
+    r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    r'viewBox="\1" font-family="{family}" stroke-linejoin="round" stroke-linecap="butt">'
+)
 
 
 def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
     """Return the bare element: no prologue, no style rules that would leak into a page, no idle ids.
 
     Ids get a ``prefix``; what is drawn in the colour ``ink`` takes that of the surrounding text; all text is
-    of one ``family``.
+    of one ``family``. What has no effect goes, as every node costs time where it is printed.
     """
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg, flags=re.DOTALL)
-    svg = svg.replace(ink, "currentColor")
+    svg = re.sub(
+        r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<g\b[^>]*/>", "", svg, flags=re.DOTALL
+    )
+    svg = svg.replace(ink, "currentColor").replace(f"font-family: '{family}'; ", "")
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
-    svg = _without_idle_groups(_without_idle_paths(svg))
-    svg = re.sub(_TAG, _brief, svg.replace(f"font-family: '{family}'; ", ""), flags=re.DOTALL)
-    svg = re.sub(_LETTERS, _in_one, svg)
+    # Without fill and stroke, but for definitions, which may get a stroke where they are used.
+    idle = r'<path d="[^"]*" (?:clip-path="[^"]*" )?style="fill: none"/>'
+    svg = re.sub(rf"(<defs>.*?</defs>)|{idle}", lambda path: path[1] or "", svg, flags=re.DOTALL)
+    svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _rounded, tag[0]), svg)
+    nested: list[str] = []
+
+    def without_idle(group: re.Match[str]) -> str:
+        if group[0] != "</g>":
+            nested.append(group[0])
+        opening = nested[-1] if group[0] != "</g>" else nested.pop()
+        return "" if opening == "<g>" else group[0]
+
+    svg = re.sub(r"</?g\b[^>]*>", without_idle, svg)
+    svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _in_one, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT.format(family=family), svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
 
 
-def _without_idle_groups(svg: str) -> str:
-    """Return the drawing without groups that have no effect; every node costs time where it is printed."""
-    idle: list[bool] = []
-
-    def kept(tag: re.Match[str]) -> str:
-        if tag[0] != "</g>":
-            idle.append(tag[0] == "<g>")
-            return "" if idle[-1] else tag[0]
-        return "" if idle.pop() else tag[0]
-
-    return re.sub(r"</?g\b[^>]*>", kept, re.sub(r"<g\b[^>]*/>", "", svg))
-
-
-def _without_idle_paths(svg: str) -> str:
-    """Return the drawing without paths that have neither fill nor stroke, such as its background."""
-    idle = r'<path d="[^"]*" (?:clip-path="[^"]*" )?style="fill: none"/>'
-    # What lies in definitions may get its stroke where it is used.
-    return re.sub(rf"(<defs>.*?</defs>)|{idle}", lambda found: found[1] or "", svg, flags=re.DOTALL)
-
-
-def _brief(tag: re.Match[str]) -> str:
-    """Return a tag without what has no effect: places finer than can be seen, turns by nothing.
-
-    Definitions, in which the small shapes of marks lie, are finer.
-    """
-    short = re.sub(r' transform="rotate\(-?0 [^"]*"', "", tag[0])
-    digits = 2 if tag[1] else 1
-    short = re.sub(
-        r' (?:x|y|width|height)="[^"]*|translate\([^)]*', lambda places: _rounded(places[0], digits), short
-    )
-    return re.sub(r'(?<= d=")[^"]*', lambda path: _rounded(path[0], digits), short)
-
-
-def _rounded(places: str, digits: int) -> str:
-    return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), digits) + 0.0:g}", places)
+def _rounded(number: re.Match[str]) -> str:
+    """Return a place no finer than can be seen."""
+    return f"{round(float(number[0]), 2) + 0.0:g}"
 
 
 def _in_one(letters: re.Match[str]) -> str:
     """Return letters, each drawn by itself, as words: shorter, and a search finds them."""
     joined = []
-    for (height, style), run in groupby(
-        re.findall(_LETTER, letters[0]), key=lambda found: (found[1], found[2])
-    ):
+    for (height, style), run in groupby(re.findall(_LETTER, letters[0]), key=lambda part: part[1:3]):
         parts = list(run)
-        places = " ".join(place for place, *_ in parts)
-        text = "".join(letter for *_, letter in parts)
+        places, text = " ".join(part[0] for part in parts), "".join(part[3] for part in parts)
         joined.append(f'<tspan x="{places}" y="{height}" style="{style}">{text}</tspan>')
     return "".join(joined)
-
-
-_LETTER = r'<tspan x="([^"]*)" y="([^"]*)" style="([^"]*)">([^<&]|&[^;<]*;)</tspan>'
-_LETTERS = rf"(?:{_LETTER}\s*){{2,}}"
-_ROOT = (
-    r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    r'viewBox="\1" font-family="{family}" stroke-linejoin="round" stroke-linecap="butt">'
-)
