@@ -68,8 +68,8 @@ _SETTINGS: dict[Any, Any] = {
     "axes.spines.right": False,
 }
 # All lengths in points, which are a canvas's pixels.
-DPI = 72  # a pixel is a point of the SVG
-LINE = 11.5  # between the lines of a label
+_DPI = 72  # a pixel is a point of the SVG
+_LINE = 11.5  # between the lines of a label
 _GAP = 2.0  # between two labels
 _WIDEST = 0.2  # of the figure: a line of a label, unless a single formula is wider
 _WIDE = 66.0  # what a line may always be
@@ -79,7 +79,7 @@ _LEAST = 14.0  # right of the axes, for the last tick's label
 _SWATCH = (4.0, 16.0)  # right of the axes: where a label's mark starts and its text starts
 _STEPS = [1, 2, 2.5, 5, 10]  # what ticks of a linear axis are multiples of
 
-Label = tuple["PlotLayer", LayerStyle, list[str]]
+_Label = tuple["PlotLayer", LayerStyle, list[str]]
 """A layer that has a name, how it is drawn, and the lines of its name."""
 
 
@@ -93,7 +93,7 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
     """
     _know_the_font()
     with mpl.rc_context(_SETTINGS):
-        canvas = Canvas(figsize=size, dpi=DPI)
+        canvas = Canvas(figsize=size, dpi=_DPI)
         FigureCanvasSVG(canvas)
         axes = canvas.add_axes((0.07, 0, 0.63, 1))
         try:
@@ -104,7 +104,7 @@ def draw(figure: Figure, prefix: str, size: tuple[float, float] = WHOLE) -> str:
                 f"the figure {figure.id} cannot be drawn: {reason}; fix it in the claim"
             ) from error
         frame = _frame(axes, figure, canvas.bbox.height)
-    return tidy(svg, prefix, ink=INK, family=FAMILY).replace("<svg ", f'<svg data-frame="{frame}" ', 1)
+    return _tidy(svg, prefix).replace("<svg ", f'<svg data-frame="{frame}" ', 1)
 
 
 @cache
@@ -123,16 +123,16 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
                 line.set_transform(axes.transData + Affine2D().translate(aside, 0))
     widest = max(_WIDEST * canvas.bbox.width, _WIDE)
     labels = [
-        (layer, style, wrapped(layer.label, widest, _SIZE))
+        (layer, style, _wrapped(layer.label, widest, _SIZE))
         for layer, style in zip(figure.layers, styles, strict=True)
         if layer.label and layer.x
     ]
     widths = [_width(line, _SIZE) + _SWATCH[1] + _MARGIN for _, _, lines in labels for line in lines]
     right = max([_LEAST, *widths])
-    name = wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
+    name = _wrapped(figure.y.label, canvas.bbox.width - 4, _SETTINGS["font.size"])
     aside = _width(readable(figure.x.label), _SETTINGS["font.size"]) <= right - _PAST - 2
-    above, below = _ABOVE + (len(name) - 1) * LINE, _NUMBERS + (0 if aside else _NAME)
-    needed = sum(len(lines) for *_, lines in labels) * LINE + max(len(labels) - 1, 0) * _GAP
+    above, below = _ABOVE + (len(name) - 1) * _LINE, _NUMBERS + (0 if aside else _NAME)
+    needed = sum(len(lines) for *_, lines in labels) * _LINE + max(len(labels) - 1, 0) * _GAP
     height = max(canvas.bbox.height, needed + above + below)
     canvas.set_figheight(height / canvas.dpi)
     place = axes.get_position()
@@ -182,11 +182,14 @@ def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
     # Upright above its axis: so it reads without turning the head.
     write(name, (0, 1), ("figure fraction", "axes fraction"), (2, 6), "bottom")
     box = axes.get_window_extent()
-    rooms = box.width / _TICKS[0], box.height / _TICKS[1]
-    for axis, record, room in zip((axes.xaxis, axes.yaxis), (figure.x, figure.y), rooms, strict=True):
+    across, up = box.width / _TICKS[0], box.height / _TICKS[1]
+    for axis, record, room, set_scale in (
+        (axes.xaxis, figure.x, across, axes.set_xscale),
+        (axes.yaxis, figure.y, up, axes.set_yscale),
+    ):
         most = min(7, max(3, math.floor(room) + 1))
         if record.scale == "log":
-            getattr(axes, f"set_{axis.axis_name}scale")("log")
+            set_scale("log")
             axis.set_major_locator(_log_locator(*axis.get_view_interval(), most))
         else:
             axis.set_major_locator(MaxNLocator(most - 1, steps=_STEPS, min_n_ticks=3))
@@ -212,7 +215,7 @@ def _log_locator(low: float, high: float, most: int) -> Locator:
 
 def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
     """Move the axes' edges so that the widest tick label just fits, and ``right`` points for the labels."""
-    ticks = (label.get_window_extent(measuring()) for label in axes.get_yticklabels())
+    ticks = (label.get_window_extent(_measuring()) for label in axes.get_yticklabels())
     widest = max((box.width for box in ticks), default=0.0)
     place = axes.get_position()
     left = (widest + 9) / canvas.bbox.width
@@ -241,7 +244,7 @@ def _frame(axes: Axes, figure: Figure, height: float) -> str:
     return ";".join(" ".join([scale, *(f"{end:.6g}" for end in four)]) for scale, four in ends)
 
 
-def _label_layers(axes: Axes, labels: Sequence[Label]) -> None:
+def _label_layers(axes: Axes, labels: Sequence[_Label]) -> None:
     """Write each label at the height of its layer's last point, moved apart where they would touch."""
     box = axes.get_window_extent()
     wanted = []
@@ -249,15 +252,15 @@ def _label_layers(axes: Axes, labels: Sequence[Label]) -> None:
         heights = axes.transData.transform(list(zip(layer.x, layer.y, strict=True)))[:, 1]
         # A log axis cannot show every value.
         wanted.append(next((float(at) for at in reversed(heights) if math.isfinite(at)), box.y0))
-    places = spread(wanted, [len(lines) * LINE for *_, lines in labels], box.y0, box.y1, _GAP)
+    places = spread(wanted, [len(lines) * _LINE for *_, lines in labels], box.y0, box.y1, _GAP)
     for (layer, style, lines), place in zip(labels, places, strict=True):
-        height = place + (len(lines) - 1) * LINE / 2
+        height = place + (len(lines) - 1) * _LINE / 2
         for artist in _swatch(layer, style, box.x1 + _SWATCH[0], box.x1 + _SWATCH[1] - 3, height):
             artist.set_transform(None)
             artist.set_clip_on(False)
             axes.add_artist(artist)
         for number, line in enumerate(lines):
-            spot = box.x1 + _SWATCH[1], height - number * LINE
+            spot = box.x1 + _SWATCH[1], height - number * _LINE
             axes.text(*spot, line, transform=None, va="center_baseline", fontsize=_SIZE)
 
 
@@ -274,7 +277,7 @@ def _swatch(layer: PlotLayer, style: LayerStyle, left: float, right: float, heig
     return [area, line]
 
 
-def wrapped(label: str, widest: float, size: float) -> list[str]:
+def _wrapped(label: str, widest: float, size: float) -> list[str]:
     """Return a label's lines, measured as they are drawn; they break between words, never in a formula."""
     lines: list[str] = []
     # ``readable`` leaves no space inside a formula.
@@ -289,21 +292,21 @@ def wrapped(label: str, widest: float, size: float) -> list[str]:
 
 def _renderer(width: float, height: float, stream: io.StringIO) -> RendererSVG:
     """Return what draws into a stream; all read formulas by one parser, which remembers them."""
-    renderer = RendererSVG(width, height, stream, image_dpi=DPI, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
+    renderer = RendererSVG(width, height, stream, image_dpi=_DPI, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     renderer._text2path = text_to_path
     return renderer
 
 
 @cache
-def measuring() -> RendererSVG:
+def _measuring() -> RendererSVG:
     """Return what measures text as it is drawn; it remembers what it has measured."""
     return _renderer(1, 1, io.StringIO())
 
 
 @cache
 def _width(line: str, size: float) -> float:
-    text = Canvas(dpi=DPI).text(0, 0, line, fontsize=size)
-    return float(text.get_window_extent(measuring()).width)
+    text = Canvas(dpi=_DPI).text(0, 0, line, fontsize=size)
+    return float(text.get_window_extent(_measuring()).width)
 
 
 def spread(
@@ -329,21 +332,20 @@ def spread(
 _LETTER = r'<tspan x="([^"]*)" y="([^"]*)" style="([^"]*)">([^<&]|&[^;<]*;)</tspan>'
 _ROOT = (
     r'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    r'viewBox="\1" font-family="{family}" stroke-linejoin="round" stroke-linecap="butt">'
+    rf'viewBox="\1" font-family="{FAMILY}" stroke-linejoin="round" stroke-linecap="butt">'
 )
 
 
-def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
+def _tidy(svg: str, prefix: str) -> str:
     """Return the bare element: no prologue, no style rules that would leak into a page, no idle ids.
 
-    Ids get a ``prefix``; what is drawn in the colour ``ink`` takes that of the surrounding text; all text is
-    of one ``family``. What has no effect goes, as every node costs time where it is printed.
+    Ids get a ``prefix``; what is drawn in ink takes the colour of the surrounding text. What has no effect
+    goes, as every node costs time where it is printed.
     """
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(
-        r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<g\b[^>]*/>", "", svg, flags=re.DOTALL
-    )
-    svg = svg.replace(ink, "currentColor").replace(f"font-family: '{family}'; ", "")
+    idle = r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<g\b[^>]*/>"
+    svg = re.sub(idle, "", svg, flags=re.DOTALL)
+    svg = svg.replace(INK, "currentColor").replace(f"font-family: '{FAMILY}'; ", "")
     used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}{m[1]}"' if m[1] in used else "", svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}", svg)
@@ -362,7 +364,7 @@ def tidy(svg: str, prefix: str, *, ink: str, family: str) -> str:
 
     svg = re.sub(r"</?g\b[^>]*>", without_idle, svg)
     svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _in_one, svg)
-    svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT.format(family=family), svg, count=1)
+    svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
 
 
