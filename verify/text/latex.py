@@ -1,4 +1,4 @@
-"""Takes LaTeX apart: prose into text and formulas, long formulas into lines, any formula into words."""
+"""Takes LaTeX apart: long formulas into lines, any formula into words, prose into what a line can show."""
 
 import re
 import unicodedata
@@ -22,14 +22,16 @@ class Tex(str):
 
 _TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _RELATIONS = frozenset(
-    ["=", "<", ">", r"\le", r"\leq", r"\ge", r"\geq", r"\neq", r"\approx", r"\sim", r"\equiv", r"\propto"]
-) | {r"\to", r"\implies", r"\iff", r"\Rightarrow", r"\Longrightarrow"}
-_SIGNS = frozenset("+-")
+    re.findall(
+        r"\S+",
+        r"= < > \le \leq \ge \geq \neq \approx \sim \equiv \propto \to \implies \iff \Rightarrow",
+    )
+)
+_OPENING = frozenset("([{") | {r"\left", r"\{"}
+_CLOSING = frozenset(")]}") | {r"\right", r"\}"}
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_]{2})'(?=(?:s|t|re|ll|ve|d|m)\b)")
 _PLURAL = re.compile(r"(?<=[A-Za-z]s)'(?![\w'])")
 _QUOTED = re.compile(r"(?<![\w'])'(?=\w)")
-_OPENING = frozenset("([{") | {r"\left", r"\{"}
-_CLOSING = frozenset(")]}") | {r"\right", r"\}"}
 
 
 def plain(prose: str) -> str:
@@ -56,11 +58,15 @@ def in_lines(latex: str, width: Callable[[str], float], limit: float) -> str:
     """
     if width(latex) <= limit or r"\\" in latex or r"\begin" in latex:
         return latex
-    parts = _split(latex, _RELATIONS)
-    if any(width(part) > limit for part in parts):
-        parts = in_pieces(latex)
+    parts, depth = [""], 0
+    for token in _TOKEN.findall(latex):
+        depth += (token in _OPENING) - (token in _CLOSING)
+        # A sign after an opening or another sign belongs to its term.
+        if depth == 0 and token in _RELATIONS and parts[-1].strip() not in {"", *_RELATIONS}:
+            parts.append("")
+        parts[-1] += token
     lines: list[str] = []
-    for part in parts:
+    for part in in_pieces(latex) if any(width(part) > limit for part in parts) else parts:
         if lines and width(lines[-1] + part) <= limit:
             lines[-1] += part
         else:
@@ -79,10 +85,10 @@ def in_pieces(latex: str) -> list[str]:
     for token in _TOKEN.findall(low(latex)):
         written = parts[-1].strip()
         last, length = (_TOKEN.findall(written) or [""])[-1], len(spoken(written))
-        joins = braces == 0 and last not in {"", "(", "[", ",", r"\{", "/", *_RELATIONS, *_SIGNS}
+        joins = braces == 0 and last not in {"", "(", "[", ",", r"\{", "/", "+", "-", *_RELATIONS}
         may_break = (
             (token in _RELATIONS and brackets == 0)
-            or (token in _SIGNS and length >= 16 + 12 * max(brackets - 1, 0))
+            or (token in {"+", "-"} and length >= 16 + 12 * max(brackets - 1, 0))
             or (token in {"/", r"\sum", r"\int"} and length >= 16 + 12 * brackets)
         )
         if joins and may_break:
@@ -93,79 +99,16 @@ def in_pieces(latex: str) -> list[str]:
     return parts
 
 
-def _end_of_braces(latex: str, start: int) -> int:
-    depth = 0
-    for token in _TOKEN.finditer(latex, start):
-        depth += (token[0] == "{") - (token[0] == "}")
-        if depth == 0:
-            return token.end()
-    return len(latex)
-
-
-def _split(latex: str, at: frozenset[str]) -> list[str]:
-    parts, depth = [""], 0
-    for token in _TOKEN.findall(latex):
-        if token in _OPENING:
-            depth += 1
-        elif token in _CLOSING:
-            depth -= 1
-        # A sign after an opening or another sign belongs to its term.
-        elif depth == 0 and token in at and parts[-1].strip() not in {"", *_RELATIONS}:
-            parts.append("")
-        parts[-1] += token
-    return parts
-
-
-_NAMES = {
-    r"\cdot": "·",
-    r"\times": "×",
-    r"\pm": "±",
-    r"\le": "≤",
-    r"\leq": "≤",
-    r"\ge": "≥",
-    r"\geq": "≥",
-    r"\neq": "≠",
-    r"\ne": "≠",
-    r"\ell": "ℓ",
-    r"\subset": "⊂",
-    r"\cap": "∩",
-    r"\cup": "∪",
-    r"\emptyset": "∅",
-    r"\substack": "",
-    r"\approx": "≈",
-    r"\to": "→",
-    r"\Rightarrow": "⇒",
-    r"\infty": "∞",
-    r"\prod": "product",
-    r"\int": "integral",
-    r"\sqrt": "√",
-    r"\partial": "∂",
-    r"\ldots": "…",
-    r"\dots": "…",
-    r"\cdots": "…",
-    r"\circ": "∘",
-    r"\|": "‖",
-    r"\lVert": "‖",
-    r"\rVert": "‖",
-    r"\lvert": "|",
-    r"\rvert": "|",
-    r"\iff": "⇔",
-    r"\Leftrightarrow": "⇔",
-    r"\quad": " ",
-    r"\qquad": " ",
-    r"\,": " ",
-    r"\;": " ",
-    r"\:": " ",
-    r"\!": "",
-    r"\ ": " ",
-    r"\\": "; ",
-    r"\left": "",
-    r"\right": "",
-    r"\{": "{",
-    r"\}": "}",
-    r"\mid": "|",
-    r"\top": "T",
-}
+_NAMES = {r"\\": "; "} | dict(
+    re.findall(
+        r"(\S+)=(\S*)",
+        r"\cdot=· \times=× \pm=± \le=≤ \leq=≤ \ge=≥ \geq=≥ \neq=≠ \ne=≠ \approx=≈ \to=→ \Rightarrow=⇒ \iff=⇔ "
+        r"\Leftrightarrow=⇔ \infty=∞ \partial=∂ \sqrt=√ \prod=product \int=integral \ell=ℓ \subset=⊂ \cap=∩ "
+        r"\cup=∪ \emptyset=∅ \circ=∘ \ldots=… \dots=… \cdots=… \|=‖ \lVert=‖ \rVert=‖ \lvert=| \rvert=| "
+        r"\mid=| \{={ \}=} \top=T \left= \right= \substack= \!=",
+    )
+)
+_NAMES |= dict.fromkeys([r"\quad", r"\qquad", r"\,", r"\;", r"\:", r"\ "], " ")
 _STYLES = re.compile(
     r"\\(?:operatorname|mathrm|mathbf|mathbb|mathcal|mathit|mathsf|text|textrm|boldsymbol|bm|big|Big|bigl|bigr|"
     r"displaystyle|textstyle|limits|nolimits)(?![A-Za-z])\*?|\\(?:begin|end)\{[^}]*\}"
@@ -179,7 +122,6 @@ _OPERATOR = re.compile(r"(?<=[\w})])\\(max|min|ln|log|exp|sup|sum|prod|sin|cos|s
 _T = r"\\(?:top|mathsf\s*(?:\{\s*T\s*\}|T))"
 _TRANSPOSED = re.compile(rf"\^\s*(?:\{{\s*{_T}\s*\}}|{_T})")
 _IN_BRACES = re.compile(rf"\{{\s*([^{{}}]?|[A-Za-z]+|\d+|\w_\w|\{{[^{{}}]*\}}|{_IN_BRACKETS})\s*\}}")
-_ACCENTS = {"hat": "\u0302", "bar": "\u0304"}
 _ACCENTED = re.compile(r"\\(hat|bar)\s*(?:\{\s*(\w)\s*\}|(\w)|\\(Gamma)(?![A-Za-z]))")
 _LIMIT = re.compile(r"(\\(?:sum|prod)_\{[^{}]*\})\^(?:\{([23])\}|([23]))")
 _POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
@@ -193,18 +135,15 @@ def spoken(latex: str) -> str:
     text = _on_one_line(_OPERATOR.sub(r" \\\1", text))
     text = _POWER.sub(lambda power: "²³"[int(power[1] or power[2]) - 2], text)
     text = _ACCENTED.sub(_with_accent, text)
-    text = re.sub(r"\\(?:[A-Za-z]+|.)", _as_sign, text)
+    text = re.sub(
+        r"\\(?:[A-Za-z]+|.)", lambda name: _NAMES.get(name[0], _greek(name[0]) or name[0][1:]), text
+    )
     while (plainer := _IN_BRACES.sub(r"\1", text)) != text:
         text = plainer
     text = text.replace("{", "(").replace("}", ")").replace("&", "")
     text = re.sub(r"\s*([·×∘])\s*", r"\1", re.sub(r"\s+", " ", text)).replace("-", "−").strip()
     text = re.sub(r"([±∂]) ", r"\1", text)
     return re.sub(r" ([)\],.;])", r"\1", re.sub(r"([(\[]) ", r"\1", text))
-
-
-def _as_sign(command: re.Match[str]) -> str:
-    name = command[0]
-    return _NAMES.get(name, _greek(name) or name[1:])
 
 
 @cache
@@ -221,7 +160,7 @@ def _greek(command: str) -> str:
 def _with_accent(accented: re.Match[str]) -> str:
     letter = accented[2] or accented[3] or "Γ"
     # The space ends the name of a sign before it, as in \cdot.
-    return " " + unicodedata.normalize("NFC", letter + _ACCENTS[accented[1]])
+    return " " + unicodedata.normalize("NFC", letter + {"hat": "\u0302", "bar": "\u0304"}[accented[1]])
 
 
 def slashed(prose: str) -> str:
@@ -244,28 +183,31 @@ def _on_one_line(latex: str) -> str:
         return latex
     above, at = _argument(latex, fraction.end())
     below, end = _argument(latex, at)
-    # A product above needs no brackets.
-    is_product = not re.search(
-        r"[-+=<>]|\\(?:sum|int|max|min|lim|pm)(?![a-z])", re.sub(_IN_BRACKETS, "", spoken(above))
-    )
     parts = [part if _ONE_THING.fullmatch(spoken(part)) else f"({part})" for part in (above, below)]
-    parts[0] = above if is_product else parts[0]
+    # A product above needs no brackets.
+    if not re.search(
+        r"[-+=<>]|\\(?:sum|int|max|min|lim|pm)(?![a-z])", re.sub(_IN_BRACKETS, "", spoken(above))
+    ):
+        parts[0] = above
     rest = _on_one_line(latex[end:])
     return latex[: fraction.start()] + "/".join(parts) + " " * rest[:1].isalnum() + rest
 
 
 def _argument(latex: str, start: int) -> tuple[str, int]:
     """Return the argument of a command that begins at ``start``, its fractions on one line, and its end."""
-    if latex[start : start + 1] == "{":
-        end = _end_of_braces(latex, start)
-        return _on_one_line(latex[start + 1 : end - 1].strip()), end
-    token = _TOKEN.match(latex, start)
-    return (token[0], token.end()) if token else ("", start)
+    depth = 0
+    for token in _TOKEN.finditer(latex, start):
+        depth += (token[0] == "{") - (token[0] == "}")
+        if depth == 0:
+            inner = latex[start : token.end()]
+            is_group = inner.startswith("{")
+            return _on_one_line(inner[1:-1].strip()) if is_group else inner, token.end()
+    return "", len(latex)
 
 
 _ROOT = re.compile(r"\\sqrt\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _DRAWN = _NAMES | {r"\sum": "Σ", r"\prod": "Π", r"\int": "∫", r"\in": "∈"}
-_KEPT = frozenset([r"\hat", r"\bar", r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
+_UNDERSTOOD = frozenset([r"\hat", r"\bar", r"\mathrm", r"\,", r"\;", r"\:", r"\ ", r"\quad", r"\qquad"])
 
 
 def simple(latex: str) -> str:
@@ -284,9 +226,9 @@ def _accented(accented: re.Match[str]) -> str:
 
 def _character(name: re.Match[str]) -> str:
     command = name[0].rstrip() or name[0]
-    if command in _KEPT:
+    if command in _UNDERSTOOD:
         return command
-    sign = _DRAWN.get(command, _greek(command))
-    if command not in _DRAWN and not sign:
+    if command not in _DRAWN and not _greek(command):
         return name[0]
+    sign = _DRAWN.get(command, _greek(command))
     return rf"\mathrm{{{sign}}}" if len(sign) == 1 and sign.isalpha() else sign
