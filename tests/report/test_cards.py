@@ -7,49 +7,11 @@ import pytest
 from tests.catalogue import CATALOGUE
 from tests.report.builders import check, control, exact_check, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
-from tests.report.records import CLAIMS, PAIRWISE, SCORE_VARIANCE, record
+from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
-from verify.evidence.words import badge, remark
 from verify.report.cards import Card, aliases, card
 from verify.report.run import Report
-from verify.report.tables import check_table, control_table, refuted
-
-
-@pytest.mark.parametrize(
-    ("proof", "tone", "word", "name"),
-    [
-        (Proof.PROVED, "good", "proved", "derived 64"),
-        (Proof.DERIVED, "good", "derived", "derived 64"),
-        (Proof.CITING, "good", "derived, citing", "derived 64"),
-        (Proof.MEASURED, "idle", "measured", "predicted 64"),
-    ],
-)
-def test_only_what_is_derived_is_called_so(proof: Proof, tone: str, word: str, name: str) -> None:
-    """Word, colour and count of a derivation go together; each has its own mark."""
-    derivation = SCORE_VARIANCE.derivation.model_copy(update={"status": proof})
-    claim = SCORE_VARIANCE.model_copy(update={"derivation": derivation, "checks": (check("at", 64, 64),)})
-    seen = Report(record(claim))
-    (tally,) = seen.proofs
-    made = seen.chapters[0].cards[0]
-    assert (tally.badge, tally.count) == (made.proof, 1)
-    assert (made.proof.tone, made.proof.word) == (tone, word)
-    assert made.headline is not None
-    assert name in spaced(made.headline[1])
-    assert len({badge(one).mark for one in Proof}) == len(Proof)
-
-
-def test_the_copied_citation_holds_all_that_it_takes_to_check_it() -> None:
-    """Version, seed, profile, date, value with interval and level, and the whole digest."""
-    made = next(
-        one for chapter in Report(record()).chapters for one in chapter.cards if one.claim.id == PAIRWISE.id
-    )
-    for part in (
-        "sdpa-verify 0.1.0, pairwise-estimator.at-d32",
-        "1.5427 ± 0.0004 (standard error), simultaneous interval [1.5407, 1.5448] at level 1 − 6.1×10⁻⁷",
-        "Seed 20170612, standard profile, 2026-11-20",
-        f"digest {PAIRWISE.digest}.",
-    ):
-        assert part in spaced("".join(made.citation))
+from verify.report.tables import check_table
 
 
 def of(**changes: Any) -> Card:
@@ -72,40 +34,6 @@ def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label
     """The only measured one, the narrowest of several confirmed, or the one that decided otherwise."""
     headline = of(checks=checks).headline
     assert (headline[0] if headline else "") == label
-
-
-@pytest.mark.parametrize(
-    ("changes", "outcome"),
-    [
-        ({}, "Confirmed"),
-        ({"checks": ()}, "Nothing measured"),
-        (
-            {
-                "controls": tuple(
-                    one.model_copy(update={"doubt": "it is too skewed"}) for one in SCORE_VARIANCE.controls
-                )
-            },
-            "The checks are confirmed",
-        ),
-    ],
-)
-def test_a_standing_control_takes_the_verdict_its_word(changes: dict[str, Any], outcome: str) -> None:
-    """What the checks are is not what the claim is; without checks nothing is said of them."""
-    shown = of(**changes)
-    assert shown.outcome == outcome
-    assert len(shown.alarms) == ("controls" in changes)
-    if shown.alarms:
-        assert shown.alarms[0].startswith(
-            f"{len(SCORE_VARIANCE.controls)} negative controls were not rejected"
-        )
-
-
-def test_why_nothing_is_derived_is_said() -> None:
-    """Where there is no derivation, and nowhere else."""
-    assert of(derivation=SCORE_VARIANCE.derivation).underived == ""
-    changes = {"status": Proof.MEASURED, "reason": "it is not known"}
-    none = SCORE_VARIANCE.derivation.model_copy(update=changes)
-    assert of(derivation=none).underived == "it is not known."
 
 
 def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
@@ -171,14 +99,6 @@ def test_the_number_is_that_which_refutes_the_first_wrong_version() -> None:
     )
 
 
-def test_only_what_is_refuted_is_called_so() -> None:
-    """A control that stands is no contrast, one that moves a number is where there is no other."""
-    standing = control("squared", "it is $d_k^2$", 16, 4, doubt="it is too skewed")
-    assert shown([FIRST], [standing])[2] == ""
-    assert shown([FIRST], [standing, BIASED])[2].startswith("it is larger by twice the tolerance; predicts")
-    assert of(checks=()).contrast.value == ""
-
-
 @pytest.mark.parametrize(
     ("estimate", "prediction", "relation", "text"),
     [
@@ -204,47 +124,6 @@ def test_exact_numbers_say_how_well_they_agree(
         quantity="a distance",
     )
     assert shown([exact], [])[:2] == ("Computed", f"a distance: {text}")
-
-
-@pytest.mark.parametrize(
-    ("estimate", "error", "shown"), [(58.88, 0.09, "0.9200"), (63.99, 0.0005, "0.999844"), (32.0, 0.0, "0.5")]
-)
-def test_how_close_a_bound_is_stands_beside_it(estimate: float, error: float, shown: str) -> None:
-    """The estimate over the bound is printed with the digits that its error supports, in the check's row."""
-    made = check("at", estimate, 64, relation="≤", error=error)
-    row = check_table((made,))[0][0].rows[0]
-    assert spaced(remark(row.check)) == f"estimate ÷ bound {shown}"
-    assert remark(check("at", 64, 64)) == ""
-
-
-def test_settings_of_all_checks_are_printed_once() -> None:
-    """What all checks have alike stands above the table and not in each title."""
-    made = [check(f"c{n}", 1, 1, quantity=f"share {n}", cell={"d_k": n, "law": "normal"}) for n in (1, 2)]
-    groups, common = check_table(made)
-    assert common == "In all checks: law normal."
-    notes = [row.title.note for group in groups for row in group.rows if row.title]
-    assert [spaced(note) for note in notes] == [
-        "$d_{k}$ = 1; ±1% of the prediction",
-        "$d_{k}$ = 2; ±1% of the prediction",
-    ]
-    assert check_table([]) == ((), "")
-    assert check_table(made[:1])[1] == ""
-
-
-def test_a_table_of_controls_says_how_many_are_refuted() -> None:
-    """Settings that all share stand above, the others with what is wrong; a standing control is an alarm."""
-    wrong = [
-        control("one", "it is larger", 70, 64, cell={"d_k": 64, "law": "normal"}),
-        control("two", "it is smaller", 50, 64, cell={"d_k": 8, "law": "normal"}, doubt="it is too skewed"),
-    ]
-    rows, common = control_table(wrong)
-    assert (refuted(wrong), common) == (1, "In all controls: law normal.")
-    assert [row.control for row in rows] == wrong
-    assert [spaced(row.what) for row in rows] == [
-        "it is larger ($d_{k}$ = 64)",
-        "it is smaller ($d_{k}$ = 8)",
-    ]
-    assert list(map(spaced, rows[0].cells)) == ["70", "64.00 in [63.52, 64.48]", "> 0.9999"]
 
 
 def test_rows_of_one_quantity_stand_under_one_title() -> None:

@@ -14,7 +14,6 @@ from verify.errors import RenderError
 from verify.evidence import Axis, Figure, PlotLayer
 from verify.evidence.plots import INK, layer_styles
 from verify.files.names import shipped_folder
-from verify.report import figures
 from verify.report.figures import draw, spread
 
 FIGURE = SCORE_VARIANCE.series[0]
@@ -93,17 +92,6 @@ def test_values_that_a_log_axis_cannot_show() -> None:
     layers = tuple(layer.model_copy(update={"y": (0.0, *layer.y[1:-1], -1.0)}) for layer in FIGURE.layers[:2])
     nothing = FIGURE.layers[0].model_copy(update={"y": (0.0,) * 9})
     assert "nan" not in draw(FIGURE.model_copy(update={"layers": (*layers, nothing)}), "x.")
-
-
-def test_a_long_name_of_an_axis_breaks_into_lines() -> None:
-    """At half the width of the text, no word stands outside the drawing."""
-    figure = SCORE_VARIANCE.series[0]
-    long = "share of seeds with a mean loss below 0.2 over the last 20 steps of training, at every rate"
-    named = figure.model_copy(update={"y": figure.y.model_copy(update={"label": long})})
-    texts = [text.strip() for text in ET.fromstring(draw(named, "x.", figures.HALF_SIZE)).itertext()]  # noqa: S314
-    assert long not in texts
-    lines = [text for text in texts if text and text in long and len(text) > 20]
-    assert " ".join(lines) == long
 
 
 def test_a_long_label_breaks_between_words_only() -> None:

@@ -97,12 +97,6 @@ def test_anchors(read: Reader) -> None:
     )
 
 
-def test_headings_do_not_skip(read: Reader) -> None:
-    """There is one title, and no heading is more than one level below its predecessor."""
-    assert read.headings.count(1) == 1
-    assert all(after - before <= 1 for before, after in zip(read.headings, read.headings[1:], strict=False))
-
-
 def test_nothing_is_left_of_the_templates(page: str) -> None:
     """No template syntax, no dollar signs of LaTeX, no Python values stay behind."""
     text = re.sub(r"<(style|script|pre)\b.*?</\1>", "", page, flags=re.DOTALL)
@@ -216,24 +210,6 @@ def filled(template: str, paper: PdfMedium, **more: object) -> str:
         return paper.render("it", Report(record(SCORE_VARIANCE)), **more)
 
 
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        ("so $d$, that", "<>,"),
-        ("so ($d$) that", "(<>)"),
-        ("so “$d$” that", "“<>”"),
-        ("so $d$-wise that", "<>-wise"),
-        ("so ($d$, $n$) that", "(<>,"),
-        ("so $d$ that", None),
-    ],
-)
-def test_punctuation_stays_on_the_line_of_its_formula(paper: PdfMedium, text: str, kept: str | None) -> None:
-    """What touches a formula is kept together with it; a formula between spaces stands alone."""
-    markup = re.sub(r"<img[^>]*>", "<>", filled("{{ text|prose }}", paper, text=text))
-    found = re.search(r'<span class="nb">(.*?)</span>', markup)
-    assert (found and found[1]) == kept
-
-
 @examples(40)
 @given(
     st.lists(st.sampled_from(["$d$", "$n$", " ", "a", "(", ")", "<b>", "&", ", ", "“", "10⁻⁷"]), max_size=8)
@@ -244,19 +220,6 @@ def test_nothing_of_a_sentence_is_lost(words: list[str]) -> None:
     said = {"$d$": "d", "$n$": "n", "10⁻⁷": "10−7"}
     assert Texts(markup).seen == "".join(said.get(word, word) for word in words)
     assert "<b>" not in markup
-
-
-@pytest.mark.parametrize(
-    ("text", "markup"),
-    [
-        ("6.1×10⁻⁷", "6.1×10<sup>−7</sup>"),
-        ("10⁷ and 10⁻¹²", "10⁷ and 10<sup>−12</sup>"),
-        ("a < b & c", "a &lt; b &amp; c"),
-    ],
-)
-def test_negative_powers_are_raised(paper: PdfMedium, text: str, markup: str) -> None:
-    """No face has a superscript minus; positive powers have signs of their own; text is escaped."""
-    assert filled("{{ text }}", paper, text=text) == markup
 
 
 def test_templates_are_filled_strictly(paper: PdfMedium) -> None:
@@ -271,12 +234,6 @@ def test_templates_are_filled_strictly(paper: PdfMedium) -> None:
         filled("{{ report.nothing }}", paper)
     with pytest.raises(RenderError):
         filled("{{ more|prose }}", paper, more=r"$\frac{a$")
-
-
-def test_every_badge_has_a_mark_and_every_mark_a_badge() -> None:
-    """None is missing and none is idle."""
-    used = {badge(one).mark for kind in (Verdict, Proof, Outcome, Judgement) for one in kind}
-    assert used == set(MARKS)
 
 
 def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:

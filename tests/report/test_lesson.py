@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,16 +72,6 @@ def test_the_size_of_a_gradient(script: Any) -> None:
     assert size == pytest.approx(np.linalg.norm(found.queries), rel=1e-12)
 
 
-def test_components_are_added_and_never_drawn_again(script: Any) -> None:
-    """A score in one dimension more differs by one product of normal numbers; lengths only grow."""
-    steps = np.diff(script("[...Array(65).keys()].map((d) => Array.from(pairs.all(d)))"), axis=0)
-    assert np.mean(steps) == pytest.approx(0, abs=0.01)
-    assert np.mean(steps**2) == pytest.approx(1, abs=0.03)
-    assert np.mean(steps**4) == pytest.approx(9, abs=1)
-    lengths = np.array(script("rows.slice(0, 20).map((row) => Array.from(row.length))"))
-    assert (np.diff(lengths, axis=1) >= 0).all()
-
-
 def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, reference: Report) -> None:
     """At every dimension that both show: variances, concentrations, medians and root mean squares."""
     points = json.loads(measured_points(reference))
@@ -105,29 +94,6 @@ def test_what_is_drawn_agrees_with_what_the_run_measured(script: Any, reference:
             assert low <= value <= high
             far = 0.35 if series == "median" and d > 64 else 0.1
             assert script(drawn[series].format(d=d)) == pytest.approx(value, rel=far, abs=0.005), (series, d)
-
-
-@pytest.mark.slow
-def test_the_words_hold_of_the_pictures(script: Any) -> None:
-    """Spreads of about the root; a winner unscaled, level over the root, even over d; the paradox."""
-    for d in (16, 256, 1024):
-        assert script(f"Math.sqrt(pairs.variance[{d}])") == pytest.approx(d**0.5, rel=0.05)
-    for n in (16, 256):
-        raw, root, over = (
-            script(f"draws.STOPS.map((d) => draws.concentration(rows, d, {n}, draws.SCALES[{which}](d)))")
-            for which in range(3)
-        )
-        assert all(after > before for before, after in pairwise(raw))
-        assert max(root) < 1.8 * min(root) < 5 / n
-        assert over[-1] == pytest.approx(1 / n, rel=0.01)
-    sizes = script(
-        "[4, 16, 128, 1024].map((d) => [1, 1 / Math.sqrt(d)].map((c) => "
-        "{ const { median, rms } = draws.gradients(others, d, 16, c); return [median, rms]; }))"
-    )
-    ratios = np.array([np.divide(raw, root) for raw, root in sizes])
-    assert (ratios[0] > 1).all()
-    assert (np.diff(ratios[:, 1]) > 0).all()
-    assert ratios[-1, 0] < 0.01
 
 
 # What the page says.

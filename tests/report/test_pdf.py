@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from io import BytesIO
-from itertools import pairwise
 from typing import NamedTuple
 
 import pikepdf
@@ -90,17 +89,6 @@ def test_formulas_are_text(opened: pikepdf.Pdf) -> None:
         if str(instruction.operator) == "Tj" and len(bytes(instruction.operands[0])) == 1
     }
     assert {int(code, 16) for code, _ in characters} == written
-
-
-def test_pictures_have_words(opened: pikepdf.Pdf) -> None:
-    """Formulas and figures carry the text that stands in for them."""
-    words = {
-        str(item["/Alt"])
-        for item in opened.objects
-        if isinstance(item, pikepdf.Dictionary) and "/Alt" in item
-    }
-    assert "d_k" in words
-    assert any(text.startswith("Variance of a score against its dimension") for text in words)
 
 
 @pytest.mark.parametrize("subsetter", ["HarfBuzz", pytest.param("fontTools", marks=pytest.mark.slow)])
@@ -205,13 +193,6 @@ def test_headers_say_what_they_head(tagged: list[Tagged]) -> None:
     named = {str(name) for one in tagged if one.role == "TD" for name in one.element.A.Headers}
     assert named
     assert named <= {str(header.ID) for header in headers}
-
-
-def test_headings_do_not_skip(tagged: list[Tagged]) -> None:
-    """No heading is more than one level below the one before."""
-    levels = [int(one.role[1]) for one in tagged if one.role in {"H1", "H2", "H3", "H4", "H5", "H6"}]
-    assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.mark.parametrize("edition", ["brief", pytest.param("report", marks=pytest.mark.slow)])

@@ -4,32 +4,20 @@ import re
 from typing import Any
 
 import pytest
-from scipy import stats
 
-from tests.calibration.study import CONFIDENCE, together
-from tests.report.builders import check, exact_check, spaced, with_verdict
-from tests.report.golden import Spelled
+from tests.report.builders import check, spaced, with_verdict
 from tests.report.records import CLAIMS, SCORE_VARIANCE, STATEMENTS, record
 from verify.evidence import (
-    Calibration,
     Check,
     ClaimRecord,
-    Counted,
     Outcome,
     Presentation,
     RunRecord,
     Verdict,
 )
 from verify.evidence.load import shipped
-from verify.report.front import is_led
 from verify.report.html import render_html
 from verify.report.run import TOLD, Report
-
-
-def method(made: RunRecord) -> str:
-    """Return the chapter on the method as text."""
-    page = Spelled().render("method.j2", Report(made))
-    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +46,6 @@ def test_counts_add_up() -> None:
     assert [chapter.number for chapter in seen.chapters] == ["1", "2"]
 
 
-def test_checks_are_counted_as_measured_and_exact() -> None:
-    """Wherever their number stands it says how many rest on draws; of one kind alone, that kind."""
-    exact = exact_check("e", 0.5, "1/2", "p")
-    claim = SCORE_VARIANCE.model_copy(update={"checks": (check("a", 64, 64), check("b", 64, 64), exact)})
-    assert Report(record(claim)).checks == "3 checks (2 measured, 1 exact)"
-    assert Report(record(claim.model_copy(update={"checks": (exact,)}))).checks == "1 check (1 exact)"
-
-
 # The first page.
 
 
@@ -91,13 +71,6 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
     low, high = (float(end) for end in keys[0].interval.strip("[]").split(",\N{NO-BREAK SPACE}"))
     assert low <= slope.interval[0] < slope.interval[1] <= high
     assert {key.link.split(".")[0] for key in Report(record()).keys} <= {one.id for one in CLAIMS}
-
-
-def test_limits_are_the_chapter_of_limits(reference: Report) -> None:
-    """Every claim of that chapter stands there with its result."""
-    limits = [claim for claim in reference.record.claims if claim.chapter == "limits"]
-    assert [card.claim for card in reference.limits] == limits
-    assert all(card.contrast.short for card in reference.limits)
 
 
 def test_each_claim_stands_on_one_page_of_the_short_print(reference: Report) -> None:
@@ -148,45 +121,6 @@ def test_sources_keep_their_order_and_count_what_became_of_their_statements() ->
 def test_corrections_begin_with_what_is_wrong() -> None:
     """Then what is misprinted, then what needs conditions; what holds or is open is none."""
     assert [one.id for one in Report(record()).corrections] == ["v4", "b3", "v3"]
-
-
-# What made the run.
-
-
-# The studies that the chapter on the method prints.
-
-
-def row(events: int, *, level: float | None = None, setting: str = "", at_least: bool = False) -> Counted:
-    """Return a row of 1000 trials with made-up bounds around its rate."""
-    rate = events / 1000
-    return Counted(
-        what="an interval misses",
-        setting=setting,
-        level=level,
-        trials=1000,
-        events=events,
-        allowed=level or 0.9,
-        at_least=at_least,
-        low=rate / 2,
-        high=min(1.0, rate * 2),
-    )
-
-
-def calibrated(*rows: Counted) -> RunRecord:
-    """Return the made-up run with a study of these rows."""
-    study = Calibration(
-        seed=1, command="the command", version="0", confidence=CONFIDENCE, rows=rows, together=together(rows)
-    )
-    return record().model_copy(update={"calibration": study})
-
-
-def test_rows_of_a_level_are_summed_and_the_worst_is_named() -> None:
-    """Two cells at one level become one row with both trials, and name the cell that missed more often."""
-    text = method(calibrated(row(4, level=0.01, setting="a"), row(9, level=0.01, setting="b")))
-    # Clopper and Pearson, from the quantiles of the beta law.
-    tail = (1 - CONFIDENCE) / 2
-    low, high = stats.beta.ppf(tail, 13, 1988), stats.beta.isf(tail, 14, 1987)
-    assert f"An interval misses 0.01 2 2000 13 0.0065 {low:.2g} to {high:.2g} 9 of 1000: b Event" in text
 
 
 def run_of(*names: str, numbers: dict[str, str] | None = None, **words: str) -> RunRecord:
@@ -243,15 +177,6 @@ def test_what_is_given_is_printed() -> None:
     assert "Not supported by this run" not in page
 
 
-def test_own_claims_need_no_chapter() -> None:
-    """Where all claims are the user's own they are counted from one."""
-    report = Report(
-        run_of("score-variance", "double-sum", numbers={"score-variance": "1", "double-sum": "2"})
-    )
-    assert (report.chapters[0].id, report.chapters[0].number) == ("chapter", "")
-    assert [card.number for card in report.cards] == ["1", "2"]
-
-
 @pytest.mark.parametrize(
     ("estimate", "prediction", "relation", "words"),
     [
@@ -293,10 +218,3 @@ def test_the_headline_of_a_refuted_run() -> None:
     assert "off by 50%" in heading[0]
     assert "My own claim" not in heading[0]
     assert "</a>): My own claim</p>" in page
-
-
-def test_a_run_of_all_has_the_usual_question() -> None:
-    """Nothing asked for by name, or all that the answer needs: then the answer stands there."""
-    assert not is_led(record())
-    assert Report(record()).title.startswith("Scaled dot-product attention")
-    assert is_led(run_of("score-variance"))

@@ -81,15 +81,6 @@ def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Pa
     assert one == other
 
 
-def test_an_older_report_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a new PDF cannot be made, the older one is not thrown away."""
-    monkeypatch.setattr(pdf, "render_pdf", no_pango)
-    (tmp_path / "report.pdf").write_bytes(b"old")
-    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
-    assert str(written.problem) == "no Pango"
-    assert (tmp_path / "report.pdf").read_bytes() == b"old"
-
-
 def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
     """A long run's evidence is written even if a claim cannot be typeset."""
     wrong = PAIRWISE.model_copy(update={"meaning": r"$\frac{a$"})
