@@ -318,7 +318,7 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
     [
         (([[1.0]], [[1.0]]), {}, "q: is list; give an array of NumPy, PyTorch or JAX"),
         ((np.ones((1, 1, 9, 4)),), {}, "k: is NoneType; give an array"),
-        ((np.ones((9, 4)),) * 2, {}, r"q has shape \[9, 4\]; give it as \[sequence, head, token, d\]"),
+        ((np.ones((9, 4)),) * 2, {}, r"q has shape \[9, 4\]; give it as \[sequence, head, query, d\]"),
         (("none.npz",), {}, r"none\.npz"),
         (("none.npz", np.ones((1, 1, 9, 4))), {}, "k: a recording has its own; leave it out"),
         *(
@@ -326,7 +326,11 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
             for one in (math.nan, "one")
         ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"softcap": "high"}, "softcap 'high': give a finite number"),
-        ((np.ones((1, 1, 9, 4)),) * 2, {"sink": np.ones(2)}, r"sink has shape \[2\]; give \[1\], one a head"),
+        (
+            (np.ones((1, 1, 9, 4)),) * 2,
+            {"sink": np.ones(2)},
+            r"sink has shape \[2\]; give 1 in axis 0 \(head\)",
+        ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "1/sqrt(D)"}, "the model's width, is not known"),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "d**d**d**d"}, "is no number but 0 at d = 4"),
     ],

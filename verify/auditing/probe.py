@@ -85,7 +85,7 @@ class Probe:
             "window": model.window,
             "softcap": model.softcap,
             "sink": model.sink is not None,
-            "groups": self.identity.groups,
+            "groups": model.groups if self.sizes.key_heads < self.sizes.heads else None,
         }
         for name, wanted in expected.items():
             if name not in actual:
@@ -142,7 +142,7 @@ class Probe:
             value = f"{self.scale:.6g}"
             formula = f" = {self.formula}" if self.formula not in (None, value) else ""
             yield "scale", f"{value}{formula} (measured at {varied})"
-            yield "softmax over", identity.axis
+            yield "softmax over", "keys"
             mask = "none: each query sees all keys" if model.shift is None else "causal"
             mask += f", off by {model.shift:+d}" if model.shift else ""
             mask += f", a window of {model.window} keys" if model.window else ""
@@ -151,8 +151,8 @@ class Probe:
             yield "soft-cap", _in_words(model.softcap)
             sinks = ("none",) if model.sink is None else (f"{sink + 0:.4g}" for sink in model.sink)
             yield "sink", ", ".join(sinks)
-            explained = f", {_GROUPS[identity.groups]}" if identity.groups in _GROUPS else ""
-            yield "grouped heads", f"{identity.groups or 'not taken'}{explained}"
+            if self.sizes.key_heads < self.sizes.heads:
+                yield "grouped heads", f"{model.groups}, {_GROUPS[model.groups]}"
             for dtype, is_coarse in identity.coarse.items():
                 yield dtype, "sums lose what it loses" if is_coarse else "sums are kept wider"
             if UNITS[model.dtype] > UNITS["float32"]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from verify.errors import RecordingError
@@ -27,12 +26,15 @@ ARRAYS = {
     "x": "input",
 }
 """The arrays of a call by their keys in a file."""
-_AXES = ("sequence", "head", "token", "d")
-_SHARED = (
-    *(("k", 0, "q", 0), ("k", 3, "q", 3), ("v", 0, "q", 0), ("v", 2, "k", 2)),
-    *(("out", 0, "q", 0), ("out", 1, "q", 1), ("out", 2, "q", 2), ("out", 3, "v", 3)),
-)
-"""Axes of two arrays that have one length."""
+_AXES: dict[str, tuple[str, ...]] = {
+    "q": ("sequence", "head", "query", "d"),
+    "k": ("sequence", "key head", "key", "d"),
+    "v": ("sequence", "value head", "key", "d of values"),
+    "out": ("sequence", "head", "query", "d of values"),
+    "documents": ("sequence", "key"),
+    "sink": ("head",),
+}
+"""Axes of arrays; those of one name have one length."""
 
 
 class Described(NamedTuple):
@@ -144,13 +146,14 @@ def check_shapes(arrays: Mapping[str, Described], place: str) -> None:
     Raises:
         RecordingError: one is missing, empty, of another kind of number, or does not fit the others.
     """
-    if problem := next(chain(_wrong_alone(arrays), _wrong_together(arrays)), None):
+    if problem := next(_problems(arrays), None):
         raise RecordingError(f"{place}: {problem}")
 
 
-def _wrong_alone(arrays: Mapping[str, Described]) -> Iterator[str]:
-    """Yield in a line each what is wrong with an array itself, and which are missing."""
+def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
+    """Yield in a line each what does not fit; each may take for granted what comes before it."""
     yield from (f"has no {name}; give q and k at least" for name in ("q", "k") if name not in arrays)
+    sizes: dict[str, int] = {}
     for name, (shape, dtype) in arrays.items():
         kind, wanted = "|".join(FLOATING), f"one of {', '.join(FLOATING)}"
         if name == "mask":
@@ -159,32 +162,21 @@ def _wrong_alone(arrays: Mapping[str, Described]) -> Iterator[str]:
             kind, wanted = "u?int[0-9]+", "whole numbers, one for each document"
         if not re.fullmatch(kind, dtype):
             yield f"{name} has dtype {dtype}; give {wanted}"
-        if name in ("q", "k", "v", "out") and (len(shape) != len(_AXES) or min(shape) < 1):
-            yield f"{name} has {_shown(shape)}; give it as [{', '.join(_AXES)}], at least 1 of each"
-
-
-def _wrong_together(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
-    """Yield in a line each which arrays do not fit each other, though each is right by itself."""
-    shown = {name: _shown(array.shape) for name, array in arrays.items()}
-    sequences, heads, queries, _ = arrays["q"].shape
-    keys = arrays["k"].shape[2]
-    for name in [name for name in ("k", "v") if name in arrays]:
-        if heads % (own := arrays[name].shape[1]):
-            yield f"{name} has {own} heads, which do not divide q's {heads}; give as many as q, or a divisor"
-    for name, axis, other, other_axis in _SHARED:
-        if {name, other} <= arrays.keys():
-            wanted_size = arrays[other].shape[other_axis]
-            if arrays[name].shape[axis] != wanted_size:
-                differ = f"which differ in axis {axis} ({_AXES[axis]}); give {wanted_size} there"
-                yield f"{name} has {shown[name]} and {other} {shown[other]}, {differ}"
+        axes = _AXES.get(name, ())
+        if axes and (len(shape) != len(axes) or min(shape) < 1):
+            yield f"{name} has {_shown(shape)}; give it as [{', '.join(axes)}], at least 1 of each"
+        for place, (axis, size) in enumerate(zip(axes, shape, strict=False)):
+            if sizes.setdefault(axis, size) != size:
+                yield f"{name} has {_shown(shape)}; give {sizes[axis]} in axis {place} ({axis}) as others do"
+    for name in ("key head", "value head"):
+        if sizes["head"] % sizes.get(name, 1):
+            yield f"{name}s are {sizes[name]}, which do not divide the {sizes['head']} of q; give a divisor"
+    scores = [sizes[axis] for axis in ("sequence", "head", "query", "key")]
     for name in [name for name in ("mask", "bias") if name in arrays]:
-        sizes = zip(reversed(arrays[name].shape), (keys, queries, heads, sequences), strict=False)
-        if len(arrays[name].shape) > len(_AXES) or any(size not in (1, most) for size, most in sizes):
-            scores = f"the scores [{sequences}, {heads}, {queries}, {keys}]"
-            yield f"{name} has {shown[name]}, {scores}; give a shape that is broadcast to them"
-    for name, exact, each in (("documents", (sequences, keys), "token"), ("sink", (heads,), "head")):
-        if name in arrays and arrays[name].shape != exact:
-            yield f"{name} has {shown[name]}; give {list(exact)}, one a {each}"
+        shape = arrays[name].shape
+        pairs = zip(reversed(shape), reversed(scores), strict=False)
+        if len(shape) > len(scores) or any(size not in (1, most) for size, most in pairs):
+            yield f"{name} has {_shown(shape)}, the scores {scores}; give a shape that is broadcast to them"
 
 
 def _shown(shape: Sequence[int]) -> str:

@@ -122,14 +122,11 @@ class MeasuredScale(NamedTuple):
 class Identity(NamedTuple):
     """What a function is; ``faults`` are no attention's, and what is ``unexplained`` may be meant.
 
-    ``axis`` is what weights add up to 1 over. ``groups`` says how heads are grouped, None where that is not
-    taken, and ``coarse`` of types of half precision whether sums over keys lose what these lose.
+    ``coarse`` says of types of half precision whether sums over keys lose what these lose.
     """
 
     model: Model = Model()
-    axis: str = "keys"
     scales: tuple[MeasuredScale, ...] = ()
-    groups: str | None = None
     coarse: Mapping[str, bool] = MappingProxyType({})
     faults: tuple[str, ...] = ()
     unexplained: tuple[str, ...] = ()
@@ -154,7 +151,7 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         if usual.shape[place] > 1 and np.allclose(usual.sum(axis=place), 1, atol=_ADDED_UP)
     ]
     if len(axes) == 1 and axes != ["keys"]:
-        return Identity(axis=axes[0], faults=(f"the softmax is over the {axes[0]}, not the keys",))
+        return Identity(faults=(f"the softmax is over the {axes[0]}, not the keys",))
     sink, factor = _sinks(kernel, sizes, unit_roundoff(usual))
     if factor != 1:
         fault = f"the weights are multiplied by {factor:.4g} after the softmax"
@@ -177,25 +174,24 @@ def _fitted(kernel: Kernel, sizes: Sizes, model: Model) -> Identity:
     faults: tuple[str, ...] = ()
     if model.shift and model.window != 2 * model.shift + 1:
         faults = (f"the mask is causal, but off by {model.shift:+d}",)
-    slope, start = _small_scale(kernel, sizes), sizes.width**-0.5
+    slope = _small_scale(kernel, sizes)
+    start = slope or sizes.width**-0.5
     model = replace(model, softcap=_softcap(kernel, sizes, slope) if slope else None)
-    start = slope if slope and not math.isclose(slope, start, rel_tol=0.02) else start
     tried = [replace(model, groups=groups) for groups in GROUPINGS]
     fits = [(other, *measure(kernel, sizes, other, 16, start)) for other in tried]
     model, first, call = next((fit for fit in fits if not fit[1].misfit), fits[0])
     if first.misfit:
         fault = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}"
         return Identity(model, faults=(*faults, f"{fault}; an audit of its arrays may name the mistake"))
-    model, unexplained = replace(model, dtype=call.dtype), ""
-    if UNITS[model.dtype] > max(UNITS[kernel.dtype], unit_roundoff(np.asarray(call.output))):
-        unexplained = f"rows are the formula's to the rounding of {model.dtype} only"
+    model = replace(model, dtype=call.dtype)
     scales, coarse, notes = _varied(kernel, sizes, model, first)
     faults += tuple(
         f"with {scale} it is not this attention: {scale.misfit}" for scale in scales if scale.misfit
     )
-    grouped = _groups(kernel, sizes, model, start)
-    lines = (unexplained,) if unexplained else ()
-    return Identity(model, "keys", scales, grouped, coarse, faults, lines, notes)
+    unexplained: tuple[str, ...] = ()
+    if UNITS[model.dtype] > max(UNITS[kernel.dtype], unit_roundoff(np.asarray(call.output))):
+        unexplained = (f"rows are the formula's to the rounding of {model.dtype} only",)
+    return Identity(model, scales, coarse, faults, unexplained, notes)
 
 
 def _weights(kernel: Kernel, query: Floats, key: Floats) -> Floats:
@@ -397,21 +393,6 @@ def _varied(
             seen, sink = min(model.window or _MANY, _MANY), math.exp(model.sink[0]) if model.sink else 0.0
             coarse[dtype] = bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
     return tuple(scales), coarse, tuple(notes)
-
-
-def _groups(kernel: Kernel, sizes: Sizes, model: Model, start: float) -> str | None:
-    """Return how query heads share key heads, None where that is not taken; half as many are tried."""
-    if sizes.key_heads < sizes.heads:
-        return model.groups
-    if sizes.heads < 4 or sizes.heads % 2:
-        return None
-    half = sizes._replace(key_heads=sizes.heads // 2)
-    with suppress(RefusedError):
-        for groups in GROUPINGS:
-            if not measure(kernel, half, replace(model, groups=groups), 16, start)[0].misfit:
-                return groups
-        return "otherwise"
-    return None
 
 
 def formula_of(scales: Sequence[MeasuredScale]) -> str | None:
