@@ -2,6 +2,7 @@
 
 import math
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
@@ -35,9 +36,8 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
     assert scale_expression(text).value(d=64, h=8, D=768, n=100) == pytest.approx(value, rel=1e-14)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+REFUSED = [
+    *(
         "",
         "1/",
         "__import__('os')",
@@ -49,32 +49,15 @@ def test_expressions_have_the_value_of_their_arithmetic(text: str, value: float)
         "d if 1 else h",
         "'a'",
         "True",
-        "1j",
-        "sqrt(d, 2)",
-        "sqrt(x=d)",
-        "open('f')",
-        "9**9**9**9",
-        "2**1000",
-        "d**(h",
-        "nan",
-        "(((9**16)**16)**16)**16",
-        "1e999",
-        "d" * 300,
-        "(" * 150 + "d" + ")" * 150,
-        "exp(exp(exp(9)))",
-        "1/0",
-        "0/0",
-        "sqrt(d)\0",
-        "d;h",
-        "d:=1",
-        "√d",
-        "d**d**d",
-        "exp(exp(exp(exp(d))))",
-        "(" * 10 + "d" + "**16)" * 10,
-        "1e-400",
-        "1/(d-d)",
-    ],
-)
+    ),
+    *("1j", "sqrt(d, 2)", "sqrt(x=d)", "open('f')", "9**9**9**9", "2**1000", "d**(h", "nan", "d:=1", "√d"),
+    *("(((9**16)**16)**16)**16", "1e999", "exp(exp(exp(9)))", "1/0", "0/0", "d;h", "d**d**d", "1e-400"),
+    *("exp(exp(exp(exp(d))))", "1/(d-d)", "d" * 300, "(" * 150 + "d" + ")" * 150, "sqrt(d)\0"),
+    "(" * 10 + "d" + "**16)" * 10,
+]
+
+
+@pytest.mark.parametrize("text", REFUSED)
 def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
     """Programs, unknown names and numbers beyond reason end in one line, without being worked out."""
     begun = time.process_time()
@@ -88,16 +71,11 @@ def test_anything_else_is_refused_at_once_in_one_line(text: str) -> None:
 @given(st.text(alphabet="dhDn0123456789.+-*/() esqrtlogxp,", max_size=30))
 def test_no_text_does_anything_but_give_a_number_or_one_line(text: str) -> None:
     """Whatever is typed, there is a finite number or a refusal."""
-    value, refusal = _read(text)
-    assert "\n" not in refusal
-    assert bool(refusal) != (math.isfinite(value) and value != 0)
-
-
-def _read(text: str) -> tuple[float, str]:
-    try:
-        return scale_expression(text).value(d=64, h=8, D=512, n=10), ""
-    except SettingsError as error:
-        return 0.0, str(error)
+    value = math.nan
+    with suppress(SettingsError):
+        value = scale_expression(text).value(d=64, h=8, D=512, n=10)
+        assert math.isfinite(value)
+    assert value != 0
 
 
 GPT = Widths(d=64, h=8, D=512)
@@ -125,22 +103,10 @@ YARN = 1.59 * 192**-0.5
             "the root is missing",
             "divide by √64, not 64: every score is 8 times too small",
         ),
-        (
-            GPT,
-            8**-0.5,
-            RIGHT,
-            "number of heads",
-            "divide by √64, not √8: every score is 2.83 times too large",
-        ),
+        (GPT, 8**-0.5, RIGHT, "number of heads", "by √64, not √8: every score is 2.83 times too large"),
         (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
         (Widths(80, 8), 0.0089, 0.0089**0.5, "applied twice", "multiply by 0.0943398: every score is 10.6"),
-        (
-            Widths(256, 16, 3584),
-            1 / 16,
-            224**-0.5,
-            "default",
-            "divide by √224, not √256: every score is 6.5%",
-        ),
+        (Widths(256, 16, 3584), 1 / 16, 224**-0.5, "default", "by √224, not √256: every score is 6.5%"),
         (Widths(256, 16, 3584), 224**-0.5, 1 / 16, "over the heads", "divide by √256, not √224"),
         (Widths(256, 8, padded={"absorbed width": 576}), 576**-0.5, 1 / 16, "absorbed width", "not √576"),
         (Widths(192, 8), 192**-0.5, YARN, "default 1/√d_k", "every score is 1.59 times too small"),
