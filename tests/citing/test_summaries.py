@@ -12,43 +12,45 @@ from verify.evidence import ClaimRecord, Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import AuditRecord
 
 
-def _suites(record: RunRecord | AuditRecord) -> dict[str, ET.Element]:
+def suites_of(record: RunRecord | AuditRecord) -> dict[str, ET.Element]:
+    """Return the test suites of a record's XML by their names."""
     root = ET.fromstring(to_junit(record))  # noqa: S314 - our own
     assert root.tag == "testsuites"
     return {suite.attrib["name"]: suite for suite in root}
 
 
-def _problems(suite: ET.Element) -> dict[str, str]:
+def cases_of(suite: ET.Element) -> list[str]:
+    """Return the names of a suite's cases."""
+    return [case.attrib["name"] for case in suite.iter("testcase")]
+
+
+def problems_of(suite: ET.Element) -> dict[str, str]:
+    """Return what kinds of problems a suite's cases have."""
     return {case.attrib["name"]: child.tag for case in suite.iter("testcase") for child in case}
-
-
-def _with(record: RunRecord, claim: ClaimRecord) -> RunRecord:
-    return record.model_copy(update={"claims": (claim,)})
 
 
 def test_a_good_run_has_cases_and_no_problems(reference: RunRecord) -> None:
     """One suite for each claim; derivation, checks and controls are its cases, each named once."""
-    suites = _suites(reference)
-    sources = [f"source {one.id}" for one in reference.sources]
+    suites = suites_of(reference)
+    sources = [f"source {source.id}" for source in reference.sources]
     assert list(suites) == [*(claim.id for claim in reference.claims), *sources]
-    cases = [case.attrib["name"] for name in sources for case in suites[name].iter("testcase")]
-    assert cases == [one.id for one in reference.statements]
-    assert all(_problems(suites[name]) == {} for name in sources)
+    cases = [case for name in sources for case in cases_of(suites[name])]
+    assert cases == [statement.id for statement in reference.statements]
+    assert all(problems_of(suites[name]) == {} for name in sources)
     for claim in reference.claims:
         suite = suites[claim.id]
-        cases = [case.attrib["name"] for case in suite.iter("testcase")]
-        properties = {one.attrib["name"]: one.attrib["value"] for one in suite.iter("property")}
+        properties = {entry.attrib["name"]: entry.attrib["value"] for entry in suite.iter("property")}
         assert properties == {
             "derivation": claim.derivation.status,
             "measured-checks": str(sum(check.blocks > 0 for check in claim.checks)),
             "exact-checks": str(sum(check.blocks == 0 for check in claim.checks)),
         }
-        controls = [f"control {one.id}" for one in claim.controls]
-        assert cases == ["derivation", *(check.id for check in claim.checks), *controls]
-        assert suite.attrib["tests"] == str(len(cases))
+        controls = [f"control {control.id}" for control in claim.controls]
+        assert cases_of(suite) == ["derivation", *(check.id for check in claim.checks), *controls]
+        assert suite.attrib["tests"] == str(len(cases_of(suite)))
         if claim.verdict is Verdict.CONFIRMED:
             assert suite.attrib["failures"] == suite.attrib["errors"] == "0"
-            assert _problems(suite) == {}
+            assert problems_of(suite) == {}
 
 
 def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
@@ -57,17 +59,14 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
     refuted = turned(good.checks[0], Verdict.REFUTED)
     undecided = turned(good.checks[1], Verdict.UNDECIDED)
     standing = turned(good.controls[0], Verdict.CONFIRMED)
-    bad = good.model_copy(
-        update={
-            "checks": (refuted, undecided, *good.checks[2:]),
-            "controls": (standing, *good.controls[1:]),
-            "derivation": good.derivation.model_copy(
-                update={"status": Proof.FAILED, "reason": 'step 2 <does> & "not" follow'}
-            ),
-        }
-    )
-    suite = _suites(_with(small, bad))[bad.id]
-    assert _problems(suite) == {
+    failed = {"status": Proof.FAILED, "reason": 'step 2 <does> & "not" follow'}
+    update = {
+        "checks": (refuted, undecided, *good.checks[2:]),
+        "controls": (standing, *good.controls[1:]),
+        "derivation": good.derivation.model_copy(update=failed),
+    }
+    suite = suites_of(small.model_copy(update={"claims": (good.model_copy(update=update),)}))[good.id]
+    assert problems_of(suite) == {
         "derivation": "failure",
         refuted.id: "failure",
         undecided.id: "error",
@@ -75,58 +74,48 @@ def test_every_kind_of_bad_outcome(small: RunRecord) -> None:
     }
     assert (suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1")
     messages = [child.attrib["message"] for case in suite.iter("testcase") for child in case]
-    assert messages[0] == 'step 2 <does> & "not" follow'
+    assert messages[0] == failed["reason"]
     assert f"predicted {refuted.prediction:g}" in messages[1]
     assert messages[3] == f"the negative control was not rejected: {standing.what}"
 
 
-FALSE = {Outcome.MISPRINTED, Outcome.WRONG}
-
-
 @pytest.mark.parametrize("own", [False, True])
 def test_statements_are_cases(reference: RunRecord, own: bool) -> None:
-    """One of the user's own that is misprinted fails; one that ships and is known to be does not."""
+    """One of the user's own that is misprinted fails; one that ships and is known to be does not.
+
+    Open ones are skipped, and left out of a run that was asked for one claim.
+    """
     run = reference.model_copy(update={"run": reference.run.model_copy(update={"own_sources": own})})
     first = reference.statements[0]
     open_part = first.parts[0].model_copy(update={"holds": None})
     opened = first.model_copy(update={"parts": (open_part, *first.parts[1:])})
     run = run.model_copy(update={"statements": (opened, *reference.statements[1:])})
-    bad = {one.id: "failure" for one in run.statements if own and one.outcome in FALSE}
-    suites = _suites(run)
-    found = {
-        name: kind for one in run.sources for name, kind in _problems(suites[f"source {one.id}"]).items()
-    }
-    assert found == bad | {opened.id: "skipped"}
+    false = {Outcome.MISPRINTED, Outcome.WRONG}
+    wrong = {statement.id: "failure" for statement in run.statements if own and statement.outcome in false}
+    suites = suites_of(run)
+    sources = [suites[f"source {source.id}"] for source in run.sources]
+    problems = {name: kind for suite in sources for name, kind in problems_of(suite).items()}
+    assert problems == wrong | {opened.id: "skipped"}
     assert run.exit_status == int(own)
-
-
-def test_what_was_not_asked_for_has_no_case(reference: RunRecord) -> None:
-    """Of a run of one claim, statements that need other claims are left out."""
-    first = reference.statements[0]
-    opened = tuple(
-        one.model_copy(update={"parts": tuple(part.model_copy(update={"holds": None}) for part in one.parts)})
-        for one in reference.statements[1:]
-    )
-    part = reference.run.model_copy(update={"claims": ("score-variance",)})
-    run = reference.model_copy(update={"run": part, "statements": (first, *opened)})
-    suites = [suite for name, suite in _suites(run).items() if name.startswith("source ")]
-    assert [case.attrib["name"] for suite in suites for case in suite.iter("testcase")] == [first.id]
+    asked = run.model_copy(update={"run": run.run.model_copy(update={"claims": ("score-variance",)})})
+    cases = [case for suite in suites_of(asked).values() for case in cases_of(suite)]
+    assert (opened.id in cases) is own
 
 
 def test_an_audit_has_a_suite_for_each_layer() -> None:
     """The findings that decide are its cases: refuted ones fail, undecided ones are errors, others pass."""
     audit = bad(2, 2)
-    suites = _suites(audit)
+    suites = suites_of(audit)
     assert list(suites) == [layer.id for layer in audit.layers]
     for layer in audit.layers:
         suite = suites[layer.id]
-        deciding = [one for one in layer.findings if one.decides]
-        assert [case.attrib["name"] for case in suite.iter("testcase")] == [one.id for one in deciding]
+        deciding = [finding for finding in layer.findings if finding.decides]
+        assert cases_of(suite) == [finding.id for finding in deciding]
         kinds = {"refuted": "failure", "undecided": "error"}
-        wanted = {one.id: kinds[one.judgement] for one in deciding if one.judgement in kinds}
-        assert _problems(suite) == wanted
+        wanted = {finding.id: kinds[finding.judgement] for finding in deciding if finding.judgement in kinds}
+        assert problems_of(suite) == wanted
         assert suite.attrib["failures"] == str(sum(kind == "failure" for kind in wanted.values()))
-    messages = [one.attrib["message"] for one in suites[audit.layers[0].id].iter("failure")]
+    messages = [failure.attrib["message"] for failure in suites[audit.layers[0].id].iter("failure")]
     assert all("fix: divide by" in message for message in messages)
 
 
@@ -140,8 +129,8 @@ def test_every_claim_has_a_row_and_failures_a_sentence() -> None:
     for claim in CLAIMS:
         assert f"| `{claim.id}` | {claim.derivation.status.replace('-', ' ')} |" in table
         assert f" {claim.verdict} | {claim.measured_checks} | {claim.exact_checks} |" in table
-        bad = claim.verdict in {"refuted", "undecided"} or claim.derivation.status == "failed"
-        assert (f"- **`{claim.id}`: {claim.verdict}.**" in head) is bad
+        is_bad = claim.verdict in {"refuted", "undecided"} or claim.derivation.status == "failed"
+        assert (f"- **`{claim.id}`: {claim.verdict}.**" in head) is is_bad
     assert {line.count("|") for line in table.splitlines()[1:] if line.startswith("|")} == {8}
 
 
