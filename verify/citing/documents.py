@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal
 
-from verify.citing.exports import HEAD_SIZE, SUFFIXES, is_exported, written_by
+from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
 from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
 from verify.citing.lookup import by_key, lookup_in, shortened
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Number, fault_of, fitting, numbers_in, replaceable, same
-from verify.citing.values import Evidence, Value
+from verify.citing.values import Evidence, Value, record_digest
 from verify.errors import CitationError, OutputError
+from verify.evidence import RunRecord
 from verify.files.reading import MEGABYTE, InputKind, head, read_text
 from verify.files.writing import is_read_only, write_together
 
@@ -72,21 +72,9 @@ def _within(folder: Path) -> list[Path]:
 def _is_export(path: Path) -> bool:
     try:
         is_ours = path.suffix.lower() in SUFFIXES
-        return is_ours and is_exported(path, head(path, HEAD_SIZE).decode(errors="replace"))
+        return is_ours and exported_by(path, head(path, HEAD_SIZE).decode(errors="replace")) is not None
     except (OSError, ValueError):
         return False
-
-
-Kind = Literal[
-    "stale",
-    "unsupported-text",
-    "number-outside-markers",
-    "unknown-key",
-    "unsuitable-form",
-    "no-longer-confirmed",
-    "unescaped-bar",
-]
-"""What is wrong with a quotation."""
 
 
 @dataclass
@@ -98,7 +86,7 @@ class Problem:
 
     path: Path
     quote: Quote
-    kind: Kind
+    kind: str
     what: str
     new: str | None = None
     is_fixed: bool = False
@@ -123,7 +111,7 @@ class Document:
         """The language that its name stands for."""
         return language_of(self.path)
 
-    def add(self, quote: Quote, kind: Kind, what: str, new: str | None = None) -> None:
+    def add(self, quote: Quote, kind: str, what: str, new: str | None = None) -> None:
         """Add a problem with a quotation."""
         self.problems.append(Problem(self.path, quote, kind, what, new))
 
@@ -164,8 +152,8 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         if "\0" in text:
             raise CitationError(f"{path}: is not a text file; {_WANTED}")
         document = documents[os.path.realpath(path)] = Document(path, text)
-        if is_exported(path, text):
-            _judge_export(document, record)
+        if by := exported_by(path, text):
+            _judge_export(document, record, *by)
             continue
         document.quotes = tuple(quotes_in(path, text, known))
         waiting += _exports_of(document)
@@ -198,14 +186,16 @@ def _exports_of(document: Document) -> Iterator[Path]:
             yield document.path.parent / name
 
 
-def _judge_export(document: Document, record: Evidence) -> None:
-    """Add that an exported file or a badge is not what these results write; only its command writes it."""
-    path, text = document.path, document.text
-    command, new = written_by(path, text, record)
-    document.quotes = (Quote(command, 1, 0, len(text), text),)
-    if new != text:
-        out = path.parent if path.suffix == ".svg" else path
-        what = f"is of other results, or was changed by hand; write it again: {command} --out {out}"
+def _judge_export(document: Document, record: Evidence, command: str, digest: str) -> None:
+    """Add that an exported file or a badge carries another digest; only its command writes it again."""
+    now, out = record_digest(record), document.path
+    if document.path.suffix == ".svg":
+        claims = record.claims if isinstance(record, RunRecord) else ()
+        now, out = next((claim.digest for claim in claims if claim.id == command), ""), out.parent
+        command = f"sdpa-verify badge {command}"
+    document.quotes = (Quote(command, 1, 0, 0, None),)
+    if not now.startswith(digest):
+        what = f"is of other results (digest {digest[:12]}); write it again: {command} --out {out}"
         document.add(document.quotes[0], "stale", what)
 
 

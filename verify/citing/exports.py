@@ -1,7 +1,7 @@
 """Values in the forms of other programs: LaTeX macros, AsciiDoc attributes, and JSON and YAML.
 
-Every file says in its head which command wrote it, from which results: so `verify.citing.documents` finds out
-whether these results would still write the same.
+Every file says in its head which command wrote it, from results of which digest: by that, and by the digest
+of a badge, `verify.citing.documents` finds out whether it is stale.
 """
 
 import json
@@ -15,7 +15,6 @@ import yaml
 from verify.citing.forms import own_power
 from verify.citing.languages import LATEX
 from verify.citing.lookup import chosen
-from verify.citing.summaries import as_svg
 from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
 from verify.evidence import RunRecord
@@ -30,9 +29,10 @@ SUFFIXES = (".yaml", ".svg", *FORMATS.values())
 """How the names of files end that may have been exported."""
 HEAD_SIZE = 16_384
 _HEAD = re.compile(
-    rf"sdpa-verify export(?P<names>(?: [^\s;\"']+)*?) --format (?P<form>{'|'.join(FORMATS)}); sdpa-verify "
+    r"(?P<command>sdpa-verify export(?: [^\s;\"']+)* --format \w+); "
+    r"sdpa-verify [^;\n]*?digest (?P<digest>\w{64})"
 )
-_BADGE = re.compile(r"<title>(?P<name>[\w-]+): [^<]*; sdpa-verify, digest ")
+_BADGE = re.compile(r"<title>(?P<command>[\w-]+): [^<]*; sdpa-verify, digest (?P<digest>\w+)")
 
 
 def macro_text(value: Value) -> str:
@@ -139,27 +139,7 @@ def _attribute(value: Value) -> str:
     return f":verify-{name}: pass:c[{one_line(value.text)}]\n"
 
 
-def is_exported(path: Path, head: str) -> bool:
-    """Return whether a file of this name was written by ``export`` or ``badge``, as its beginning says."""
-    suffix, start = path.suffix.lower(), head[:HEAD_SIZE]
-    if suffix == ".svg":
-        return _BADGE.search(start) is not None
-    match = _HEAD.search(start) if suffix in SUFFIXES else None
-    return match is not None and suffix.replace("yaml", "yml") == FORMATS[match["form"]]
-
-
-def written_by(path: Path, text: str, record: Evidence) -> tuple[str, str]:
-    """Return the command that wrote an exported file, and what these results write in its place.
-
-    Raises:
-        CitationError: it is of something that these results do not have.
-    """
-    if match := _HEAD.search(text[:HEAD_SIZE]) if path.suffix != ".svg" else None:
-        command = f"sdpa-verify export{match['names']} --format {match['form']}"
-        return command, exported(record, match["names"].split(), match["form"])
-    badge = _BADGE.search(text[:HEAD_SIZE])
-    name = badge["name"] if badge else ""
-    claims = {claim.id: claim for claim in record.claims} if isinstance(record, RunRecord) else {}
-    if name not in claims:
-        raise CitationError(f"{path}: is a badge of {name!r}, of which these results have none")
-    return f"sdpa-verify badge {name}", as_svg(claims[name])
+def exported_by(path: Path, start: str) -> tuple[str, str] | None:
+    """Return the command that wrote a file, or a badge's claim, and the digest it carries; None of others."""
+    match = (_BADGE if path.suffix.lower() == ".svg" else _HEAD).search(start[:HEAD_SIZE])
+    return (match["command"], match["digest"]) if match and path.suffix.lower() in SUFFIXES else None

@@ -120,8 +120,8 @@ def check_docs(
 
     The exit status is 1 if any is stale. A quotation with a form, such as KEY|default or KEY|.3f, must
     match exactly, and --write updates it where nothing else stands between its markers. If it has only a key,
-    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are compared
-    with what their commands would write.
+    its wording is yours: its numbers are checked but never rewritten. Exported files and badges are checked
+    by the digest that they carry.
 
     Documents are files of at most 16 MB (Markdown of any flavour, notebooks, HTML, reStructuredText, LaTeX,
     AsciiDoc, Typst, Python, or any text with comments), folders of them, or patterns such as
@@ -183,7 +183,7 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
     JSON, which Typst reads, and YAML nest the parts of a key, with underscores for hyphens: a value's text is
     texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names its
-    command and its results, by which check-docs finds out whether it is stale.
+    command and the digest of its results, by which check-docs finds out whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
