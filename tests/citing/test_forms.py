@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.citing.forms import written
+from verify.citing.lookup import written
 from verify.citing.languages import ASCIIDOC, HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
 from verify.citing.values import ExactNumber, Value, reading
 from verify.errors import CitationError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.report.records import record
 from verify.citing.documents import check, fix
-from verify.citing.forms import written
+from verify.citing.lookup import written
 from verify.citing.languages import language_of
 from verify.citing.lookup import by_key
 from verify.citing.markers import quotes_in

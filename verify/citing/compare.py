@@ -8,12 +8,12 @@ computed, or drawn by the same seed in the same number, has to be equal to ten d
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from verify.citing.lookup import by_key
-from verify.citing.values import SOURCE, Value, record_digest
-from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord, Statement
+from verify.citing.values import SOURCE, Part, Value, record_digest
+from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord, Statement
 from verify.evidence.load import origin
 from verify.evidence.words import badge
 from verify.text import numbers
@@ -66,55 +66,21 @@ class Changes(NamedTuple):
         return int(bool(self.verdicts or self.statements))
 
 
-class _Measured(NamedTuple):
-    """A number with its interval.
-
-    ``of`` is what it is of, ``drawn`` by what seed and how often, None where nothing was; ``noise`` is what
-    counts as rounding.
-    """
-
-    estimate: float
-    ends: tuple[float, float]
-    of: object
-    drawn: object = None
-    prediction: float = 0.0
-    noise: float = 0.0
-
-    def is_redrawn(self, old: "_Measured") -> bool:
-        """Return whether an older number was drawn of the same, otherwise."""
-        return old.of == self.of and old.drawn != self.drawn
-
-    def moved_from(self, old: "_Measured") -> str:
-        """Return how it is known to have moved from an older number, nothing where it may be the same."""
-        if old.of != self.of:
-            return "of another quantity or other settings"
-        numbers_of = [number for of in (old, self) for number in (of.estimate, *of.ends, of.prediction)]
-        noise = _DIGITS * max(map(abs, numbers_of)) + max(old.noise, self.noise)
-        if self.is_redrawn(old):
-            if old.ends[0] > self.ends[1] + noise or self.ends[0] > old.ends[1] + noise:
-                return "intervals apart"
-        elif abs(old.estimate - self.estimate) > noise:
-            return "computed otherwise" if self.drawn is None else "otherwise of the same draws"
-        return "another prediction" if abs(old.prediction - self.prediction) > noise else ""
-
-
 def compare(old: RunRecord, new: RunRecord) -> Changes:
     """Return how a run differs from an earlier one."""
     before, after = by_key(old), by_key(new)
-    earlier, measured = dict(_measured(old)), dict(_measured(new))
-    both = {key: (number, earlier[key]) for key, number in measured.items() if key in earlier}
-    moved = []
-    for key, (number, older) in both.items():
-        if why := number.moved_from(older):
-            part = after[key].part
-            what = getattr(part, "quantity", "") or getattr(part, "what", "")
-            moved.append(Change(key, Prose(what), before[key].text, after[key].text, why))
-    turned = []
+    same_seed = old.run.settings.seed == new.run.settings.seed
+    turned, moved, judged = [], [], 0
     for key in [key for key in after if ":" not in key and key in before]:
         (_, then), (what, now) = _judged(before[key]), _judged(after[key])
         if now != then:
             turned.append(Change(key, Prose(what), then, now))
-    was, now_is = _settings(old), _settings(new)
+        why, is_redrawn = _moved(before[key].part, after[key].part, same_seed=same_seed)
+        judged += is_redrawn
+        if why:
+            quantity = what or getattr(after[key].part, "what", "")
+            moved.append(Change(key, Prose(quantity), before[key].text, after[key].text, why))
+    was, is_now = _settings(old), _settings(new)
     digests = [{(claim.id, claim.digest) for claim in run.claims} for run in (old, new)]
     return Changes(
         earlier=_name(old),
@@ -125,15 +91,54 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
         come=_alone(after, before),
         gone=_alone(before, after),
         settings=tuple(
-            Change(name, Prose(""), was.get(name, ""), now_is.get(name, ""))
-            for name in was | now_is
-            if was.get(name, "") != now_is.get(name, "")
+            Change(name, Prose(""), was.get(name, ""), is_now.get(name, ""))
+            for name in was | is_now
+            if was.get(name, "") != is_now.get(name, "")
         ),
         same=len(set.intersection(*digests)),
         whole=len(new.claims),
-        judged=sum(number.is_redrawn(older) for number, older in both.values()),
+        judged=judged,
         rate=min(1.0, old.spent + new.spent),
     )
+
+
+def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str, bool]:
+    """Return how a check or a fact is known to have moved, nothing where it may be the same.
+
+    And whether it was drawn otherwise, so that its intervals decide.
+    """
+    if isinstance(old, Fact) and isinstance(new, Fact):
+        noise = _DIGITS * max(abs(old.value), abs(new.value))
+        return ("computed otherwise" if abs(old.value - new.value) > noise else ""), False
+    if not isinstance(old, Check) or not isinstance(new, Check):
+        return "", False
+    (of, draws), (new_of, new_draws) = _drawn(old), _drawn(new)
+    if of != new_of:
+        return "of another quantity or other settings", False
+    is_exact, both = new.method == "exact", (old, new)
+    largest = max(
+        abs(number) for check in both for number in (*check.interval, check.estimate, check.prediction)
+    )
+    # An exact check allows for rounding in place of 0.
+    rounding = max(check.tolerance * (is_exact and check.prediction == 0) for check in both)
+    noise = _DIGITS * largest + rounding
+    is_redrawn = not is_exact and (not same_seed or draws != new_draws)
+    why = ""
+    if is_redrawn:
+        if max(old.interval[0] - new.interval[1], new.interval[0] - old.interval[1]) > noise:
+            why = "intervals apart"
+    elif abs(old.estimate - new.estimate) > noise:
+        why = "computed otherwise" if is_exact else "otherwise of the same draws"
+    if not why and abs(old.prediction - new.prediction) > noise:
+        why = "another prediction"
+    return why, is_redrawn
+
+
+def _drawn(check: Check) -> tuple[object, object]:
+    """Return what a check is of, and how that was drawn."""
+    cell = check.cell | dict.fromkeys(_HOW, "")
+    how = [check.cell.get(name) for name in _HOW]
+    return (check.quantity, check.method, check.relation, cell), (check.looks, check.blocks, check.draws, how)
 
 
 def _name(run: RunRecord) -> str:
@@ -158,22 +163,6 @@ def _judged(value: Value) -> tuple[str, str]:
         case Statement():
             return judged.text, badge(judged.outcome).word
     return "", ""
-
-
-def _measured(run: RunRecord) -> Iterator[tuple[str, _Measured]]:
-    """Yield the values that are compared, those of checks and facts, with their keys."""
-    for claim in run.claims:
-        for check in claim.checks:
-            how = tuple(check.cell.get(name) for name in _HOW)
-            cell = tuple(sorted(item for item in check.cell.items() if item[0] not in _HOW))
-            of = (check.quantity, check.method, check.relation, cell)
-            draws = (run.run.settings.seed, how, check.looks, check.blocks, check.draws)
-            is_exact = check.method == "exact"
-            noise = check.tolerance if is_exact and check.prediction == 0 else 0.0
-            measured = (check.estimate, check.interval, of, None if is_exact else draws)
-            yield f"{claim.id}.{check.id}", _Measured(*measured, check.prediction, noise)
-        for fact in claim.facts:
-            yield f"{claim.id}.{fact.id}", _Measured(fact.value, (fact.value, fact.value), fact.what)
 
 
 def _settings(run: RunRecord) -> dict[str, str]:

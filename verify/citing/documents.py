@@ -18,9 +18,8 @@ from functools import cache, partial
 from pathlib import Path
 
 from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
-from verify.citing.forms import written
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
-from verify.citing.lookup import by_key, lookup_in, shortened
+from verify.citing.lookup import by_key, lookup_in, shortened, written
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Number, fault_of, fitting, numbers_in, replaceable, same
 from verify.citing.values import Evidence, Value, record_digest

@@ -12,9 +12,8 @@ from typing import Any
 
 import yaml
 
-from verify.citing.forms import own_power
 from verify.citing.languages import LATEX
-from verify.citing.lookup import chosen
+from verify.citing.lookup import chosen, own_power
 from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
 from verify.evidence import RunRecord

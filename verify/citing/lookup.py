@@ -1,16 +1,43 @@
 """Values by their keys: looked up, in the form that a document asks for, and as numbers for Python.
 
-A key may ask for a form, such as ``KEY|.3f``; `verify.citing.forms` has them all.
+``KEY|form`` asks for one of these, for a part or ``pm`` with digits behind a comma, or for digits before a
+sentence::
+
+    .3f | .2e | .1% | .3g           as Python formats a number
+    .12                             of a digest, its first digits
+    pm                              an estimate with its standard error
+    interval | interval95 | low …   the part of this name
+    default                         the value's own text
+    "{low:.1f} to {high:.1f}"       parts by their names, each with its own digits or those before
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from pathlib import Path
 
-from verify.citing.forms import formatted
-from verify.citing.values import Evidence, Value, values_of
+from verify.citing.values import Evidence, ExactNumber, Value, values_of
 from verify.errors import CitationError
 from verify.evidence.load import load_either
+from verify.text import numbers
+from verify.text.escapes import LOWERED, RAISED
+
+_FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s*', re.DOTALL)
+_SPEC = re.compile(r"(?!\.00?g)\.[0-9]{1,2}[fe%g]?")
+_PART = re.compile(r"\{(?P<name>[a-z][a-z0-9-]*)(?::(?P<spec>[^{}]*))?\}")
+_DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
+# Beside a part these make another number of it: digits, letters, signs, powers, operators.
+_BEFORE = re.compile(r"(?:[\w.,+^/%\\]|[\d×·∙⋅^/÷√*−–-]\s*)$")
+_BEHIND = re.compile(r"\s*(?:[\d×·∙⋅^/÷%‰²³⁰-⁹⁻−]|\\(?:%|times|cdot)|&(?:times|middot|sdot))|\w|[.,]\d")
+_MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
+_LONGEST = 400
+_LEAST_DIGEST = 12
+_ALL = (
+    "default, .Nf, .Ne, .N%, .Ng, pm, or a part such as interval, both maybe with digits, as in pm,.1f, "
+    'or "a sentence with {low:.Nf}"'
+)
 
 
 def by_key(record: Evidence, head: str | None = None) -> dict[str, Value]:
@@ -36,7 +63,9 @@ def lookup_in(known: Mapping[str, Value], key: str) -> Value:
     """
     whole, bar, form = (part.strip() for part in key.partition("|"))
     if whole in known:
-        return formatted(known, whole, form) if bar else known[whole]
+        if not bar:
+            return known[whole]
+        return replace(known[whole], key=f"{whole}|{form}", text=written(known, whole, form))
     # A statement's id alone lacks nothing but its head.
     near = [name for name in known if name.endswith(f".{whole}")]
     near = near or difflib.get_close_matches(whole, known, n=1, cutoff=0.5)
@@ -89,3 +118,130 @@ def values(record: Evidence | Path | str) -> Values:
         ResultsError: the file cannot be read.
     """
     return Values(by_key(load_either(Path(record)) if isinstance(record, str | Path) else record))
+
+
+def written(
+    known: Mapping[str, Value], key: str, form: str, marked: Callable[[str, bool], str] = lambda text, _: text
+) -> str:
+    """Return what a quotation of ``key`` in this form says.
+
+    ``marked`` puts a value's text into a language's own markup, given whether the text is of numbers; the
+    words of a sentence stay as they are.
+
+    Raises:
+        CitationError: there is no such form or part, or it does not suit the value.
+    """
+    name, spec, sentence = _parsed(form)
+    if sentence is None:
+        return _part(known, key, name, spec, marked)
+
+    def part(match: re.Match[str]) -> str:
+        own = match["spec"]
+        if own is not None and not _SPEC.fullmatch(own):
+            raise CitationError(f"no form {own[:60]!r}; choose {_ALL}")
+        # Words in a sentence have no digits.
+        of = known.get(f"{key.partition(':')[0]}:{match['name']}", known[key])
+        return _part(known, key, match["name"], own or (spec if suiting(known, of) else ""), marked)
+
+    return _PART.sub(part, sentence)
+
+
+def _parsed(form: str) -> tuple[str, str, str | None]:
+    """Return the part or ``pm`` that a form names, its digits, and its sentence, None without one."""
+    match = _FORM.fullmatch(form.strip()) if len(form) <= _LONGEST else None
+    options = [option.strip() for option in match["options"].split(",") if option.strip()] if match else []
+    sentence = match["sentence"] if match else None
+    names = [option for option in options if not _SPEC.fullmatch(option)]
+    specs = [option for option in options if option not in names]
+    is_whole = "default" in names or (sentence is not None and bool(names))
+    if len(names) > 1 or len(specs) > 1 or (is_whole and (specs or sentence)) or not (options or sentence):
+        raise CitationError(f"no form {form[:60]!r}; choose {_ALL}")
+    # Between two parts, a dash alone makes a range.
+    bare = _PART.sub("\0", _DECORATION.sub("", sentence or "")).replace("\0–\0", "\0 to \0")
+    pieces = bare.split("\0")
+    is_glued = any(not piece.strip() for piece in pieces[1:-1])
+    if is_glued or any(map(_BEFORE.search, pieces[:-1])) or any(map(_BEHIND.match, pieces[1:])):
+        what = "what touches a part makes another number of it; put a word there"
+        raise CitationError(f"form {form[:60]!r}: {what}")
+    return "".join(names), "".join(specs), sentence
+
+
+def _part(
+    known: Mapping[str, Value], key: str, name: str, spec: str, marked: Callable[[str, bool], str]
+) -> str:
+    """Return the text of a value, or of its part of this name, in these digits."""
+    whole = key.partition(":")[0]
+    value = known[key] if name in {"", "default", "text", "pm"} else known.get(f"{whole}:{name}")
+    if value is None:
+        parts = sorted(other.removeprefix(f"{whole}:") for other in known if other.startswith(f"{whole}:"))
+        raise CitationError(f"{key} has no part {name!r}; choose {', '.join(parts)}, or {_ALL}")
+    suits = suiting(known, value)
+    for option in ("pm" if name == "pm" else "", spec and f".N{spec.lstrip('.0123456789')}"):
+        if option and option not in suits:
+            choice = ", ".join(("default", *suits, '"a sentence with {text}"'))
+            raise CitationError(f"{_named(value)}, which {spec or name} does not suit; choose {choice}")
+    if value.is_digest and spec:
+        digits = int(spec.removeprefix("."))
+        if not _LEAST_DIGEST <= digits <= len(value.text):
+            raise CitationError(f"{value.key}: {digits} digits of a digest; give 12 to {len(value.text)}")
+        return marked(value.text[:digits], False)
+    if not spec and name != "pm":
+        return marked(value.text, bool(value.figures))
+    error = known[f"{whole}:error"].figures if name == "pm" else ()
+    return marked(_numeric(value, error, spec), True)
+
+
+def suiting(known: Mapping[str, Value], value: Value) -> tuple[str, ...]:
+    """Return the digits that suit a value, and ``pm`` where it has a standard error."""
+    if value.is_digest:
+        return (".N",)
+    if not value.figures or value.figures[0].rounding == "fixed":
+        return ()
+    if value.text.endswith("%"):
+        return (".Nf", ".Ng")
+    whole, _, part = value.key.partition(":")
+    has_error = part in {"", "estimate"} and f"{whole}:error" in known
+    figure = value.figures[0]
+    is_count = figure.exact == figure.printed and int(figure.printed.as_tuple().exponent) >= 0
+    return (".Nf", ".Ng", ".Ne", *([".N%"] * (not is_count)), *(["pm"] * has_error))
+
+
+def _numeric(value: Value, error: tuple[ExactNumber, ...], spec: str) -> str:
+    """Return a value's figures, or the first with its standard error, in the digits asked for."""
+    figures = (value.figures[0], *error) if error else value.figures
+    digits, kind = int(spec.strip(".fe%g") or 0), spec[-1:] or "g"
+    finest = min(int(figure.printed.as_tuple().exponent) for figure in (figures[:1] if error else figures))
+    first, largest = figures[0].exact, max((figure.exact for figure in figures), key=abs)
+    power = {"%": -2, "f": 0, "e": largest.adjusted() if largest else 0}.get(kind, own_power(value.text))
+    if kind == "e" and largest:
+        # 9.96 may round to 10.
+        modes = [(figure.exact, _MODES[figure.rounding]) for figure in figures]
+        rounded = [numbers.rounded(exact, power - digits, mode) for exact, mode in modes]
+        power = max(power, max(rounded, key=abs).adjusted())
+    place = finest if not spec else first.adjusted() - digits + 1 if kind == "g" else power - digits
+    if place < finest and any(figure.exact != figure.printed for figure in figures):
+        raise CitationError(f"{_named(value)} and has no more digits that mean something; ask for fewer")
+    for figure in figures if error else figures[:1]:
+        is_lost = figure.exact and not numbers.rounded(figure.exact, place, _MODES[figure.rounding])
+        if is_lost and figure.rounding != "down" and (figure.printed or place > finest):
+            raise CitationError(f"{_named(value)}, of which this leaves 0; ask for more digits")
+    texts = [
+        numbers.at(figure.exact.scaleb(-power), place - power, _MODES[figure.rounding]) for figure in figures
+    ]
+    unit, gap = "%" if kind == "%" or value.text.endswith("%") else numbers.times(power), numbers.NO_BREAK
+    if error:
+        joined = f"{gap}±{gap}".join(texts)
+        return f"({joined}){unit}" if unit else joined
+    if len(texts) > 1:
+        texts = [*texts[:-2], f"[{texts[-2]},{gap}{texts[-1]}]"]
+    return " ".join(f"{text}{unit}" for text in texts)
+
+
+def own_power(text: str) -> int:
+    """Return the power of ten that a value's own text leaves to a factor."""
+    match = re.search(f"×10([{RAISED}]+)", text)
+    return int(match[1].translate(LOWERED)) if match else 0
+
+
+def _named(value: Value) -> str:
+    return f"{value.key} is {' '.join(value.text.split())}"

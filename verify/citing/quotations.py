@@ -9,9 +9,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from verify.citing.citations import place_in_report
-from verify.citing.forms import written
 from verify.citing.languages import PLAIN, Language
-from verify.citing.lookup import lookup_in, shortened
+from verify.citing.lookup import lookup_in, shortened, written
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.evidence import Outcome, Proof, Verdict
