@@ -19,7 +19,7 @@ from pathlib import Path
 
 from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
-from verify.citing.lookup import by_key, lookup_in, shortened, written
+from verify.citing.lookup import by_key, shortened, written
 from verify.citing.markers import Quote, outside, quotes_in
 from verify.citing.quotations import Number, fault_of, fitting, numbers_in, replaceable, same
 from verify.citing.values import Evidence, Value, record_digest
@@ -166,7 +166,7 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
 def _find(known: Mapping[str, Value], key: str) -> Value | str:
     """Return what a key stands for, or what to say of an unknown one."""
     try:
-        return lookup_in(known, key)
+        return known[key]
     except CitationError as error:
         return str(error)
 

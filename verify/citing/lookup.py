@@ -40,37 +40,50 @@ _ALL = (
 )
 
 
-def by_key(record: Evidence, head: str | None = None) -> dict[str, Value]:
+class Values(dict[str, Value]):
+    """Values by their keys; a key may ask for a form, as in ``KEY|.3f``."""
+
+    def __missing__(self, key: str) -> Value:
+        """Return the value of a key with a form.
+
+        Raises:
+            CitationError: there is no such key, and the nearest one is suggested, or no such form.
+        """
+        whole, bar, form = (part.strip() for part in key.partition("|"))
+        if whole in self and bar:
+            return replace(self[whole], key=f"{whole}|{form}", text=written(self, whole, form))
+        # A statement's id alone lacks nothing but its head.
+        near = [name for name in self if name.endswith(f".{whole}")]
+        near = near or difflib.get_close_matches(whole, self, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
+        raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
+
+
+def by_key(record: Evidence, head: str | None = None) -> Values:
     """Return the values of a run or an audit by their keys, or those of ``head`` alone."""
-    return {value.key: value for value in values_of(record, head)}
+    return Values((value.key, value) for value in values_of(record, head))
 
 
 def lookup(record: Evidence, key: str) -> Value:
     """Return what ``key`` stands for in a run or an audit.
 
     Raises:
-        CitationError: as `lookup_in`.
-    """
-    head = key.partition("|")[0].partition(":")[0].partition(".")[0].strip()
-    return lookup_in(by_key(record, head) or by_key(record), key)
-
-
-def lookup_in(known: Mapping[str, Value], key: str) -> Value:
-    """Return what ``key`` stands for among the values known; see `by_key`.
-
-    Raises:
         CitationError: there is no such key, and the nearest one is suggested, or no such form.
     """
-    whole, bar, form = (part.strip() for part in key.partition("|"))
-    if whole in known:
-        if not bar:
-            return known[whole]
-        return replace(known[whole], key=f"{whole}|{form}", text=written(known, whole, form))
-    # A statement's id alone lacks nothing but its head.
-    near = [name for name in known if name.endswith(f".{whole}")]
-    near = near or difflib.get_close_matches(whole, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
-    raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
+    head = key.partition("|")[0].partition(":")[0].partition(".")[0].strip()
+    return (by_key(record, head) or by_key(record))[key]
+
+
+def values(record: Evidence | Path | str) -> Values:
+    """Return the values of a run, of an audit, or of the file of one, by the keys that documents quote.
+
+    ``values(record)["score-variance.slope:estimate"]`` prints as the report does, and is a number for
+    ``float`` and in f-strings such as ``f"{slope:.3f}"``.
+
+    Raises:
+        ResultsError: the file cannot be read.
+    """
+    return by_key(load_either(Path(record)) if isinstance(record, str | Path) else record)
 
 
 def shortened(text: str) -> str:
@@ -92,32 +105,8 @@ def chosen(record: Evidence, names: Sequence[str]) -> list[Value]:
     for key in names:
         starts = (f"{key}:", f"{key}.")
         inside = {name: value for name, value in known.items() if name == key or name.startswith(starts)}
-        values |= inside or {key: lookup_in(known, key)}
+        values |= inside or {key: known[key]}
     return list(values.values())
-
-
-class Values(dict[str, Value]):
-    """All values of a run or an audit; a key may ask for a form, as in ``KEY|.3f``."""
-
-    def __missing__(self, key: str) -> Value:
-        """Return the value of a key with a form.
-
-        Raises:
-            CitationError: there is no such key, and the nearest one is suggested, or no such form.
-        """
-        return lookup_in(self, key)
-
-
-def values(record: Evidence | Path | str) -> Values:
-    """Return the values of a run, of an audit, or of the file of one, by the keys that documents quote.
-
-    ``values(record)["score-variance.slope:estimate"]`` prints as the report does, and is a number for
-    ``float`` and in f-strings such as ``f"{slope:.3f}"``.
-
-    Raises:
-        ResultsError: the file cannot be read.
-    """
-    return Values(by_key(load_either(Path(record)) if isinstance(record, str | Path) else record))
 
 
 def written(

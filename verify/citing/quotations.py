@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from verify.citing.citations import place_in_report
 from verify.citing.languages import PLAIN, Language
-from verify.citing.lookup import lookup_in, shortened, written
+from verify.citing.lookup import shortened, written
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.evidence import Outcome, Proof, Verdict
@@ -211,7 +211,7 @@ def shown_by(
     Raises:
         CitationError: there is no such key, or no such form.
     """
-    value = lookup_in(known, key)
+    value = known[key]
     problems = [f"{value.key}: {value.doubt}"] if value.doubt else []
     whole, bar, form = (part.strip() for part in key.partition("|"))
     fault = ""
