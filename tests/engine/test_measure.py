@@ -126,11 +126,6 @@ class TestVerdicts:
         assert checks["never"].verdict is Verdict.UNDECIDED
         assert checks["never"].looks == MAX_LOOKS
 
-    def test_an_endless_plan_is_refused(self) -> None:
-        """A tolerance that would take years is reported before anything is drawn for it, with the fix."""
-        with pytest.raises(SettingsError, match=r"claim a-claim, cell cell-fine.*raise --tolerance"):
-            judged([quantity("fine", 5.0, 5.0)], settings=Settings(tolerance=1e-9))
-
 
 class TestReasons:
     """What a check says of its interval, and of what would decide it."""
@@ -205,21 +200,6 @@ class TestFits:
         said = r"check point-1: a mean at d_k.=.8 is measured as -0\.998, where 1 is predicted, and law fits"
         with pytest.raises(ClaimError, match=said):
             judged([law], [])
-
-    def test_cells_are_enlarged_for_a_vague_coefficient(self) -> None:
-        """A slope with a narrower tolerance than its points needs, and gets, larger samples.
-
-        The points' predictions are far from 1 and their derived variance is absolute, so planning with a
-        relative error would draw a hundred times too much.
-        """
-        points = [quantity(f"far-{x}", float(x), float(x)) for x in (99, 100, 101)]
-        slope = line("slope", "slope", 1.0, points, Tolerance(5.0))
-        checks, _ = judged([*points, slope])
-        deviations = stats.norm.isf(BUDGET.share(PLANNED_LOOK) / 2) + stats.norm.isf(0.05 / 2)
-        needed = (deviations / 0.05) ** 2 / 2 / GROWTH ** (PLANNED_LOOK - 1)
-        blocks = checks["far-99"].blocks
-        assert needed <= blocks <= needed + points[0].cell.batch_blocks
-        assert checks["slope"].verdict is Verdict.CONFIRMED
 
 
 class TestReproducibility:

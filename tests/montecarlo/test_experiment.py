@@ -21,7 +21,6 @@ from verify.montecarlo.experiment import (
     WeightedFit,
     best_side,
     block_cost,
-    cheapest,
     ordinary,
 )
 
@@ -77,14 +76,6 @@ class TestErrors:
     """Standard errors of the coefficients."""
 
     ERRORS = tuple(0.02 * x for x in X)
-
-    @pytest.mark.parametrize("target", ["slope", "constant"])
-    def test_the_planned_error_is_the_one_that_comes_out(self, target: Target) -> None:
-        """Planning and measuring use the same formula."""
-        fit = WeightedFit("line", X, BY_SIZE)
-        assert fit.planned_error(target, self.ERRORS) == pytest.approx(
-            fit.measure(target, points(X, self.ERRORS), 0.01).error
-        )
 
     def test_the_larger_of_two_errors_makes_the_interval(self) -> None:
         """The interval rests on the measured or the model's error, whichever is larger, with Student's t."""
@@ -164,28 +155,3 @@ def test_one_of_the_sides_and_always_the_same(d: int, tolerance: float) -> None:
     assert side == best_side(d, variance.__getitem__, tolerance)
     costs = {m: max(MIN_BLOCKS, 36 * variance[m] / tolerance**2) * block_cost(d, m) for m in SIDES}
     assert costs[side] <= min(costs.values()) * (1 + 1e-9)
-
-
-_POINTS = st.lists(
-    st.tuples(st.floats(0.01, 100), st.floats(1, 1e5), st.integers(128, 10_000)), min_size=2, max_size=6
-)
-
-
-@examples(60)
-@given(points=_POINTS, share=floats(0.05, 0.95), moved=st.integers(0, 5), other=st.integers(0, 5))
-def test_the_cheapest_blocks_suffice_and_cost_least(
-    points: list[tuple[float, float, int]], share: float, moved: int, other: int
-) -> None:
-    """They bring the variance down to what is wanted, and no exchange between two cells saves anything."""
-    needed, costs, least = (np.array(one, dtype=float) for one in zip(*points, strict=True))
-    most = share * float(np.sum(needed / least))
-    blocks = cheapest(needed, costs, least, most)
-    assert np.all(blocks >= least)
-    assert np.sum(needed / blocks) == pytest.approx(most)
-    one, two = moved % len(points), other % len(points)
-    exchanged = blocks.copy()
-    exchanged[one] = max(least[one], 0.99 * blocks[one])
-    left = most - np.sum(np.delete(needed / exchanged, two))
-    if one != two and left > 0:
-        exchanged[two] = max(least[two], needed[two] / left)
-        assert costs @ exchanged >= (costs @ blocks) * (1 - 1e-9)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from scipy import special
@@ -28,7 +28,6 @@ from verify.montecarlo.experiment import (
     Quantity,
     band,
     cells_of,
-    cheapest,
     every_comparison,
     excess,
     quantities_of,
@@ -123,9 +122,6 @@ class Samples:
         self.larger_pilots.clear()
         for quantity in quantities_of(experiment.checks):
             self._plan_quantity(quantity, control=False)
-        for fit in experiment.checks:
-            if isinstance(fit, Fit):
-                self._enlarge(fit, self.goal(fit), _BY_THEN)
         for control in experiment.controls:
             self._plan_control(control)
 
@@ -141,8 +137,6 @@ class Samples:
         for quantity in quantities_of([wrong]):
             if quantity.cell.id not in self.planned or (quantity is wrong and not resolving):
                 self._plan_quantity(quantity, control=True)
-        if resolving and isinstance(wrong, Fit):
-            self._enlarge(wrong, resolving, 1.0)
 
     def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
         """Return the goal of telling the ``truth`` from what a control claims, at the first look."""
@@ -210,38 +204,6 @@ class Samples:
         # What breaks a bound by half of its tolerance lies as near to the edge as to the bound.
         width = max(goal.width / 2, math.hypot(outside, measured.error))
         return replace(goal, prediction=measured.value, width=width)
-
-    def _enlarge(self, fit: Fit, goal: Goal, by_then: float) -> None:
-        """Plan more blocks for the points of a fit whose coefficient would come out too vague.
-
-        Those get them that sharpen it most for what they cost. The ``goal`` is to be reached when the sample
-        is ``by_then`` times that of the first look. Nothing is foretold of a lack of fit, nor of points whose
-        variance is not derived.
-        """
-        if fit.target == "misfit":
-            return
-        errors = [self._planned_error(member, fit.fit.model == "power") for member in fit.members]
-        if None in errors:
-            return
-        wanted = math.sqrt(by_then) * goal.width / goal.deviations()
-        if fit.fit.planned_error(fit.target, errors) > wanted:
-            cells = [member.cell for member in fit.members]
-            planned = np.array([self.planned[cell.id] for cell in cells])
-            of_block = (fit.fit.influence(fit.target) * errors) ** 2 * planned
-            costs = np.array([cell.sampler.coordinates for cell in cells], np.float64)
-            blocks = cheapest(of_block, costs, planned, wanted**2)
-            self.planned |= {cell.id: math.ceil(many) for cell, many in zip(cells, blocks, strict=True)}
-
-    def _planned_error(self, member: Quantity, is_relative: bool) -> Any:
-        """Return the error that a point will have, relative to its size if so wanted; None if not derived."""
-        estimand: Any = member.estimand
-        variance = getattr(estimand, "block_variance", None)
-        if variance is None:
-            return None
-        error, size = math.sqrt(variance / self.planned[member.cell.id]), abs(member.prediction.value)
-        # The derived variance of what is positive is relative already.
-        absolute = error * size if getattr(estimand, "positive", True) else error
-        return absolute / size if is_relative else absolute
 
     @_QUIET
     def measured(self, comparison: Comparison, alpha: float) -> Measured:

@@ -217,10 +217,6 @@ class WeightedFit:
         solver = (np.linalg.pinv(design * root[:, None] / size) / size[:, None]) * root
         return np.asarray(solver[_COLUMN[target]])
 
-    def planned_error(self, target: Target, errors: Sequence[float]) -> float:
-        """Return the standard error a coefficient will have if the points have these ``errors``."""
-        return math.sqrt(float(self.influence(target) ** 2 @ np.asarray(errors) ** 2))
-
     def measure(self, target: Target, points: Sequence[Measured], alpha: float) -> Measured:
         """Return one coefficient, or the lack of fit, with its interval at false-exclusion rate ``alpha``.
 
@@ -314,24 +310,6 @@ def best_queries(keys: int, d: int) -> int:
     once, per_row = keys * d, d + keys * (_PER_SCORE + _MULTIPLY_ADD * d)
     best = round(math.sqrt(once * d * math.sqrt(keys) / per_row))
     return min(_MOST_QUERIES, _MANY * keys, max(1, best))
-
-
-def cheapest(needed: Array, costs: Array, least: Array, most: float) -> Array:
-    """Return the blocks n of several cells that bring Σ ``needed``/n down to ``most`` for the least Σ cost·n.
-
-    No cell gets fewer than ``least``. Without that bound n is in proportion to √(needed/cost) (J. Neyman);
-    cells that would fall below it keep it, and the others take a little less.
-    """
-    free = needed > 0
-    while True:
-        left = most - float(np.sum(needed[~free] / least[~free]))
-        blocks: Array = least.astype(np.float64)
-        scale = float(np.sum(np.sqrt(needed[free] * costs[free]))) / left
-        blocks[free] = scale * np.sqrt(needed[free] / costs[free])
-        below = free & (blocks < least)
-        if not below.any():
-            return blocks
-        free &= ~below
 
 
 def best_side(d: int, relative_variance: Callable[[int], float], tolerance: float) -> int:
