@@ -112,24 +112,3 @@ def apart(now: Sequence[Check], before: Sequence[Check]) -> dict[str, tuple[floa
         if abs(check.estimate - other.estimate)
         > ERRORS * math.hypot(check.standard_error, other.standard_error)
     }
-
-
-def test_every_difference_is_seen(reference: RunRecord) -> None:
-    """A changed prediction, setting, band, allowance, fact or estimate is named."""
-    known = reference.claim("score-variance")
-    check = known.checks[0]
-    changes = (
-        {"prediction": check.prediction * (1 + 1e-9)},
-        {"cell": {**check.cell, "d_k": 2}},
-        {"relation": "≤"},
-        {"band": (check.band[0], None)},
-        {"tolerance_of": "anything"},
-    )
-    for change in changes:
-        (line,) = other_statements([check.model_copy(update=change)], [check])
-        assert line.startswith(f"{check.id}, {next(iter(change))}:")
-    assert other_statements([], [check]) == [f"{check.id}: in one of them only"]
-    assert other_statements([check.model_copy(update={"estimate": 7.0})], [check]) == []
-    far = check.model_copy(update={"estimate": check.estimate + 9 * check.standard_error})
-    assert list(apart([far], [check])) == [check.id]
-    assert apart([check], [check]) == {}

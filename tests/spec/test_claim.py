@@ -89,18 +89,6 @@ class TestFunctions:
             claim(**{function: given})
         assert str(caught.value) == f"claim two-keys: {message}"
 
-    def test_each_gets_what_it_names(self) -> None:
-        """Wherever that stands, and nothing else."""
-        given: list[Any] = []
-
-        def swapped(tolerance: float, derived: Derivation) -> Items:
-            given.append((derived.end, tolerance))
-            yield from experiment(derived)
-
-        own = claim(experiment=swapped)
-        own.items(own.derived(), 0.05)
-        assert given == [(d, 0.05)]
-
     def test_what_a_file_defines_is_found_by_its_name(self) -> None:
         """What the claim names itself comes first, and a module of that name is no function."""
         bare = claim(id="", derive=derive, experiment=yielding()).placed(
@@ -125,13 +113,6 @@ class TestDerived:
             claim(derive=lambda: returned).derived()
         says = "its derive returns no chain; end it with return Chain(start).then(…)"
         assert str(caught.value) == f"claim two-keys: {says}"
-
-    @pytest.mark.parametrize("names", [("", ""), ("one", "two"), ("", "one", "one")])
-    def test_one_of_several_is_the_main_one(self, names: tuple[str, ...]) -> None:
-        """The others have names of their own."""
-        chains = tuple(Chain(score, Line(score + 0 * d, "the same", algebra), name=name) for name in names)
-        with pytest.raises(ClaimError, match="give each but the main one a name of its own"):
-            claim(derive=lambda: chains).derived()
 
     def test_a_chain_that_is_not_there_is_refused(self) -> None:
         """With the nearest that is."""

@@ -37,15 +37,6 @@ def variances(*sizes: int) -> list[Check]:
 class TestChecks:
     """What a check becomes."""
 
-    def test_its_label_is_printed_from_the_expression(self) -> None:
-        """With values put in that its setting does not record."""
-        scaled = Check("scaled", Var(d**-alpha * score), {d: 4, alpha: Rational(1, 2)}, equals=1)
-        rows = Check("rows", E(squares(sigma * s[a, j])), {n: 4, sigma: 2}, at_most=1.0)
-        first, second = made(scaled, rows, derived=NOTHING).checks
-        assert r"\sqrt{d_k}" in first.label
-        assert r"\alpha" not in first.label
-        assert r"\sigma" in second.label
-
     def test_one_of_a_chains_start_against_its_end_is_derived(self) -> None:
         """Another prediction, a near quantity, or a threshold is not."""
         right = Check("right", Var(score), {d: 3}, equals=d)
@@ -149,18 +140,6 @@ class TestCells:
         assert cells[0].sampler.names == cells[0].sampler.names
         assert len(cells[0].sampler.names) == 2
 
-    def test_those_at_others_do_not(self) -> None:
-        """Another size, law, or value inside of a mean is another setting, with a name of its own."""
-        checks = (
-            Check("one", E(squares(sigma * s[a, j])), {n: 4, sigma: 1}, at_most=1.0),
-            Check("two", E(squares(sigma * s[a, j])), {n: 4, sigma: 2}, at_most=1.0),
-            Check("three", E(squares(sigma * s[a, j])), {n: 8, sigma: 2}, at_most=1.0),
-            Check("four", Var(score), {d: 8}, equals=d),
-            Check("five", Var(score), {d: 8}, equals=d, laws={q: RADEMACHER, k: RADEMACHER}),
-        )
-        cells = [check.cell for check in made(*checks).checks if isinstance(check, Quantity)]
-        assert len({cell.id for cell in cells}) == len(cells)
-
 
 class TestFits:
     """The coefficients of a law."""
@@ -176,11 +155,6 @@ class TestFits:
             "of-lack-of-fit": 0,
         }
         assert {fit.id: fit.prediction.value for fit in fits} == expected
-
-    def test_given_values_stand_in_place_of_the_laws(self) -> None:
-        """A wrong slope is what the fit is compared with."""
-        (fit,) = made(*variances(1, 8), Fit("variance-d*", over=d, slope=2)).checks[2:]
-        assert (fit.id, fit.prediction.value) == ("slope", 2)
 
     def test_a_level_has_no_slope_in_the_size_of_its_rise(self) -> None:
         """The tolerance is of the level over the largest place."""
@@ -231,14 +205,6 @@ class TestControls:
             ("other", None),
         ]
 
-    def test_or_where_a_chain_derives_it(self) -> None:
-        """Of the same quantity, and for components of the law that the chain assumes."""
-        wide = {q: RADEMACHER.moved(0, 2), k: RADEMACHER}
-        wrong = Wrong("one", Var(score), {d: 8}, equals=1, says="1")
-        other = Wrong("of-wide", Var(score), {d: 8}, equals=1, laws=wide, says="1")
-        controls = made(Check("mean", E(score), {d: 8}, equals=0), wrong, other).controls
-        assert [control.truth for control in controls[:2]] == [8, None]
-
     def test_one_changes_a_check_a_fit_or_a_computed_value(self) -> None:
         """By its id; an unknown one is refused."""
         sum_of = Computed("sum", "a sum", sum, ((1, 2),), equals=Integer(3))
@@ -266,13 +232,6 @@ class TestControls:
         assert found == [("half", 4, 8), ("less", 8, None), ("more", 6, None)]
         assert controls[1].what.endswith("respects 0.8 times its bound")
         assert controls[2].what == "a sum is 2 times its value"
-
-    def test_a_bound_gets_a_sharper_one(self) -> None:
-        """Of the factor that is false."""
-        bound = Check("below", Var(score), {d: 8}, at_most=8.5, sharper=0.9, sharper_truth=8.0)
-        (control,) = made(bound, derived=NOTHING).controls
-        assert control.comparison.id == "below-sharper"
-        assert control.comparison.prediction.value == pytest.approx(7.65)
 
     def test_what_is_true_of_a_bound_is_known_by_a_check_or_an_integral(self) -> None:
         """A check of the same quantity says it; else an integral over rows, where there is one."""

@@ -148,7 +148,6 @@ def test_a_figure_is_filled_everywhere() -> None:
     filled = WORDS.drawn(drawn)
     assert filled.title == r"$\operatorname{Var}(2 q\cdot k) = 4 d_k$"
     assert filled.alt.startswith("Over q·k, against dimension ")
-    assert (filled.x.label, filled.y.label) == ("dimension $d_k$", r"over $q\cdot k$")
     assert [layer.label for layer in filled.layers] == ["derived $d_k^2$", "at 8"]
     with pytest.raises(ClaimError, match=r"claim mine: its figure f, title has \{odds\}: no slot 'odds'"):
         WORDS.drawn(drawn.model_copy(update={"title": "It is {odds}."}))
