@@ -6,11 +6,11 @@ from functools import cache, partial
 from itertools import product
 
 import numpy as np
-from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, exp, lambdify, symbols
+from sympy import Expr, Gt, KroneckerDelta, Le, Rational, S, Sum, Symbol, lambdify, symbols
 
-from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Figure, Items, Named
-from verify.spec import Softmax, Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, fact
-from verify.spec import figures as draw, j, l, n, over_keys, s
+from verify.spec import Allowance, Chain, Chains, Claim, Computed, Derivation, Family, Items, Named, Softmax
+from verify.spec import Threshold, Wrong, a, algebra, at_least, at_most, cite, earlier, fact, j, l, n
+from verify.spec import over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
@@ -156,17 +156,6 @@ def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], wo
             less = code(over, under, keys) * (1 / 0.99 if is_upper else 1.01)
             says = f"a bound holds with one per cent less room: {words}"
             yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", computed=less, says=says)
-
-
-def figures(derived: Derivation) -> Figure:
-    layers, leads, norm = [], np.linspace(0, 10, 11), derived["reached"].end.subs(t, exp(lead))
-    for keys in (2, 16, 128):
-        layers.append(draw.curve(f"{keys} keys", norm.subs(n, keys), (0, 10), scale="linear"))
-        norms = [norm_ahead(softmax, keys, float(place)) for place in leads]
-        layers.append(draw.dots("computed", leads, norms))
-    title = "With many keys, larger scores first open the softmax and only then close it"
-    x, y = "lead of one score over all others", "norm of the Jacobian"
-    return draw.figure("lead", title, *layers, x=x, y=y, linear="xy")
 
 
 CLAIM = Claim(

@@ -49,10 +49,6 @@ def derive() -> Chains:
         .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
     yield from (rest, trace, bound)
-    over_trace = earlier(trace, given=(Gt(E(REST), 0),))
-    title = "The share of the bound by the trace that is reached"
-    share = Chain(2 * E(NORM) / E(REST), name="share", title=title, given=(n > 1,))
-    yield share.then(1, "the bound by the trace", over_trace, "≤")
     yield from near_the_limit(rest)
     yield from lengths(bound)
 
@@ -148,12 +144,10 @@ def experiment(derived: Derivation) -> Items:
             at, times = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
             value, control = exact(attention.end, at), name == "scaled" and size == 64
             yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=times, control=control)
-    # Where two keys are as good as at the bound by the trace, and at their limit.
-    narrow, wide = ({n: S(2), sigma: deviation} for deviation in (Rational(1, 4), S(32)))
+    wide = {n: S(2), sigma: S(32)}  # where two keys are as good as at their limit
     for name, chain, at, false in (
         ("bounded-n16-d16", derived["unscaled"], {n: S(16), d: S(16)}, 0),
         ("bounded-n16-d64", derived["unscaled"], {n: S(16), d: S(64)}, 0.53),
-        ("by-the-trace-n2", derived["share"], narrow, 0.95),
         ("bounded-n2", derived["times-sigma"], wide, 0.65),
     ):
         within, truth = Within(0.5, fixed=True), exact(chain.start, at) if false else None

@@ -9,8 +9,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from sympy import Derivative, Expr, Rational, S, Sum, Symbol, sqrt, symbols
 
 from verify.spec import NORMAL, STANDARD, Allowance, Chain, Chains, Check, Claim, Column, Computed, Derivation
-from verify.spec import E, Family, Figure, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra
-from verify.spec import assume, d, derivative, e, figures as draw, j, l, m, moments, n, q
+from verify.spec import E, Family, Index, Indicator, Items, Named, Threshold, Wrong, a, algebra, assume, d
+from verify.spec import derivative, e, j, l, m, moments, n, q
 from verify.spec.arrays import Array, gradients, largest_difference, probabilities, stream
 
 c, eta, nu = symbols("c eta nu", positive=True)
@@ -205,22 +205,6 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield Computed(name, what, rescaled_gap, given, equals=0, settings=run, allowance=near)
     says = "a scale is a choice of initial weights alone, at the same rate"
     yield Wrong("same-rate", of=name, computed=rescaled_gap(1.0), says=says)
-
-
-def figures() -> Figure:
-    rng, sizes = stream(0, "training-stability", "figures", 0), {d: DIMENSION, **SIZES}
-    shapes = {str(family): (64, *(sizes[extent] for extent in family.ranges)) for family in DRAWN}
-    lost = trained({name: NORMAL.draw(rng, shape, single=True) for name, shape in shapes.items()})
-    succeeds, ends = (lost[..., -LAST:].mean(axis=-1) < GOAL).mean(axis=0), (RATES[0], RATES[-1])
-    layers = [
-        draw.joined("every seed", ends, (1, 1)),
-        draw.joined("wrong: unscaled, none at any rate", ends, (0, 0), "control"),
-    ]
-    for scale, share_of_seeds in zip(POWERS, succeeds, strict=True):
-        layers.append(draw.dots(scale, RATES, share_of_seeds, "measured" if scale == ROOT else "other"))
-    title = "Each scale has its own range of learning rates, and the root’s is the widest"
-    y = f"share of seeds with a mean loss below {GOAL} in the last {LAST} steps"
-    return draw.figure("success-by-rate", title, *layers, x="learning rate", y=y, linear="y")
 
 
 CLAIM = Claim(

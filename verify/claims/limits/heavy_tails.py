@@ -10,9 +10,9 @@ from scipy import integrate, special
 from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, log, oo, pi
 from sympy import sqrt
 
-from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Figure, Findings, Indicator, Items, LargestGap
-from verify.spec import Law, Threshold, Wrong, a, at_least, by_density, cite, d, derivative, earlier
-from verify.spec import figures as draw, integral, j, k, of_probability, q, score
+from verify.spec import CAUCHY, Chain, Chains, Check, Claim, E, Indicator, Items, LargestGap, Law, Threshold
+from verify.spec import Wrong, a, at_least, by_density, cite, d, derivative, earlier, integral, j, k
+from verify.spec import of_probability, q, score
 from verify.spec.score_law import below as below_of_normals
 
 POINTS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1000.0)
@@ -132,17 +132,6 @@ def experiment(tolerance: float) -> Items:
     says = "dividing by the root brings scores back to ordinary size: under one per cent lie that far"
     few = Threshold(Rational(1, 100))
     yield Wrong("ordinary-after-scaling", of="far-out-after-scaling", at_most=few, says=says)
-
-
-def figures(findings: Findings) -> Figure:
-    shares = findings.samples["pairs-d1-cauchy"].mean[: len(POINTS)][::-1]
-    few, title = POINTS[:6], "Large Cauchy products are so frequent that no variance exists"
-    layers = (
-        draw.joined("Cauchy", POINTS, [1 - 2 * above_zero(point) for point in POINTS]),
-        draw.joined("normal", few, [2 * below_of_normals(1, -point) for point in few], "other"),
-        draw.dots("measured", POINTS, 2 * shares),
-    )
-    return draw.figure("tails", title, *layers, x="size of a product", y="share beyond")
 
 
 CLAIM = Claim(
