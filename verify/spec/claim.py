@@ -224,13 +224,10 @@ def cite(*sources: str | Reference) -> tuple[Reference, ...]:
     Example:
         >>> cite("vaswani2017", Reference(key="mine2026", text="A. Author, My Paper, 2026."))
     """
-    return tuple(_published(source) if isinstance(source, str) else source for source in sources)
-
-
-def _published(key: str) -> Reference:
-    if key not in bibliography():
-        raise ClaimError(unknown("reference", key, bibliography(), "give a Reference(key=…, text=…, url=…)"))
-    return bibliography()[key]
+    known = bibliography()
+    for key in (source for source in sources if isinstance(source, str) and source not in known):
+        raise ClaimError(unknown("reference", key, known, "give a Reference(key=…, text=…, url=…)"))
+    return tuple(known[source] if isinstance(source, str) else source for source in sources)
 
 
 @cache

@@ -24,13 +24,12 @@ SPREAD = n * E(squares(ROW))
 
 
 @cache  # so that its lines are checked once in a process
-def inverse_total() -> tuple[Chain, Chain]:
-    """Derive a bound of the mean of one over the total, from a tangent."""
-    more = Z + c * x
-    tangent = Chain(1 / Z - c * x / Z**2, name="tangent", title="A tangent of one over the total").then(
-        1 / more, "a convex function lies above its tangent", at_most((c * x / Z) ** 2 / more), "≤"
-    )
-    many, there = (n > ONCE,), {Z: TOTAL, x: TERM, c: ONCE}
+def at_most_keys() -> tuple[Chain, ...]:
+    """Derive the upper bound of n·E Σp², for enough keys, and what it rests on."""
+    more, many, there = Z + c * x, (n > ONCE,), {Z: TOTAL, x: TERM, c: ONCE}
+    convex, missing = "a convex function lies above its tangent", at_most((c * x / Z) ** 2 / more)
+    tangent = Chain(1 / Z - c * x / Z**2, name="tangent", title="A tangent of one over the total")
+    tangent = tangent.then(1 / more, convex, missing, "≤")
     below, on_top = over_keys(1 / TOTAL - ONCE * TERM / TOTAL**2), over_keys(1 / (TOTAL + ONCE * TERM))
     back = r"score $j$ is shifted by $-\sigma^2$: the share on top is gone, and its exponential comes before"
     inverse = (
@@ -40,26 +39,15 @@ def inverse_total() -> tuple[Chain, Chain]:
         .then(exp(-(sigma**2) / 2) * E(over_keys(TERM / TOTAL)) / (n - ONCE), back, SHIFTED)
         .then(exp(-(sigma**2) / 2) / (n - ONCE), "the weights sum to 1", algebra)
     )
-    return tangent, inverse
-
-
-@cache  # so that its lines are checked once in a process
-def at_most_keys() -> tuple[Chain, ...]:
-    """Derive the upper bound of n·E Σp², for enough keys, and what it rests on."""
-    tangent, inverse = inverse_total()
-    less = x / Z**2 - x / (Z + c * x) ** 2
-    falling = Chain(x / (Z + c * x) ** 2, name="falling", title="What comes on top makes it smaller").then(
-        x / Z**2, "for positive numbers", at_most(less), "≤"
-    )
-    factor, there, many = n * exp(3 * sigma**2 / 2), {Z: TOTAL, x: TERM, c: ONCE}, (n > ONCE,)
+    falling = Chain(x / more**2, name="falling", title="What comes on top makes it smaller")
+    falling = falling.then(x / Z**2, "for positive numbers", at_most(x / Z**2 - x / more**2), "≤")
+    factor, put_in = n * exp(3 * sigma**2 / 2), earlier(falling, at=there)
     shift = r"score $j$ is shifted by $\sigma^2$, which turns one of its exponentials into a share on top"
     upper = (
         Chain(SPREAD, name="upper", title="At most, for enough keys", given=many)
         .then(n * E(over_keys(TERM**2 / TOTAL**2)), "weights are exponentials over the total", algebra)
         .then(factor * E(over_keys(TERM / (TOTAL + ONCE * TERM) ** 2)), shift, SHIFTED)
-        .then(
-            factor * E(over_keys(TERM / TOTAL**2)), "without it, it is more", earlier(falling, at=there), "≤"
-        )
+        .then(factor * E(over_keys(TERM / TOTAL**2)), "without it, it is more", put_in, "≤")
         .then(factor * E(1 / TOTAL), "the exponentials sum to the total", algebra)
         .then(n * exp(sigma**2) / (n - ONCE), "the bound of its inverse", earlier(inverse, given=many), "≤")
     )
@@ -67,14 +55,13 @@ def at_most_keys() -> tuple[Chain, ...]:
 
 
 @cache  # so that its lines are checked once in a process
-def at_least_keys() -> tuple[Chain, Chain]:
-    """Derive the lower bound of n·E Σp², for any number of keys, and what it rests on."""
-    more = Z + c * x
+def many_keys(name: str = "") -> tuple[Chain, ...]:
+    """Derive the limit of n·E Σp² for ever more keys, which gets the ``name``, after what it rests on."""
+    more, level, factor = Z + c * x, (n + TWICE) * exp(sigma**2 / 2), n * exp(2 * sigma**2)
     missing = at_most((more - r) ** 2 * (2 * more + r) / (r**3 * more**2))
-    tangent = Chain(
-        3 / r**2 - 2 * more / r**3, name="square-tangent", title="A tangent of one over the squared total"
-    ).then(1 / more**2, "a convex function lies above its tangent", missing, "≤")
-    level, factor = (n + TWICE) * exp(sigma**2 / 2), n * exp(2 * sigma**2)
+    title = "A tangent of one over the squared total"
+    tangent = Chain(3 / r**2 - 2 * more / r**3, name="square-tangent", title=title)
+    tangent = tangent.then(1 / more**2, "a convex function lies above its tangent", missing, "≤")
     there = earlier(tangent, at={Z: TOTAL, x: TERM, c: TWICE, r: level})
     below = over_keys(3 / level**2 - 2 * (TOTAL + TWICE * TERM) / level**3)
     linear = 3 * n / level**2 - 2 * (n + TWICE) / level**3 * E(over_keys(TERM))
@@ -88,13 +75,7 @@ def at_least_keys() -> tuple[Chain, Chain]:
         .then(factor * mean, "the mean of an exponential", SHIFTED)
         .then(n**2 * exp(sigma**2) / (n + TWICE) ** 2, "terms collected", algebra)
     )
-    return tangent, lower
-
-
-def many_keys(name: str = "") -> tuple[Chain, ...]:
-    """Derive the limit of n·E Σp² for ever more keys, which gets the ``name``, after what it rests on."""
-    upper, lower = at_most_keys(), at_least_keys()
-    squeezed = between(lower[-1], upper[-1])
+    *others, upper = at_most_keys()
+    squeezed, title = between(lower, upper), "For ever more keys" if name else ""
     line = Line(exp(sigma**2), "it lies between two bounds that tend there", squeezed)
-    title = "For ever more keys" if name else ""
-    return *upper, *lower, Chain(Limit(SPREAD, n, oo), line, name=name, title=title)
+    return *others, upper, tangent, lower, Chain(Limit(SPREAD, n, oo), line, name=name, title=title)

@@ -62,12 +62,6 @@ def unit(tokens: Array) -> Array:
     return tokens / np.sqrt((tokens**2).mean(axis=-1, keepdims=True))
 
 
-def through_unit(upstream: Array, tokens: Array) -> Array:
-    """Return the gradient before ``unit``: its part along the token is lost, the rest divided by its size."""
-    size, along = np.sqrt((tokens**2).mean(axis=-1, keepdims=True)), unit(tokens)
-    return (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / size
-
-
 def passed_back(
     draws: Mapping[str, Array], scale: float, size: float = 1.0, *, normalised: bool = True
 ) -> tuple[Array, Array]:
@@ -90,7 +84,9 @@ def passed_back(
         tokens = unit(output) if normalised else output
     at_output = (upstream.astype(float) ** 2).sum(axis=(1, 2))
     for layer, (passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
-        upstream = through_unit(upstream, output) if normalised else upstream
+        if normalised:  # its part along the token is lost, the rest divided by the token's size
+            root, along = np.sqrt((output**2).mean(axis=-1, keepdims=True)), unit(output)
+            upstream = (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / root
         back, of = gradients(*passed, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
         branch = back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
         upstream = upstream + branch

@@ -49,12 +49,7 @@ def derive() -> Chains:
         .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
     yield from (rest, trace, bound)
-    yield from near_the_limit(rest)
-    yield from lengths(bound)
-
-
-def near_the_limit(rest: Chain) -> Chains:
-    """Derive the limit from an identity for all n and σ, and bounds that meet as the scores spread."""
+    # The limit: an identity for all n and σ, and bounds that meet as the scores spread.
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
     identity = (
@@ -73,6 +68,7 @@ def near_the_limit(rest: Chain) -> Chains:
     main = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity")
     yield from (identity, behind, lower, upper)
     yield main.then(LARGEST / 3, "both bounds tend to it", between(lower, upper))
+    yield from lengths(bound)
 
 
 def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
