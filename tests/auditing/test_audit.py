@@ -276,7 +276,6 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
         ([Layer("a", [call(bias=np.array(np.nan, np.float32))])], "bias holds NaN"),
         ([Layer("a", [call(sink=np.array([0, np.inf]))])], "sink holds NaN"),
         ([Layer("a", [call(softcap=0.0)])], "softcap 0.0: give a number above 0"),
-        ([Layer("a", [call(documents=np.zeros((12, 20), int))])], "has documents, and no mask is meant"),
     ],
 )
 def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> None:

@@ -47,7 +47,6 @@ def audit(
     causal: bool = False,
     intended: str | float | None = None,
     intended_mask: str = "",
-    documents: Array | None = None,
     allow_unseen: Iterable[str] = (),
 ) -> AuditRecord:
     """Judge what a program's attention does: a recording, or the arrays of one layer.
@@ -62,10 +61,9 @@ def audit(
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
-    ``window=W``, ``chunk=W``, ``prefix=N`` or ``documents``; the last one takes the number of each token's
-    document, ``documents`` of shape [sequence, token]. What was not seen and could differ makes it one in
-    part, unless ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were
-    not given, the ``precision`` that outputs agree to where it is coarser than they are stored in, or what is
+    ``window=W`` or ``chunk=W``. What was not seen and could differ makes it one in part, unless
+    ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not given,
+    the ``precision`` that outputs agree to where it is coarser than they are stored in, or what is
     ``unrecorded``.
 
     Returns:
@@ -83,7 +81,7 @@ def audit(
         mask=intended_mask,
         allow_unseen=allowed_reasons(allow_unseen),
     )
-    arrays = dict(zip(_ARRAYS, (q, k, v, out, mask, bias, sink, documents), strict=True))
+    arrays = dict(zip(_ARRAYS, (q, k, v, out, mask, bias, sink), strict=True))
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
         recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
@@ -114,7 +112,7 @@ def audit(
     ).sealed()
 
 
-_ARRAYS = ("q", "k", "v", "out", "mask", "bias", "sink", "documents")
+_ARRAYS = ("q", "k", "v", "out", "mask", "bias", "sink")
 
 
 def allowed_reasons(reasons: Iterable[str]) -> tuple[str, ...]:

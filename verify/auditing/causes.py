@@ -456,7 +456,7 @@ class Search:
             field: np.asarray(array)[chosen]
             for field in ARRAYS.values()
             if field != "input" and (array := getattr(call, field)) is not None
-            if (field == "documents" or array.ndim == 4) and len(array) == every
+            if array.ndim == 4 and len(array) == every
         }
         self.head, self.sample = head, replace(call, **cut)
         _, self.heads, queries, keys = self.declared(call, 1.0).scores

@@ -57,8 +57,8 @@ def _mask(run: LayerRun) -> Iterator[Finding]:
     judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
     wrong, meant, reason = run.wrong_mask, run.meant, ""
     if wrong is not None:
-        cause, fix = str(wrong), f"give the call the mask that was meant, {run.mask}"
-        if wrong.unseen:
+        cause, fix = wrong.text, f"give the call the mask that was meant, {run.mask}"
+        if wrong.is_cut:
             cause += ": the causal mask is aligned at the first key"
             fix = "align the mask at the last key: with a cache the last query is that of the last key"
         elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
@@ -71,8 +71,6 @@ def _mask(run: LayerRun) -> Iterator[Finding]:
             f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep "
             "weight; add -inf where a key is hidden, or say which mask is meant, such as none"
         )
-    elif run.no_documents:
-        reason = "nothing tells which token is of which document; give documents, [sequence, token]"
     if reason:
         judged = {"judgement": Judgement.UNDECIDED, "reason": reason}
     quantity = "the number of rows that see other keys than were meant"

@@ -26,7 +26,7 @@ NEAR = 0.25
 """Share of a type's largest number beyond which products are warned of."""
 
 _BATCH = 1 << 25  # bytes of calls of one shape that are compared at once
-_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "documents")
+_BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias")
 _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no other is tried
 
 
@@ -62,7 +62,6 @@ class LayerRun:
         self.masks: dict[str, None] = {}
         self.wrong_mask: WrongMask | None = None
         self.weak: float | None = None
-        self.no_documents = False
         self.odd_rows: dict[str, list[int]] = {}
         self.broken: dict[str, int] = {}
         self.bound = 0.0
@@ -84,8 +83,6 @@ class LayerRun:
             ]
             if call.softcap is not None and not 0 < call.softcap < math.inf:
                 problems.append(f"softcap {call.softcap!r}: give a number above 0, or none")
-            if call.documents is not None and not self.mask:
-                problems.append("has documents, and no mask is meant for them; give --mask as documents")
             problems += [
                 f"{name} has {array.shape[1]} heads of {array.shape[3]} dimensions, and in earlier calls "
                 f"{heads} of {self.d_k}; record different shapes under different names"
@@ -159,11 +156,7 @@ class LayerRun:
         if queries > 1 or keys == 1 or call.causal or not self.masks:
             self.masks[described(call)] = None
         self.weak = weak_mask(call) if self.weak is None else self.weak
-        is_open = self.meant is not None and self.meant.kind == "documents" and call.documents is None
-        self.no_documents |= is_open
-        if self.wrong_mask is None and not is_open:
-            wrong = wrong_mask(call, self.meant)
-            self.wrong_mask = wrong and wrong._replace(sequence=int(places[wrong.sequence]))
+        self.wrong_mask = self.wrong_mask or wrong_mask(call, self.meant, places)
         if (rows.keys == 0).any() and call.output is not None:
             self._note_blind_rows(call, rows, places)
         self._note_sizes(call, rows)
@@ -245,7 +238,7 @@ def _stacked(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     for _, call in pairs:
         for name, arrays in joined.items():
             array = getattr(call, name)
-            shape = array.shape if name == "documents" else (1,) * (4 - array.ndim) + array.shape
+            shape = (1,) * (4 - array.ndim) + array.shape
             arrays.append(np.broadcast_to(array.reshape(shape), (len(call.query), *shape[1:])))
     whole: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in joined.items()}
     return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **whole)

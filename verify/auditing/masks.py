@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
-INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W", "prefix=N", "documents")
+INTENDED_MASKS = ("none", "causal", "window=W", "chunk=W")
 """The masks that can be meant. All but none are causal, and the last query is that of the last key."""
 
 _LARGEST = 10**9
@@ -30,8 +31,8 @@ class Meant(NamedTuple):
     kind: str
     number: int = 0
 
-    def visible(self, queries: int, keys: int, documents: Any = None) -> Flags:
-        """Return which keys queries should see, [query, key]; ``documents`` are the numbers of the keys'."""
+    def visible(self, queries: int, keys: int) -> Flags:
+        """Return which keys queries should see, [query, key]."""
         query = np.arange(queries)[:, None] + keys - queries
         key = np.arange(keys)
         seen: Flags = key <= query
@@ -41,39 +42,11 @@ class Meant(NamedTuple):
             seen = seen & (key > query - self.number)
         elif self.kind == "chunk":
             seen = seen & (key // self.number == query // self.number)
-        elif self.kind == "prefix":
-            seen = seen | (key < self.number)
-        elif self.kind == "documents" and documents is not None:
-            seen = seen & (documents[None, :] == documents[np.clip(query[:, 0], 0, None)][:, None])
         return seen
 
 
-class WrongMask(NamedTuple):
-    """A row that sees a key that it should not, or where ``is_missing`` misses one; ``rows`` do so in all.
-
-    ``unseen`` keys at the end, where it is not None, are seen by no query though they were written.
-    """
-
-    sequence: int
-    head: int
-    row: int
-    key: int
-    is_missing: bool
-    rows: int
-    unseen: tuple[int, int] | None = None
-
-    def __str__(self) -> str:
-        if self.unseen:
-            first, last = self.unseen
-            return f"keys {first} to {last} are seen by no query of sequence {self.sequence}"
-        does = "does not see" if self.is_missing else "sees"
-        should = "although it should" if self.is_missing else "which it should not"
-        rows = f"; {self.rows:,} rows are so" if self.rows > 1 else ""
-        return f"row {self.row} of sequence {self.sequence} {does} key {self.key}, {should}{rows}"
-
-
 def intended_mask(text: str) -> Meant:
-    """Return the mask that ``text`` says: none, causal, window=W, chunk=W, prefix=N or documents.
+    """Return the mask that ``text`` says: none, causal, window=W or chunk=W.
 
     A window of W holds the query's own key and the W - 1 before it; chunks of W begin at keys 0, W, 2W.
     What follows in brackets says where it was read.
@@ -81,10 +54,8 @@ def intended_mask(text: str) -> Meant:
     Raises:
         SettingsError: it is none of them.
     """
-    match = re.fullmatch(
-        r"(none|causal|documents)|(window|chunk|prefix)=([0-9]{1,10})",
-        re.sub(r"\(.*\)$", "", text.strip()).strip(),
-    )
+    plain = re.sub(r"\(.*\)$", "", text.strip()).strip()
+    match = re.fullmatch(r"(none|causal)|(window|chunk)=([0-9]{1,10})", plain)
     if match is None or int(match[3] or 1) not in range(1, _LARGEST):
         raise SettingsError(f"mask {text[:40]!r}: give one of {', '.join(INTENDED_MASKS)}")
     return Meant(match[1] or match[2], int(match[3] or 0))
@@ -127,55 +98,56 @@ def seen_keys(call: Call, sequence: int, head: int) -> Flags:
     return seen[0, 0]  # type: ignore[no-any-return]
 
 
-def wrong_mask(call: Call, meant: Meant | None) -> WrongMask | None:
+class WrongMask(NamedTuple):
+    """What is wrong with a mask in words, in how many rows, and whether keys at the end are seen by none."""
+
+    text: str
+    rows: int
+    is_cut: bool = False
+
+
+def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None:
     """Return the first row of a call that sees other keys than were meant, None where none does.
 
-    Keys at either end that no query sees are padding, and with them the rows of the same tokens. Where there
-    are fewer queries than keys, keys at the end are unwritten room of a cache if values there are constant:
-    where the mask is causal they should be seen otherwise, whatever else is meant.
+    ``places`` are the numbers of its sequences. Keys at either end that no query sees are padding, and with
+    them the rows of the same tokens. Where there are fewer queries than keys, keys at the end are unwritten
+    room of a cache if values there are constant: where the mask is causal they should be seen otherwise,
+    whatever else is meant.
     """
-    sequences, heads, queries, _ = map(int, call.query.shape)
-    keys = int(call.key.shape[2])
+    sequences, heads, queries, keys = Formula(call, 1.0).scores
     is_causal = call.causal or (meant is not None and meant.kind != "none")
     masks = [np.asarray(array) for array in (call.mask, call.bias) if array is not None]
     own_sequence = any(array.ndim == 4 and array.shape[0] > 1 for array in masks) or queries < keys
     own_head = any(array.ndim >= 3 and array.shape[-3] > 1 for array in masks)
-    first: WrongMask | None = None
-    rows = 0
-    for sequence in range(sequences if own_sequence or call.documents is not None else 1):
-        documents = None if call.documents is None else np.asarray(call.documents)[sequence]
-        for head in range(heads if own_head else 1):
-            shown = seen_keys(call, sequence, head)
-            used: Any = shown.any(axis=0)
-            last = int(np.flatnonzero(used).max(initial=-1)) + 1
-            if queries < keys and last < keys and is_causal:
-                if _is_written(call, sequence, last):
-                    return WrongMask(
-                        sequence, head, 0, last, is_missing=True, rows=1, unseen=(last, keys - 1)
-                    )
-            else:
-                last = last if queries < keys else keys
-            if meant is None:
-                continue
-            wanted = np.zeros((queries, keys), dtype=bool)
-            wanted[:, :last] = meant.visible(queries, last, None if documents is None else documents[:last])
-            # From the first key that is seen to the last one: what lies outside is padding.
-            used = np.logical_and(np.maximum.accumulate(used), np.maximum.accumulate(used[::-1])[::-1])
-            is_padding = ~shown.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
-            off = (shown != wanted) & used & ~is_padding[:, None]
-            rows += int(off.any(axis=1).sum())
-            if first is None and off.any():
-                row, key = (int(place) for place in np.argwhere(off)[0])
-                first = WrongMask(sequence, head, row, key, bool(wanted[row, key]), 1)
-    return None if first is None else first._replace(rows=rows)
-
-
-def _is_written(call: Call, sequence: int, first: int) -> bool:
-    """Return whether keys or values from this key on differ among themselves: they are no empty cache."""
-    rest = (call.key if call.value is None else call.value)[sequence, :, first:]
-    return bool((np.asarray(rest) != np.asarray(rest)[:, :1]).any()) or (
-        rest.shape[1] == 1 and bool(np.asarray(rest).astype(float).any())
-    )
+    text, rows = "", 0
+    for sequence, head in product(range(sequences if own_sequence else 1), range(heads if own_head else 1)):
+        shown = seen_keys(call, sequence, head)
+        used: Any = shown.any(axis=0)
+        last = int(np.flatnonzero(used).max(initial=-1)) + 1 if queries < keys else keys
+        if last < keys and is_causal:
+            # Keys that differ among themselves were written: they are no empty cache.
+            rest = np.asarray(call.key if call.value is None else call.value)[sequence, :, last:].astype(
+                float
+            )
+            if (rest != rest[:, :1]).any() or (rest.shape[1] == 1 and rest.any()):
+                cut = f"keys {last} to {keys - 1} are seen by no query of sequence {places[sequence]}"
+                return WrongMask(cut, 1, is_cut=True)
+        if meant is None:
+            continue
+        wanted = np.zeros((queries, keys), dtype=bool)
+        wanted[:, :last] = meant.visible(queries, last)
+        # From the first key that is seen to the last one: what lies outside is padding.
+        used = np.logical_and(np.maximum.accumulate(used), np.maximum.accumulate(used[::-1])[::-1])
+        is_padding = ~shown.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
+        off = (shown != wanted) & used & ~is_padding[:, None]
+        rows += int(off.any(axis=1).sum())
+        if off.any() and not text:
+            row, key = (int(place) for place in np.argwhere(off)[0])
+            does = ("sees", "which it should not")
+            if wanted[row, key]:
+                does = ("does not see", "although it should")
+            text = f"row {row} of sequence {places[sequence]} {does[0]} key {key}, {does[1]}"
+    return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
 
 
 def weak_mask(call: Call) -> float | None:

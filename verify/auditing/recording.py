@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from verify.errors import RecordingError
 
@@ -22,7 +21,6 @@ ARRAYS = {
     "mask": "mask",
     "bias": "bias",
     "sink": "sink",
-    "documents": "documents",
     "x": "input",
 }
 """The arrays of a call by their keys in a file."""
@@ -31,17 +29,9 @@ _AXES: dict[str, tuple[str, ...]] = {
     "k": ("sequence", "key head", "key", "d"),
     "v": ("sequence", "value head", "key", "d of values"),
     "out": ("sequence", "head", "query", "d of values"),
-    "documents": ("sequence", "key"),
     "sink": ("head",),
 }
 """Axes of arrays; those of one name have one length."""
-
-
-class Described(NamedTuple):
-    """What is known of an array before it is read: shape and name of its dtype."""
-
-    shape: tuple[int, ...]
-    dtype: str
 
 
 Array = Any
@@ -69,10 +59,9 @@ class Call:
     [sequence, head, query, key]. ``causal`` stands for the mask of PyTorch's ``is_causal``, aligned at the
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
     turns a score s into c·tanh(s/c), before bias and mask. ``sink`` is one score a head that takes part in
-    the softmax's sum alone. ``documents`` has the number of each key's document, [sequence, key], where
-    sequences were packed. ``input`` is the first tensor that the layer's module was given, in its own shape.
-    ``dtype`` names what the program computed in where the arrays are kept in a wider type, as bfloat16 is in
-    NumPy's float32; it is empty where they have their own.
+    the softmax's sum alone. ``input`` is the first tensor that the layer's module was given, in its own
+    shape. ``dtype`` names what the program computed in where the arrays are kept in a wider type, as bfloat16
+    is in NumPy's float32; it is empty where they have their own.
     """
 
     query: Array
@@ -85,7 +74,6 @@ class Call:
     scale: float | None = None
     softcap: float | None = None
     sink: Array | None = None
-    documents: Array | None = None
     input: Array | None = None
     dtype: str = ""
 
@@ -130,37 +118,24 @@ def check_call(call: Call, place: str) -> None:
     """Refuse a call whose arrays do not fit each other; ``place`` says where it comes from.
 
     Raises:
-        RecordingError: as `check_shapes`.
+        RecordingError: one is empty, of another kind of number, or does not fit the others.
     """
-    arrays = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
-    described = {
-        name: Described(tuple(map(int, array.shape)), dtype_name(array.dtype))
-        for name, array in arrays.items()
-    }
-    check_shapes(described, place)
-
-
-def check_shapes(arrays: Mapping[str, Described], place: str) -> None:
-    """Refuse arrays, by their keys in a file, that are not those of one attention call.
-
-    Raises:
-        RecordingError: one is missing, empty, of another kind of number, or does not fit the others.
-    """
-    if problem := next(_problems(arrays), None):
+    if problem := next(_problems(call), None):
         raise RecordingError(f"{place}: {problem}")
 
 
-def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 - a list of checks
+def _problems(call: Call) -> Iterator[str]:  # noqa: C901 - a list of checks
     """Yield in a line each what does not fit; each may take for granted what comes before it."""
-    yield from (f"has no {name}; give q and k at least" for name in ("q", "k") if name not in arrays)
-    sizes: dict[str, int] = {}
-    for name, (shape, dtype) in arrays.items():
-        kind, wanted = "|".join(FLOATING), f"one of {', '.join(FLOATING)}"
+    given = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
+    shapes, sizes = {name: tuple(map(int, array.shape)) for name, array in given.items()}, dict[str, int]()
+    for name, shape in shapes.items():
+        kinds, wanted = FLOATING, f"one of {', '.join(FLOATING)}"
         if name == "mask":
-            kind, wanted = "bool", "booleans, True where a key may be seen; what is added to scores is bias"
-        elif name == "documents":
-            kind, wanted = "u?int[0-9]+", "whole numbers, one for each document"
-        if not re.fullmatch(kind, dtype):
+            kinds, wanted = (
+                ("bool",),
+                "booleans, True where a key may be seen; what is added to scores is bias",
+            )
+        if (dtype := dtype_name(given[name].dtype)) not in kinds:
             yield f"{name} has dtype {dtype}; give {wanted}"
         axes = _AXES.get(name, ())
         if axes and (len(shape) != len(axes) or min(shape) < 1):
@@ -172,8 +147,8 @@ def _problems(arrays: Mapping[str, Described]) -> Iterator[str]:  # noqa: C901 -
         if sizes["head"] % sizes.get(name, 1):
             yield f"{name}s are {sizes[name]}, which do not divide the {sizes['head']} of q; give a divisor"
     scores = [sizes[axis] for axis in ("sequence", "head", "query", "key")]
-    for name in [name for name in ("mask", "bias") if name in arrays]:
-        shape = arrays[name].shape
+    for name in [name for name in ("mask", "bias") if name in shapes]:
+        shape = shapes[name]
         pairs = zip(reversed(shape), reversed(scores), strict=False)
         if len(shape) > len(scores) or any(size not in (1, most) for size, most in pairs):
             yield f"{name} has {_shown(shape)}, the scores {scores}; give a shape that is broadcast to them"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     "intended_mask",
     default="",
     metavar="MASK",
-    help="The intended mask: none, causal, window=W, chunk=W, prefix=N or documents.",
+    help="The intended mask: none, causal, window=W or chunk=W.",
 )
 @click.option(
     "--allow-unseen",
@@ -60,8 +60,8 @@ def audit(
 
     Writes audit.json and audit.html. RECORDING is a folder that "record" wrote, or a NumPy archive or
     safetensors file. It needs q and k, and may have v, out, mask (True where a key may be seen), bias,
-    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), documents
-    (the number of each token's document), intended and intended_mask.
+    sink (one score for each head), the numbers scale, softcap and causal (1 for a causal mask), intended and
+    intended_mask.
 
     With --against, write comparison.json and comparison.html instead: the first layer and head in which the
     two differ by more than rounding, and in which quantity. The status is 0 if no difference was found, 1 if
