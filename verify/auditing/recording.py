@@ -129,13 +129,10 @@ def _problems(call: Call) -> Iterator[str]:  # noqa: C901 - a list of checks
     given = {name: array for name, field in ARRAYS.items() if (array := getattr(call, field)) is not None}
     shapes, sizes = {name: tuple(map(int, array.shape)) for name, array in given.items()}, dict[str, int]()
     for name, shape in shapes.items():
-        kinds, wanted = FLOATING, f"one of {', '.join(FLOATING)}"
+        dtype, wanted = dtype_name(given[name].dtype), f"one of {', '.join(FLOATING)}"
         if name == "mask":
-            kinds, wanted = (
-                ("bool",),
-                "booleans, True where a key may be seen; what is added to scores is bias",
-            )
-        if (dtype := dtype_name(given[name].dtype)) not in kinds:
+            wanted = "booleans, True where a key may be seen; what is added to scores is bias"
+        if dtype not in (("bool",) if name == "mask" else FLOATING):
             yield f"{name} has dtype {dtype}; give {wanted}"
         axes = _AXES.get(name, ())
         if axes and (len(shape) != len(axes) or min(shape) < 1):
