@@ -21,22 +21,23 @@ def start() -> Opening:
 
 def test_the_algebra_stands_line_by_line(start: Opening) -> None:
     """From the variance asked for to its value: a relation before each line, its reason beside it."""
-    raw, scaled = start.derived.chains
-    assert [(line.left, line.relation) for line in raw.lines] == [
-        (r"\operatorname{Var}(q\cdot k)", "="),
-        *[(None, "=")] * 4,
-    ]
-    assert raw.lines[2].right == r"\sum_{i=1}^{d_k} \mathbb{E}[q_i^2 k_i^2]"
-    assert [line.right for line in scaled.lines] == [r"\frac{\operatorname{Var}(q\cdot k)}{d_k}", "1"]
-    assert raw.lines[-1].right == "d_k"
-    assert all(line.reason for chain in start.derived.chains for line in chain.lines)
+    (_, raw), (_, scaled) = start.derived.chains
+    assert raw.start == r"\operatorname{Var}(q\cdot k)"
+    assert [line.relation for line in raw.lines] == ["="] * 5
+    assert raw.lines[2].latex == r"\sum_{i=1}^{d_k} \mathbb{E}[q_i^2 k_i^2]"
+    assert [line.latex for line in scaled.lines] == [r"\frac{\operatorname{Var}(q\cdot k)}{d_k}", "1"]
+    assert raw.lines[-1].latex == "d_k"
+    assert all(line.because for line in (*raw.lines, *scaled.lines))
     assert len(set(start.derived.assumptions)) == len(start.derived.assumptions) == 1
 
 
 def test_only_what_coq_proved_is_called_proved(start: Opening) -> None:
     """A chain under other assumptions, or of another statement, is derived, whatever its claim is called."""
-    words = {part.id: [chain.proof.word for chain in part.chains] for part in start.further}
-    assert [chain.proof.word for chain in start.derived.chains] == ["proved", "proved"]
+    words = {
+        part.id: [card.claim.derivation.grade(chain).value for card, chain in part.chains]
+        for part in (start.derived, *start.further)
+    }
+    assert words[""] == ["proved", "proved"]
     assert words["unique"] == ["derived", "proved"]
     assert words["again"] == ["derived", "derived"]
 
@@ -74,7 +75,7 @@ def test_ratios_are_estimates_over_predictions() -> None:
 def test_nothing_stands_there_without_its_claims_or_their_proofs() -> None:
     """A report of some claims, or a run in which one of the two is not derived, begins as it did."""
     run = shipped()
-    cards = {one.claim.id: one for one in Report(run).cards}
+    cards = Report(run).cards
     assert opening({name: one for name, one in cards.items() if name != "sqrt-scaling"}) is None
     claim = run.claim("sqrt-scaling")
     failed = claim.derivation.model_copy(update={"status": Proof.FAILED})
@@ -95,5 +96,5 @@ def test_the_second_page_derives_the_variance_twice(start: Opening) -> None:
     # Every derivation that is named there is a chain of the catalogue.
     assert [len(one.chains) for one in start.further] == [1, 2, 2, 2]
     general, *_, again = start.further
-    assert general.chains[0].lines[-1].right.startswith("d_k (")
-    assert again.chains[-1].lines[-1].right == "d_k"
+    assert general.chains[0][1].lines[-1].latex.startswith("d_k (")
+    assert again.chains[-1][1].lines[-1].latex == "d_k"

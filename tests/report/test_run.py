@@ -29,14 +29,9 @@ def reference() -> Report:
 def test_counts_add_up() -> None:
     """The counts are those of the record."""
     seen = Report(record())
-    assert sum(tally.count for tally in seen.verdicts) == len(CLAIMS)
-    assert {tally.badge.word: tally.count for tally in seen.proofs} == {
-        "derived": 2,
-        "derivation failed": 1,
-        "measured": 2,
-    }
-    assert (seen.controls, seen.controls_refuted) == (5, 4)
-    assert sum(tally.count for tally in seen.outcomes) == len(STATEMENTS)
+    assert len(seen.cards) == len(CLAIMS)
+    assert seen.controls == (4, 5)
+    assert len(seen.statements) == len(STATEMENTS)
     assert [one.claim.id for one in seen.concerns] == [
         "pairwise-estimator",
         "sqrt-scaling",
@@ -77,7 +72,7 @@ def test_each_claim_stands_on_one_page_of_the_short_print(reference: Report) -> 
     """With its figures; a run without its claims has no page, and advice rests on a claim of the run."""
     told = [card.claim.id for page in reference.pages for card in page.cards]
     assert sorted(told) == sorted(TOLD)
-    assert Report(record()).advice == ()
+    assert not Report(record()).advice
     assert len(reference.advice) == 16
     assert all(card.contrast.short and card.claim.derivation.latex for card, _ in reference.advice)
     few = Report(reference.record.model_copy(update={"claims": (reference.record.claim("self-score"),)}))
@@ -111,7 +106,7 @@ def test_sources_keep_their_order_and_count_what_became_of_their_statements() ->
     assert [one.source for one in shown] == list(run.sources)
     for one in shown:
         stated = [made for made in run.statements if made.source == one.source.id]
-        assert len(one.decided) + len(one.open) == len(stated) == sum(tally.count for tally in one.tallies)
+        assert len(one.decided) + len(one.open) == len(stated)
         assert ("no author given" in one.byline) == (one.source.author is None)
         assert ("no date given" in one.byline) == (one.source.date is None)
     shuffled = run.model_copy(update={"statements": run.statements[::-1]})
@@ -155,8 +150,8 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     figures = [*(one.id for one in CLAIMS[0].series[:2]), "ratio"]
     assert [one.key for one in lead.figures] == [f"front.score-variance.{figure}" for figure in figures]
     assert lead.derived is not None
-    assert lead.derived.chains[0].lines
-    assert (report.answer, report.panels, report.limits, report.lesson) == ((), (), (), ())
+    assert lead.derived.chains[0][1].lines
+    assert not any([report.answer, report.panels, report.limits, report.lesson])
     assert all(one.outcome is not Outcome.OPEN for source in report.sources for one in source.statements)
     assert all(source.statements for source in report.sources)
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from verify.evidence import Axis, ChainRecord, Check, ClaimRecord, Figure, OrdinaryFit, PlotLayer, Verdict
-from verify.evidence.words import Badge, badge, cell_text, tolerance_text
+from verify.evidence.words import cell_text, tolerance_text
 from verify.report.cards import Card, FigureView, drawing
 from verify.report.tables import Row, check_table, sample_size, shared_settings
 from verify.text import numbers
-from verify.text.latex import Prose, Tex, slashed
+from verify.text.latex import Prose, slashed
 
 HISTOGRAMS = ("score-spread.histograms", "score-spread.scaled-histograms")
 """The figures of scores in few and in many dimensions, without and with the scale."""
@@ -39,44 +39,13 @@ _FEWEST = 3  # dimensions of a figure over them
 _FINER = 30  # parts of a band that its printed ends tell apart
 
 
-class Line(NamedTuple):
-    """A line of a derivation; only the first has something before its relation."""
-
-    left: Tex | None
-    relation: str
-    right: Tex
-    reason: Prose
-
-
-class Chain(NamedTuple):
-    """A derivation from what is asked to its result; its grade may be less than that of its claim."""
-
-    card: Card
-    proof: Badge
-    lines: tuple[Line, ...]
-
-
 class Derived(NamedTuple):
-    """Derivations under one heading, and what they assume together."""
+    """Derivations under one heading, each with its claim's card, and what they assume together."""
 
     id: str
     title: str
     assumptions: tuple[Prose, ...]
-    chains: tuple[Chain, ...]
-
-    @classmethod
-    def of(
-        cls, name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0
-    ) -> "Derived":
-        """Return chains, each with its claim's card; the first ``unfold`` write the score as a sum."""
-        assumed = dict.fromkeys(text for _, chain in chains for text in chain.assumptions)
-        made = (
-            Chain(
-                card, badge(card.claim.derivation.grade(chain)), tuple(_lines(chain, unfolds=place < unfold))
-            )
-            for place, (card, chain) in enumerate(chains)
-        )
-        return cls(name, title, tuple(map(Prose, assumed)), tuple(made))
+    chains: tuple[tuple[Card, ChainRecord], ...]
 
 
 class FittedLine(NamedTuple):
@@ -118,7 +87,7 @@ def opening(cards: Mapping[str, Card]) -> Opening | None:
     fits = [check for card in first for check in card.claim.checks if check.method == "fit"]
     figures = {view.key: view for card in cards.values() for view in card.figures}
     return Opening(
-        derived=Derived.of("", "", chains, unfold=1),
+        derived=_derived("", "", chains, unfold=1),
         further=tuple(_further(cards)),
         fits=tuple(_fitted(card) for card in first if any(check in fits for check in card.claim.checks)),
         level=numbers.level(min(check.level for check in fits)) if fits else "",
@@ -133,7 +102,16 @@ def derived_in(card: Card) -> Derived | None:
     if not card.claim.derivation.chains:
         return None
     chain = _main(card.claim)
-    return Derived.of(card.claim.id, chain.title, [(card, chain)])._replace(assumptions=card.assumptions)
+    return Derived(card.claim.id, chain.title, card.assumptions, ((card, _as_written(chain)),))
+
+
+def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0) -> Derived:
+    """Return chains under a heading; the first ``unfold`` of them say that a score is a sum, and go on so."""
+    assumed = dict.fromkeys(text for _, chain in chains for text in chain.assumptions)
+    written = (
+        (card, _as_written(chain, unfolds=place < unfold)) for place, (card, chain) in enumerate(chains)
+    )
+    return Derived(name, title, tuple(map(Prose, assumed)), tuple(written))
 
 
 def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
@@ -147,35 +125,28 @@ def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
             if chain.name == name
         ]
         if chains:
-            yield Derived.of(key, title, chains)
+            yield _derived(key, title, chains)
 
 
 def _main(claim: ClaimRecord) -> ChainRecord:
     return claim.derivation.main or claim.derivation.chains[0]
 
 
-def _lines(chain: ChainRecord, *, unfolds: bool) -> Iterator[Line]:
-    """Yield the lines of a chain from a score, which stands for its sum.
+def _as_written(chain: ChainRecord, *, unfolds: bool = False) -> ChainRecord:
+    """Return a chain as it is written by hand: scores for their sums unless it ``unfolds``, low brackets."""
 
-    A chain that ``unfolds`` says so in its first line, and goes on with the sum.
-    """
-    start = chain.start.replace(_SUM, _SCORE)
-    left: Tex | None = _as_written(start)
-    if unfolds and start != chain.start:
-        yield Line(left, "=", _as_written(chain.start), Prose("A score is a sum over components"))
-        left = None
-    for line in chain.lines:
-        latex = line.latex if unfolds else line.latex.replace(_SUM, _SCORE)
-        yield Line(left, line.relation, _as_written(latex), Prose(line.because))
-        left = None
+    def written(latex: str, *, short: bool = not unfolds) -> str:
+        latex = latex.replace(_SUM, _SCORE) if short else latex
+        latex = _SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", latex)
+        while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
+            latex = lower
+        return latex
 
-
-def _as_written(latex: str) -> Tex:
-    """Return a formula as it is written by hand: squared means in parentheses, brackets as high as needed."""
-    latex = _SQUARED_MEAN.sub(r"\\left(\1\\right)^{2}", latex)
-    while (lower := _LOW.sub(r"\1\2\3", latex)) != latex:
-        latex = lower
-    return Tex(latex)
+    lines = [line.model_copy(update={"latex": written(line.latex)}) for line in chain.lines]
+    if unfolds and _SUM in chain.start:
+        sum_ = {"latex": written(chain.start), "because": "A score is a sum over components", "relation": "="}
+        lines.insert(0, chain.lines[0].model_copy(update=sum_))
+    return chain.model_copy(update={"start": written(chain.start, short=True), "lines": tuple(lines)})
 
 
 def _points(claim: ClaimRecord) -> tuple[Check, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pydyf
-from fontTools.pens.basePen import BasePen
 from fontTools.pens.boundsPen import ControlBoundsPen
+from fontTools.pens.recordingPen import RecordingPen
 from fontTools.svgLib.path import parse_path
 
 from verify.report.formulas import Formula
@@ -135,32 +135,27 @@ def _added(pdf: Any, made: Any) -> bytes:
     return reference
 
 
-class _Pen(BasePen):  # type: ignore[misc]
-    """Writes a path down as PDF operators."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.operators: list[str] = []
-
-    def _write(self, operator: str, *points: tuple[float, float]) -> None:
-        numbers = (f"{number:g}" for point in points for number in point)
-        self.operators.append(" ".join([*numbers, operator]))
-
-    def _moveTo(self, point: tuple[float, float]) -> None:  # noqa: N802 - fontTools' names
-        self._write("m", point)
-
-    def _lineTo(self, point: tuple[float, float]) -> None:  # noqa: N802
-        self._write("l", point)
-
-    def _curveToOne(self, *points: tuple[float, float]) -> None:  # noqa: N802
-        self._write("c", *points)
-
-    def _closePath(self) -> None:  # noqa: N802
-        self._write("h")
-
-
 @cache
 def _path(path: str) -> str:
-    pen = _Pen()
+    """Return a path of SVG as operators of a PDF."""
+    pen, here, drawn = RecordingPen(), (0.0, 0.0), []
     parse_path(path, pen)
-    return "\n".join(pen.operators)
+    letters = {
+        "moveTo": "m",
+        "lineTo": "l",
+        "curveTo": "c",
+        "qCurveTo": "c",
+        "closePath": "h",
+        "endPath": "n",
+    }
+    for kind, points in pen.value:
+        if kind == "qCurveTo":
+            # A parabola is a cubic curve whose handles reach two thirds of the way to its one.
+            ends, (x, y) = (here, points[1]), points[0]
+            handles = [((across + 2 * x) / 3, (down + 2 * y) / 3) for across, down in ends]
+            drawn += [number for point in (*handles, points[1]) for number in point]
+        else:
+            drawn += [number for point in points for number in point]
+        drawn.append(letters.get(kind, ""))
+        here = points[-1] if points else here
+    return " ".join(part if isinstance(part, str) else f"{part:g}" for part in drawn)

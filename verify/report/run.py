@@ -1,32 +1,29 @@
 """What the report prints of a run: chapters and sources, pages and figures, settings and counts."""
 
 import tomllib
-from collections import Counter
-from collections.abc import Mapping
-from functools import cache, cached_property
-from itertools import groupby
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from verify.citing import citations
 from verify.citing.citations import Citation, cite
 from verify.evidence import (
+    Calibration,
     ClaimRecord,
     Counted,
     Figure,
     Outcome,
     Part,
-    Proof,
     RunRecord,
     SourceRecord,
     Statement,
     Verdict,
 )
 from verify.evidence.load import creation
-from verify.evidence.words import Tally, counted_checks, tallies
+from verify.evidence.words import counted_checks
 from verify.files.names import shipped_folder
 from verify.report.cards import Card, FigureView, card, keys_of
 from verify.report.front import (
-    Failure,
     KeyNumber,
     answers,
     failures,
@@ -47,6 +44,7 @@ from verify.report.opening import (
     ratio_views,
     ratios,
 )
+from verify.report.tables import refuted
 from verify.text import numbers
 from verify.text.latex import Prose
 
@@ -122,7 +120,6 @@ class Stated(NamedTuple):
     statements: tuple[Statement, ...]
     decided: tuple[Statement, ...]
     open: tuple[Statement, ...]
-    tallies: tuple[Tally, ...]
     byline: str
 
 
@@ -150,7 +147,16 @@ class Level(NamedTuple):
 
 
 class Report:
-    """A run as its pages print it: what templates ask for, made when they do."""
+    """A run as its pages print it.
+
+    It ``is_led`` by its claims where it is about them alone; ``leads`` are these where they are few, those
+    that are refuted first. ``cards`` has all claims by their ids, ``pages`` are what the short print tells at
+    length, and ``panels`` the figures of the usual first page. ``answer`` has sentences, each with what of
+    its claims this run did not confirm; ``limits`` are the claims about assumptions that are broken,
+    ``concerns`` those with any verdict but confirmed. ``advice`` says what an engineer does about something
+    in a program, with the claim that it rests on. ``corrections`` are the statements with any outcome but
+    holds, the most serious first. ``anchors`` are the places that a link can lead to.
+    """
 
     definition = Prose(
         r"$\operatorname{Attention}(Q, K, V) = "
@@ -164,182 +170,50 @@ class Report:
         self.title, self.question = title_of(record), question_of(record)
         self.author = record.run.presentation.author or citations.AUTHORS
         self.is_led = is_led(record)
-
-    # Claims and figures.
-
-    @cached_property
-    def chapters(self) -> tuple[Section, ...]:
-        """The chapters, with the numbers of the catalogue where the run has them, else of its own."""
-        gathered: dict[str, list[ClaimRecord]] = {}
-        for claim in self.record.claims:
-            gathered.setdefault(claim.chapter, []).append(claim)
-        sections = []
-        for place, claims in enumerate(gathered.values(), 1):
-            numbered = [
-                (claim, self.record.run.numbers.get(claim.id, f"{place}.{at}"))
-                for at, claim in enumerate(claims, 1)
-            ]
-            number, point, _ = numbered[0][1].partition(".")
-            sections.append(
-                Section(
-                    id=f"chapter-{number}" if point else "chapter",
-                    number=number if point else "",
-                    title=Prose(claims[0].chapter_title),
-                    cards=tuple(card(self.record, claim, own) for claim, own in numbered),
-                )
-            )
-        return tuple(sections)
-
-    @cached_property
-    def cards(self) -> tuple[Card, ...]:
-        """The cards of all claims."""
-        return tuple(card for chapter in self.chapters for card in chapter.cards)
-
-    @cached_property
-    def by_id(self) -> Mapping[str, Card]:
-        """The cards by the ids of their claims."""
-        return {card.claim.id: card for card in self.cards}
-
-    @cached_property
-    def leads(self) -> tuple[Lead, ...]:
-        """The claims that a report is about, where they are few; what is refuted comes first."""
-        if not self.is_led or len(self.cards) > FEW:
-            return ()
-        return tuple(
-            Lead(
-                card,
-                derived_in(card),
-                numbers_of(card.claim, _ROOM[len(self.cards)]),
-                tuple(
-                    view
-                    for view in self._front
-                    if view.key.removeprefix(FRONT).startswith(f"{card.claim.id}.")
-                ),
-            )
-            for card in sorted(self.cards, key=lambda card: card.claim.verdict is not Verdict.REFUTED)
-        )
-
-    @property
-    def panels(self) -> tuple[FigureView, ...]:
-        """The figures of the usual first page."""
-        return () if self.is_led else self._front
-
-    @cached_property
-    def _front(self) -> tuple[FigureView, ...]:
-        """The figures of the first page, those of its claims where it is about a few."""
-        drawn = {view.key: view for card in self.cards for view in card.figures}
-        few = self.cards if self.is_led and len(self.cards) <= FEW else ()
-        return tuple(
-            map(_at_front, (*(drawn[key] for key in _first_figures(self.record)), *ratio_views(few)))
-        )
-
-    @cached_property
-    def opening(self) -> Opening | None:
-        """The derivations and fits that the usual report opens with."""
-        made = None if self.is_led else opening(self.by_id)
-        return made and made._replace(
-            histograms=tuple(map(_at_front, made.histograms)), ratios=tuple(map(_at_front, made.ratios))
-        )
-
-    @cached_property
-    def lesson(self) -> tuple[LessonScene, ...]:
-        """The scenes that the run can show."""
-        made = () if self.is_led else scenes(self.by_id)
-        return tuple(scene._replace(still=_at_front(scene.still)) for scene in made)
-
-    @cached_property
-    def pages(self) -> tuple[Section, ...]:
-        """What the short print tells at length: pages, or the chapters of a report about its claims alone."""
-        if self.is_led:
-            return self.chapters
-        pages = (
-            Section(
-                name, "", Prose(title), tuple(self.by_id[id_] for id_ in ids.split() if id_ in self.by_id)
-            )
-            for name, (title, ids) in _PAGES.items()
-        )
-        return tuple(page for page in pages if page.cards)
+        self.chapters = tuple(_chapters(record))
+        self.cards = {card.claim.id: card for chapter in self.chapters for card in chapter.cards}
+        self.failures = tuple(failures(record))
+        self.keys = tuple(key_numbers(record))
+        self.concerns = [card for card in self.cards.values() if card.verdict.tone != "good" or card.alarms]
+        self.anchors = {key for claim in record.claims for key in (claim.id, *keys_of(claim))}
+        self.leads: tuple[Lead, ...] = ()
+        self.pages = self.chapters
+        self.panels: tuple[FigureView, ...] = ()
+        self.opening: Opening | None = None
+        self.lesson: tuple[LessonScene, ...] = ()
+        self.answer: tuple[tuple[Prose, tuple[Prose, ...]], ...] = ()
+        self.limits: list[Card] = []
+        self.advice: list[tuple[Card, Mapping[str, str]]] = []
+        if not self.is_led:
+            self.pages = tuple(_told(self.cards))
+            self.panels = tuple(_first_views(record, self.cards))
+            self.opening = _opening(self.cards)
+            self.lesson = tuple(scene._replace(still=_at_front(scene.still)) for scene in scenes(self.cards))
+            self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
+            self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
+            self.advice = [(self.cards[name], told) for name, told in _advice().items() if name in self.cards]
+        elif len(self.cards) <= FEW:
+            self.leads = tuple(_leads(record, self.cards))
+        self.sources = tuple(_sources(record))
+        self.statements = [stated for source in self.sources for stated in source.statements]
+        corrected = [stated for stated in self.statements if stated.outcome in _SERIOUS]
+        self.corrections = sorted(corrected, key=lambda stated: _SERIOUS.index(stated.outcome))
+        self.levels = tuple(_levels(record.calibration))
 
     def beside(self, card: Card) -> tuple[FigureView, ...]:
         """Return the figures of a claim that stand beside it in the short print: those not before."""
-        before = {
-            view.key
-            for view in (*self.panels[:_MEASURED], *(self.opening.histograms if self.opening else ()))
-        }
+        first = (*self.panels[:_MEASURED], *(self.opening.histograms if self.opening else ()))
+        before = {view.key for view in first}
         return tuple(
             view._replace(key=HALF + view.key) for view in card.figures if FRONT + view.key not in before
         )
 
-    @cached_property
-    def advice(self) -> tuple[tuple[Card, Mapping[str, str]], ...]:
-        """What an engineer does about something in a program, with the claim that says so."""
-        told = () if self.is_led else _advice().items()
-        return tuple((self.by_id[id_], advice) for id_, advice in told if id_ in self.by_id)
-
-    @cached_property
-    def limits(self) -> tuple[Card, ...]:
-        """The claims about assumptions that are broken."""
-        return () if self.is_led else tuple(card for card in self.cards if card.claim.chapter == "limits")
-
-    @property
-    def concerns(self) -> tuple[Card, ...]:
-        """The claims with any verdict but confirmed."""
-        return tuple(card for card in self.cards if card.verdict.tone != "good" or card.alarms)
-
-    # The first page.
-
-    @cached_property
-    def answer(self) -> tuple[tuple[Prose, tuple[Prose, ...]], ...]:
-        """The sentences of the usual answer, each with what of its claims this run did not confirm."""
-        return () if self.is_led else tuple(answers({claim.id: claim for claim in self.record.claims}))
-
-    @cached_property
-    def failures(self) -> tuple[Failure, ...]:
-        """What the run found to be false."""
-        return tuple(failures(self.record))
-
-    @cached_property
-    def keys(self) -> tuple[KeyNumber, ...]:
-        """The numbers of the first page."""
-        return tuple(key_numbers(self.record))
-
     @property
     def laws(self) -> tuple[str, ...]:
-        """The laws of components behind these numbers."""
-        cells = (check.cell for claim in self.record.claims for check in claim.checks)
-        shown = [key.check.cell for key in self.keys]
-        drawn = (
-            str(cell[side]) for cell in cells if cell in shown for side in ("query", "key") if side in cell
-        )
+        """The laws of components behind the numbers of the first page."""
+        cells = [key.check.cell for key in self.keys]
+        drawn = (str(cell[side]) for cell in cells for side in ("query", "key") if side in cell)
         return tuple(dict.fromkeys(drawn))
-
-    # Documents and their statements.
-
-    @cached_property
-    def sources(self) -> tuple[Stated, ...]:
-        """The sources of the statements, in the record's order.
-
-        Where the report is about its claims alone, those are left out that wait for other claims.
-        """
-        run, known = self.record.run, {source.id: source for source in self.record.sources}
-        everything = run.own_sources or run.pack or not self.is_led
-        printed = [each for each in self.record.statements if everything or each.outcome is not Outcome.OPEN]
-        printed.sort(key=lambda stated: list(known).index(stated.source))
-        return tuple(
-            _stated(known[name], tuple(members))
-            for name, members in groupby(printed, lambda stated: stated.source)
-        )
-
-    @property
-    def statements(self) -> tuple[Statement, ...]:
-        """All statements printed."""
-        return tuple(stated for source in self.sources for stated in source.statements)
-
-    @property
-    def corrections(self) -> tuple[Statement, ...]:
-        """The statements with any outcome but holds, the most serious first."""
-        corrected = (stated for stated in self.statements if stated.outcome in _SERIOUS)
-        return tuple(sorted(corrected, key=lambda stated: _SERIOUS.index(stated.outcome)))
 
     def outcome_of(self, part: Part) -> Outcome:
         """Return the outcome of a part of a statement."""
@@ -358,28 +232,6 @@ class Report:
         waiting = [part.claim for part in statement.parts if part.holds is None]
         return tuple(dict.fromkeys(waiting or filter(None, [statement.claim])))
 
-    @cached_property
-    def anchors(self) -> frozenset[str]:
-        """The places that a link can lead to: claims, checks, controls and facts."""
-        return frozenset(key for claim in self.record.claims for key in (claim.id, *keys_of(claim)))
-
-    # Counts and settings.
-
-    @property
-    def verdicts(self) -> tuple[Tally, ...]:
-        """How often each verdict occurs."""
-        return tallies(Counter(claim.verdict for claim in self.record.claims), Verdict)
-
-    @property
-    def proofs(self) -> tuple[Tally, ...]:
-        """How often each status of a derivation occurs."""
-        return tallies(Counter(claim.derivation.status for claim in self.record.claims), Proof)
-
-    @property
-    def outcomes(self) -> tuple[Tally, ...]:
-        """How often each outcome of a statement occurs."""
-        return tallies(Counter(stated.outcome for stated in self.statements), Outcome)
-
     @property
     def checks(self) -> str:
         """The number of checks, and how many of them are measured and exact."""
@@ -387,35 +239,16 @@ class Report:
         return f"{numbers.counted(measured + exact, 'check')} ({counted_checks(measured, exact)})"
 
     @property
-    def controls(self) -> int:
-        """The number of controls."""
-        return sum(len(claim.controls) for claim in self.record.claims)
-
-    @property
-    def controls_refuted(self) -> int:
-        """How many of them are refuted, as they must be."""
-        return sum(card.refuted for card in self.cards)
+    def controls(self) -> tuple[int, int]:
+        """How many controls are refuted, as they must be, and of how many."""
+        claims = self.record.claims
+        return sum(refuted(claim.controls) for claim in claims), sum(len(claim.controls) for claim in claims)
 
     @property
     def share(self) -> str:
         """The share of the error budget that one interval has."""
         budget = self.record.run.budget
         return numbers.small(budget.false_alarm / budget.places) if budget.places else "0"
-
-    @cached_property
-    def levels(self) -> tuple[Level, ...]:
-        """The rows of the calibration study about intervals and verdicts, level by level."""
-        study, rows = self.record.calibration, []
-        seen: set[str] = set()
-        for together in study.together if study else ():
-            what = f"{together.what}: {together.setting}" if together.setting else together.what
-            cells = study.cells(together) if study else ()
-            worst = max(cells, key=lambda cell: cell.events / cell.trials)
-            in_order = all(cell.in_order for cell in (together, *cells))
-            title = "" if what in seen else what[:1].upper() + what[1:]
-            rows.append(Level(title, together, cells, worst, in_order))
-            seen.add(what)
-        return tuple(rows)
 
     @property
     def blind(self) -> Counted | None:
@@ -446,9 +279,7 @@ class Report:
             named["derived before, from the cache"] = derivations
         return named
 
-    # How to cite.
-
-    @cached_property
+    @property
     def example(self) -> Citation | None:
         """The citation that shows how to cite: of a fit if there is one, else of any check."""
         claims = [claim for claim in self.record.claims if claim.checks]
@@ -463,6 +294,80 @@ class Report:
         """That citation in some of its forms."""
         example = self.example
         return tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else ()
+
+
+def _chapters(record: RunRecord) -> Iterator[Section]:
+    """Yield the chapters, with the numbers of the catalogue where the run has them, else of its own."""
+    gathered: dict[str, list[ClaimRecord]] = {}
+    for claim in record.claims:
+        gathered.setdefault(claim.chapter, []).append(claim)
+    for place, claims in enumerate(gathered.values(), 1):
+        own = [record.run.numbers.get(claim.id, f"{place}.{at}") for at, claim in enumerate(claims, 1)]
+        number, point, _ = own[0].partition(".")
+        yield Section(
+            id=f"chapter-{number}" if point else "chapter",
+            number=number if point else "",
+            title=Prose(claims[0].chapter_title),
+            cards=tuple(card(record, claim, own) for claim, own in zip(claims, own, strict=True)),
+        )
+
+
+def _told(cards: Mapping[str, Card]) -> Iterator[Section]:
+    """Yield the pages of the short print for which a run has claims."""
+    for page, (title, claims) in _PAGES.items():
+        if told := tuple(cards[claim] for claim in claims.split() if claim in cards):
+            yield Section(page, "", Prose(title), told)
+
+
+def _leads(record: RunRecord, cards: Mapping[str, Card]) -> Iterator[Lead]:
+    """Yield the claims that a report is about, each with its numbers and figures."""
+    views = [*_first_views(record, cards), *map(_at_front, ratio_views(tuple(cards.values())))]
+    for lead in sorted(cards.values(), key=lambda card: card.claim.verdict is not Verdict.REFUTED):
+        own = tuple(view for view in views if view.key.startswith(f"{FRONT}{lead.claim.id}."))
+        yield Lead(lead, derived_in(lead), numbers_of(lead.claim, _ROOM[len(cards)]), own)
+
+
+def _first_views(record: RunRecord, cards: Mapping[str, Card]) -> Iterator[FigureView]:
+    """Yield the figures of the first page."""
+    drawn = {view.key: view for card in cards.values() for view in card.figures}
+    for key in _first_figures(record):
+        yield _at_front(drawn[key])
+
+
+def _opening(cards: Mapping[str, Card]) -> Opening | None:
+    """Return the derivations and fits that the usual report opens with."""
+    made = opening(cards)
+    return made and made._replace(
+        histograms=tuple(map(_at_front, made.histograms)), ratios=tuple(map(_at_front, made.ratios))
+    )
+
+
+def _sources(record: RunRecord) -> Iterator[Stated]:
+    """Yield the sources of the statements, in the record's order; what one does not say of itself is missing.
+
+    Where the report is about its claims alone, statements are left out that wait for other claims.
+    """
+    everything = record.run.own_sources or record.run.pack or not is_led(record)
+    for source in record.sources:
+        own = [stated for stated in record.statements if stated.source == source.id]
+        decided = tuple(stated for stated in own if stated.outcome is not Outcome.OPEN)
+        waiting = tuple(stated for stated in own if stated.outcome is Outcome.OPEN and everything)
+        author = f"by {source.author}" if source.author else "no author given"
+        byline = ", ".join(filter(None, [source.kind, author, source.date or "no date given"]))
+        if statements := tuple(stated for stated in own if stated in (*decided, *waiting)):
+            yield Stated(source, statements, decided, waiting, byline)
+
+
+def _levels(study: Calibration | None) -> Iterator[Level]:
+    """Yield the rows of the calibration study about intervals and verdicts, level by level."""
+    seen: set[str] = set()
+    for together in study.together if study else ():
+        what = f"{together.what}: {together.setting}" if together.setting else together.what
+        cells = study.cells(together) if study else ()
+        worst = max(cells, key=lambda cell: cell.events / cell.trials)
+        in_order = all(cell.in_order for cell in (together, *cells))
+        yield Level("" if what in seen else what[:1].upper() + what[1:], together, cells, worst, in_order)
+        seen.add(what)
 
 
 def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
@@ -499,16 +404,3 @@ def _at_front(view: FigureView) -> FigureView:
 @cache
 def _advice() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads((shipped_folder("data") / "advice.toml").read_text(encoding="utf-8"))
-
-
-def _stated(source: SourceRecord, statements: tuple[Statement, ...]) -> Stated:
-    """Return a source with its statements; what it does not say of itself is named as missing."""
-    author = f"by {source.author}" if source.author else "no author given"
-    return Stated(
-        source,
-        statements,
-        decided=tuple(stated for stated in statements if stated.outcome is not Outcome.OPEN),
-        open=tuple(stated for stated in statements if stated.outcome is Outcome.OPEN),
-        tallies=tallies(Counter(stated.outcome for stated in statements), Outcome),
-        byline=", ".join(filter(None, [source.kind, author, source.date or "no date given"])),
-    )

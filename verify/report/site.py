@@ -104,7 +104,7 @@ def _pages(report: Report) -> dict[str, tuple[str, dict[str, Any]]]:
     pages: dict[str, tuple[str, dict[str, Any]]] = {
         _INDEX: ("site-index.j2", {"searched": searched, "origin": origin(report.record)})
     }
-    for card in report.cards:
+    for card in report.cards.values():
         about = [stated for stated in statements if decides(card.claim.id, stated)]
         path = place_on_site(card.claim.id) + _INDEX
         pages[path] = "site-claim.j2", {"card": card, "stated": about}

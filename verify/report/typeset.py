@@ -2,7 +2,9 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -10,7 +12,16 @@ from markupsafe import Markup, escape
 
 from verify.evidence import Outcome, Proof, Verdict
 from verify.evidence.load import command, creation, digest
-from verify.evidence.words import Badge, badge, closed, control_badge, largest_deviation, remark
+from verify.evidence.words import (
+    Badge,
+    Tally,
+    badge,
+    closed,
+    control_badge,
+    largest_deviation,
+    remark,
+    tallies,
+)
 from verify.files.names import shipped_folder
 from verify.report.formulas import Formula, Formulas
 from verify.report.tables import alone, sample_size
@@ -61,6 +72,13 @@ RELATIONS = {
 """The relations of derivations, as they are set."""
 
 
+def _tallied(records: Sequence[object], name: str) -> tuple[Tally, ...]:
+    """Return how often each verdict, or what else this attribute of records is, occurs."""
+    counts = Counter(map(attrgetter(name), records))
+    kinds: Any = type(next(iter(counts), None))
+    return tallies(counts, kinds) if counts else ()
+
+
 _FILTERS: dict[str, Callable[..., object]] = {
     "alone": alone,
     "badge": badge,
@@ -82,6 +100,7 @@ _FILTERS: dict[str, Callable[..., object]] = {
     "short": "{:g}".format,
     "small": numbers.small,
     "spoken": spoken,
+    "tallies": _tallied,
     "timestamp": "{:%Y-%m-%dT%H:%M:%SZ}".format,
 }
 

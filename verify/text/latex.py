@@ -14,12 +14,6 @@ class Prose(str):
     __slots__ = ()
 
 
-class Tex(str):
-    """A displayed formula in LaTeX."""
-
-    __slots__ = ()
-
-
 _TOKEN = re.compile(r"\\(?:begin|end)\s*\{[^}]*\}|\\[A-Za-z]+|\\.|\s+|.", re.DOTALL)
 _RELATIONS = frozenset(
     re.findall(
