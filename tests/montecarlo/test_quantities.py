@@ -111,8 +111,8 @@ def enumerated(dimension: int, side: int, power: int) -> float:
 def test_a_derived_block_variance_is_that_of_all_blocks_of_signs(power: int) -> None:
     """For mean powers of scores it equals the variance over every block there is."""
     mean = sp.Symbol("mean")
-    signs = {q: RADEMACHER, k: RADEMACHER}
-    derived = block_variance(mean, {mean: score**power}, signs, {d: 3})
+    signs = ((q, RADEMACHER), (k, RADEMACHER))
+    derived = block_variance(mean, ((mean, score**power),), signs, ((d, 3),))
     assert derived is not None
     assert derived.of(3, 3) == pytest.approx(enumerated(3, 3, power), rel=1e-12, abs=1e-12)
 
@@ -129,7 +129,7 @@ def test_a_derived_block_variance_of_a_mean_is_the_textbooks(
 ) -> None:
     """Of the mean score it is the law of total variance over queries and keys."""
     mean = sp.Symbol("mean")
-    derived = block_variance(mean, {mean: score}, {q: query, k: key}, {d: dimension})
+    derived = block_variance(mean, ((mean, score),), ((q, query), (k, key)), ((d, dimension),))
     assert derived is not None
     of_query, of_key = query.variance * key.mean**2, key.variance * query.mean**2
     both = query.variance * key.variance
@@ -147,7 +147,10 @@ def test_blocks_vary_as_derived() -> None:
 def test_of_a_sum_over_keys_no_block_variance_is_derived() -> None:
     """Its keys are no places of one score, of which pairs share a query or a key."""
     mean = sp.Symbol("mean")
-    assert block_variance(mean, {mean: over_keys(score) ** 2}, NORMAL_SCORES, {d: 3, n: 4}) is None
+    assert (
+        block_variance(mean, ((mean, over_keys(score) ** 2),), tuple(NORMAL_SCORES.items()), ((d, 3), (n, 4)))
+        is None
+    )
 
 
 def test_without_moments_no_block_variance_is_derived() -> None:

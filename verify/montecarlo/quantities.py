@@ -204,27 +204,18 @@ class BlockVariance:
         return variance / self.value**2 if relative else variance
 
 
-def block_variance(
-    expression: sp.Expr,
-    means: Mapping[sp.Symbol, sp.Expr],
-    laws: Mapping[Family, Distribution],
-    at: Mapping[Any, Any],
-) -> BlockVariance | None:
-    """Derive the variance of a block's estimate of an expression in symbols that stand for ``means``.
-
-    It is linearised at the derived means. None where the means are not all of polynomials of one score, or
-    the laws lack a moment.
-    """
-    return _block_variance(expression, *(tuple(of.items()) for of in (means, laws, at)))
-
-
 @lru_cache(maxsize=1024)
-def _block_variance(
+def block_variance(
     expression: sp.Expr,
     of_symbols: tuple[tuple[sp.Symbol, sp.Expr], ...],
     of_families: tuple[tuple[Family, Distribution], ...],
     at: tuple[tuple[Any, Any], ...],
 ) -> BlockVariance | None:
+    """Derive the variance of a block's estimate of an expression in symbols that stand for means.
+
+    It is linearised at the derived means. None where the means are not all of polynomials of one score, or
+    the laws lack a moment.
+    """
     means, laws = dict(of_symbols), dict(of_families)
     dots = list(set().union(*(mean.atoms(Dot) for mean in means.values())))
     if len(dots) != 1 or not {dots[0].args[0], dots[0].args[2]} <= set(laws):
@@ -236,7 +227,7 @@ def _block_variance(
     is_free = all({first, second} <= free_indices(mean) for mean in means.values())
     if left == right or first == second or not (alone and is_free):
         return None
-    drawn = tuple((family, laws[family]) for family in (left, right))
+    drawn = (left, laws[left]), (right, laws[right])
     exact = {symbol: sp.nsimplify(value, rational=True) for symbol, value in at}
     # Slopes are rounded, but all that is made of them is exact: nothing cancels.
     try:
@@ -257,13 +248,9 @@ def _block_variance(
 @lru_cache(maxsize=1024)
 def _derived(x: sp.Expr, drawn: tuple[tuple[Family, Distribution], ...]) -> sp.Expr:
     """Return the mean of an expression for all sizes, which many cells have in common."""
-    return expected(E(x.expand()), {family: _assumed(law) for family, law in drawn}, short=False)
-
-
-@lru_cache
-def _assumed(law: Distribution) -> Law:
-    """Return the moments of a distribution as what is assumed of components."""
-    return Law(law.name, tuple(map(sp.Rational, law.moments(len(law.base_moments) - 1))))
+    moments = {family: law.moments(len(law.base_moments) - 1) for family, law in drawn}
+    laws = {family: Law(law.name, tuple(map(sp.Rational, moments[family]))) for family, law in drawn}
+    return expected(E(x.expand()), laws, short=False)
 
 
 _ROW_NUMBERS = 1 << 12
@@ -322,14 +309,16 @@ def measurement(
         expression = in_means.xreplace(symbols_of).subs(at)
         if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
-        outputs |= {_text(x): x for x in means.values() if _is_new(x, outputs)}
+        for x in means.values():
+            if outputs.setdefault(_text(x), x) != x:
+                raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
         # Means over any query and over any other one are the same output, whose slope counts once.
         entered = dict.fromkeys((symbols_of[mean], _text(x)) for mean, x in means.items())
         function = OfMeans(expression, tuple(entered))
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
-            of_means = {symbols_of[mean]: x for mean, x in means.items()}
-            if derived := block_variance(expression, of_means, laws, at):
+            of_means = tuple({symbols_of[mean]: x for mean, x in means.items()}.items())
+            if derived := block_variance(expression, of_means, tuple(laws.items()), tuple(at.items())):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
         share = _text(means[quantity]) if is_share else ""
@@ -340,19 +329,7 @@ def measurement(
     sentences = " ".join(sorted(map(_sentence_of, programs)))
     connected = (("program", sentences),) if programs else ()
     recorded = (*_settings(laws, at, sizes, chosen), *connected, *settings)
-    simulation = replace(
-        simulation,
-        outputs=tuple(outputs.items()),
-        sizes=tuple(sizes.items()),
-    )
-    return Cell(name, recorded, simulation), estimands
-
-
-def _is_new(x: sp.Expr, outputs: Mapping[str, sp.Expr]) -> bool:
-    """Return whether nothing of this name is an output; refuse columns of two programs with one name."""
-    if outputs.get(_text(x), x) != x:
-        raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-    return _text(x) not in outputs
+    return Cell(name, recorded, replace(simulation, outputs=tuple(outputs.items()))), estimands
 
 
 PAIRS = 64
@@ -450,10 +427,9 @@ def _variance_of_score(query: Distribution, key: Distribution, dimension: int) -
     Where the laws do not have it, that of normal components stands in.
     """
     first, second = _symbol(score), _symbol(score**2)
-    means = {first: score, second: score**2}
-    normal = {q: NORMAL, k: NORMAL}
-    derived = block_variance(second - first**2, means, {q: query, k: key}, {d: dimension})
-    derived = derived or block_variance(second - first**2, means, normal, {d: dimension})
+    means, at = ((first, score), (second, score**2)), ((d, dimension),)
+    derived = block_variance(second - first**2, means, ((q, query), (k, key)), at)
+    derived = derived or block_variance(second - first**2, means, ((q, NORMAL), (k, NORMAL)), at)
     assert derived is not None  # noqa: S101  # the normal law has all moments
     return derived
 
@@ -465,7 +441,11 @@ def _settings(
     chosen: Sequence[Any],
 ) -> Settings:
     """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
-    values = {str(symbol): _plain(value) for symbol, value in at.items()}
+    values: dict[str, int | float | str] = {}
+    for symbol, value in at.items():
+        number = sp.sympify(value)
+        exact = int(number) if number.is_Integer else f"${sp.latex(number)}$"
+        values[str(symbol)] = float(number) if number.is_Float else exact
     drawn = {str(family.label): law.name for family, law in laws.items() if family != s}
     dimension = {name: values.pop(name) for name in (str(d),) if name in values}
     recorded = dimension | {_ROLES.get(name, name): law for name, law in drawn.items()} | values
@@ -489,13 +469,6 @@ def _sentence_of(program: Program) -> str:
         name = getattr(program, "__name__", "program")
         raise ClaimError(f"{name} has no docstring; say in a sentence what connects it to the derivation")
     return text
-
-
-def _plain(value: Any) -> int | float | str:
-    number = sp.sympify(value)
-    if number.is_Integer:
-        return int(number)
-    return float(number) if number.is_Float else f"${sp.latex(number)}$"
 
 
 _PILOT, _MOST_DRAWN = 1 << 15, 1 << 22

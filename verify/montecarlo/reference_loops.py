@@ -92,21 +92,6 @@ def gradients_of_loops(
     )
 
 
-def distance_from_loops(scale: float, softmax: Callable[[Array], Array] | None = None) -> float:
-    """Return the largest distance of an entry of dQ, dK or dV of the array code from that of the loops.
-
-    For the fixed matrices. With ``softmax`` the array code gets that one's weights, in place of its own.
-    """
-    queries, keys, values, upstream = drawn()
-    weights = attention.probabilities(queries, keys, scale)
-    if softmax is not None:
-        weights = softmax(scale * queries @ keys.T)
-    computed = attention.gradients(queries, keys, values, weights, upstream, scale)
-    expected = gradients_of_loops(queries, keys, values, upstream, scale)
-    pairs = zip((computed.queries, computed.keys, computed.values), expected, strict=True)
-    return max(largest_difference(*pair) for pair in pairs)
-
-
 def over_queries(scores: Array) -> Array:
     """Return the softmax along the wrong axis: every key's weights over the queries sum to one."""
     return np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
