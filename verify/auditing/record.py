@@ -6,21 +6,28 @@ import importlib.util
 import runpy
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from verify.auditing.files import FolderWriter, load
+from verify.auditing.recording import Layer, Recording
 from verify.errors import RecordingError, SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
-if TYPE_CHECKING:
-    from verify.auditing.recording import Recording
-
+_NOT_SEEN = (
+    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention, "
+    "flex_attention and transformers' models where they are not compiled"
+)
+_NOT_STORED = "record: no attention call could be kept"
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
+_under_way = threading.Lock()
 
 
+@contextmanager
 def record(
     model: Any = None,
     *,
@@ -29,7 +36,7 @@ def record(
     max_bytes: int = 2_000_000_000,
     inputs: bool = False,
     source: str = "",
-) -> AbstractContextManager[Recording]:
+) -> Iterator[Recording]:
     """Record what PyTorch's attention calls are given and give back while the context lasts.
 
     Seen are ``scaled_dot_product_attention``, ``nn.MultiheadAttention`` and what is built on it, and the
@@ -45,9 +52,8 @@ def record(
         inputs: whether what each layer's module was given is kept too, to compare two recordings by.
         source: what the recording is called; the model's class, else the program, where it is empty.
 
-    Returns:
-        A context manager that yields the recording, which is complete when the context ends, in an exception
-        too.
+    Yields:
+        The recording, which is complete when the context ends, in an exception too.
 
     Raises:
         RecordingError: PyTorch is missing, a recording is under way, or no attention call was seen.
@@ -58,10 +64,34 @@ def record(
             raise SettingsError(f"{name} {given!r}: give a whole number of at least 1")
     if importlib.util.find_spec("torch") is None:
         raise RecordingError("record: needs PyTorch; install it with `pip install 'sdpa-verify[torch]'`")
-    from verify.auditing.pytorch.recorder import recording_of  # noqa: PLC0415 - PyTorch takes its time
+    from verify.auditing.pytorch.recorder import Recorder  # noqa: PLC0415 - PyTorch takes its time
 
-    folder = None if out is None else Path(out)
-    return recording_of(model, folder, max_sequences, max_bytes, source, inputs=inputs)
+    if not _under_way.acquire(blocking=False):
+        raise RecordingError("record: is recording already; end the `with` that does first")
+    try:
+        writer = None if out is None else FolderWriter(Path(out))
+        recorder = Recorder(max_sequences, max_bytes, writer, inputs)
+        if model is not None:
+            if not hasattr(model, "named_modules"):
+                raise SettingsError(f"model {str(model)[:60]!r}: is no torch.nn.Module; give one, or None")
+            recorder.modules.add_root(model)
+            source = source or type(model).__name__
+        source = source or Path(sys.argv[0]).name or "a program"
+        layers: list[Layer] = []
+        left_out: list[str] = []
+        try:
+            with recorder.watching():
+                yield Recording(source, layers, left_out)
+        finally:
+            done = recorder.finish(source)
+            layers.extend(load(writer.folder).layers if writer and done.layers else done.layers)
+            left_out.extend(done.left_out)
+        if not layers:
+            raise RecordingError(
+                "; ".join((_NOT_STORED if recorder.has_seen_calls else _NOT_SEEN, *left_out))
+            )
+    finally:
+        _under_way.release()
 
 
 def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> Callable[[], int]:

@@ -8,63 +8,24 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.files import FolderWriter, load
 from verify.auditing.pytorch import functions, transformers
 from verify.auditing.pytorch.places import Modules, Place
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
-from verify.errors import RecordingError, SettingsError, what_is_wrong
+from verify.errors import what_is_wrong
+
+if TYPE_CHECKING:
+    from verify.auditing.files import FolderWriter
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
-_NOT_SEEN = (
-    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention, "
-    "flex_attention and transformers' models where they are not compiled"
-)
-_NOT_KEPT = "record: no attention call could be kept"
 _REFUSALS = 8
 """So many calls in a row that are not kept close a caller, for as many queries as keys or for fewer."""
-
-_recording = threading.Lock()
-
-
-@contextmanager
-def recording_of(
-    model: Any, out: Path | None, max_sequences: int, max_bytes: int, source: str, *, inputs: bool
-) -> Iterator[Recording]:
-    """Record into memory, or into the folder ``out``; see `verify.auditing.record.record`.
-
-    The recording that is yielded is complete at the end, also where the program ends in an exception.
-    """
-    if not _recording.acquire(blocking=False):
-        raise RecordingError("record: is recording already; end the `with` that does first")
-    try:
-        recorder = Recorder(max_sequences, max_bytes, None if out is None else FolderWriter(out), inputs)
-        if model is not None:
-            if not isinstance(model, torch.nn.Module):
-                raise SettingsError(f"model {str(model)[:60]!r}: is no torch.nn.Module; give one, or None")
-            recorder.modules.add_root(model)
-            source = source or type(model).__name__
-        source = source or Path(sys.argv[0]).name or "a program"
-        layers: list[Layer] = []
-        left_out: list[str] = []
-        try:
-            with recorder.watching():
-                yield Recording(source, layers, left_out)
-        finally:
-            done = recorder.finish(source)
-            layers.extend(load(out).layers if out is not None and done.layers else done.layers)
-            left_out.extend(done.left_out)
-        if not layers:
-            raise RecordingError("; ".join((_NOT_KEPT if recorder.has_seen_calls else _NOT_SEEN, *left_out)))
-    finally:
-        _recording.release()
 
 
 @dataclass
