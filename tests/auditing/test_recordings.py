@@ -212,7 +212,7 @@ def test_a_folder_comes_back(tmp_path: Path) -> None:
 
 def test_arrays_of_jax_are_written(tmp_path: Path) -> None:
     """bfloat16 too, to the bit."""
-    jax = pytest.importorskip("jax", reason="needs the extra [jax]")
+    jax = pytest.importorskip("jax")
     for dtype in ("float32", "bfloat16"):
         given = jax.numpy.asarray(normal(), dtype=dtype)
         write(Recording("jax", [Layer("a", [Call(given, given)])]), tmp_path / dtype)

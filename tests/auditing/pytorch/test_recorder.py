@@ -151,20 +151,6 @@ def test_another_kind_of_call_is_recorded_though_a_layer_is_full() -> None:
     assert not torch.nn.modules.module._global_forward_pre_hooks
 
 
-def test_steps_of_generation_are_no_new_sequences() -> None:
-    """A query that goes on with the keys of the call before is of the same sequence, and kept with it."""
-    layer = torch.nn.Module()
-    q, k = torch.randn(2, 2, 9, 4), torch.randn(2, 2, 9, 4)
-    layer.forward = lambda m, n: functional.scaled_dot_product_attention(
-        q[:, :, m:n], k[:, :, :n], k[:, :, :n]
-    )
-    with verify.record(layer) as recording:
-        for m, n in [(0, 5), (5, 6), (6, 7), (7, 9)]:
-            layer(m, n)
-    assert [call.query.shape[2] for call in recording.layers[0].calls] == [5, 1, 1, 2]
-    assert not recording.layers[0].left_out
-
-
 def test_what_the_program_changes_later_stays_as_it_was() -> None:
     """Caches are written to in place."""
     x = torch.ones(1, 1, 3, 4)

@@ -23,11 +23,6 @@ from verify.auditing.pytorch.intentions import intention  # noqa: E402
 FEW = ["llama", "gemma2", "gpt_oss", "deepseek_v3", "t5", "opt", "falcon"]
 
 
-def value(expression: str, d: int) -> float:
-    """Return the value of an intended scale."""
-    return float(eval(expression, {"__builtins__": {}, "d": d, "sqrt": math.sqrt}))  # noqa: S307 - ours
-
-
 def recorded(name: str, kind: str, dtype: Any) -> Recording:
     """Record a model, whose results stay."""
     model, given = build(name, kind).to(dtype), inputs(name, dtype=dtype)
@@ -46,7 +41,9 @@ def check(name: str, recording: Recording) -> int:
         for call in layer.calls:
             d = call.query.shape[-1]
             usual = d**-0.5
-            meant = usual if layer.intended is None else value(layer.intended.expression, d)
+            meant = (
+                usual if layer.intended is None else scale_expression(layer.intended.expression).value(d=d)
+            )
             if layer.name != "head.attention":
                 assert meant == pytest.approx(ARCHITECTURES[name].given(d), rel=1e-12)
             assert (usual if call.scale is None else call.scale) == pytest.approx(meant, rel=1e-12)
@@ -56,9 +53,8 @@ def check(name: str, recording: Recording) -> int:
 
 def verdicts(record: verify.AuditRecord) -> set[str]:
     """Return what an audit says; each head has the three findings that outputs allow."""
-    found = list(record.findings)
-    assert {one.kind for one in found} >= {"scale", "formula", "overflow"}
-    return {str(one.judgement) for one in found}
+    assert {finding.kind for finding in record.findings} >= {"scale", "formula", "overflow"}
+    return {str(finding.judgement) for finding in record.findings}
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -156,11 +152,11 @@ def test_the_interface_is_as_it_was_afterwards() -> None:
 )
 def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
     """A number under a known name, else nothing, which stands for 1/√d."""
-    found = intention(SimpleNamespace(layer_idx=2), SimpleNamespace(**options))
-    assert (None if found is None else found.expression) == expression
-    if found is not None:
-        assert found.origin == "configuration"
-        assert "SimpleNamespace" in found.where
+    intended = intention(SimpleNamespace(layer_idx=2), SimpleNamespace(**options))
+    assert (intended and intended.expression) == expression
+    if intended is not None:
+        assert intended.origin == "configuration"
+        assert "SimpleNamespace" in intended.where
 
 
 @pytest.mark.parametrize(
