@@ -74,9 +74,9 @@ def test_a_diff_is_printed_and_nothing_written(project: Path, tool: Tool) -> Non
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("result = 'x'", "'result', which is no setting; did you mean 'results'?"),
-        ("results = 3", "results is 3; give a text"),
-        ("documents = 'docs'", "documents is 'docs'; give a list of texts"),
+        ("result = 'x'", "no setting 'result'; did you mean 'results'?"),
+        ("results = 3", "results: Input should be a valid string; correct it"),
+        ("documents = 'docs'", "documents: Input should be a valid tuple; correct it"),
         ("results = ", "is not TOML"),
     ],
 )
@@ -95,7 +95,7 @@ def test_the_settings_of_the_project_above_count(project: Path) -> None:
     assert found.results_file == project / "committed.json"
     assert found.documents == ("docs",)
     (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="is not a table"):
+    with pytest.raises(SettingsError, match=r"\[tool.sdpa-verify\] .*; correct it"):
         configuration(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
-    assert configuration(project) == Configuration(project)
+    assert configuration(project) == Configuration(folder=project)

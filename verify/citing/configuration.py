@@ -1,20 +1,18 @@
 """What a project sets once for all commands that quote: ``[tool.sdpa-verify]`` in its pyproject.toml."""
 
-import difflib
 import tomllib
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
 
-from verify.errors import SettingsError
+from pydantic import ValidationError
+
+from verify.errors import SettingsError, unknown, what_is_wrong
+from verify.evidence import Record
 from verify.files.reading import MEGABYTE, InputKind, read_text
 
-_FILE, _TABLE = "pyproject.toml", "[tool.sdpa-verify]"
 _KIND = InputKind(MEGABYTE, SettingsError, "give TOML in UTF-8 of at most 1 MB")
 
 
-@dataclass(frozen=True)
-class Configuration:
+class Configuration(Record):
     """A project's settings, all of them optional; paths are relative to its ``folder``.
 
     ``results`` is the results file that documents quote, ``documents`` are files, folders or patterns that
@@ -22,7 +20,7 @@ class Configuration:
     and ``authors`` are those of the project's own claims.
     """
 
-    folder: Path = field(default_factory=Path)
+    folder: Path = Path()
     results: str = ""
     documents: tuple[str, ...] = ()
     report: str = ""
@@ -42,28 +40,22 @@ def configuration(folder: Path | None = None) -> Configuration:
         SettingsError: its pyproject.toml is malformed, or has settings that are none of ours.
     """
     start = (folder or Path()).absolute()
-    place = next((place for place in (start, *start.parents) if (place / _FILE).is_file()), None)
+    place = next((place for place in (start, *start.parents) if (place / "pyproject.toml").is_file()), None)
     if place is None:
         return Configuration()
     # In messages, a file of the present folder has no path.
     place = Path() if place == start and folder is None else place
-    path = place / _FILE
+    path = place / "pyproject.toml"
+    names = [name for name in Configuration.model_fields if name != "folder"]
     try:
         given = tomllib.loads(read_text(path, _KIND)).get("tool", {}).get("sdpa-verify", {})
+        for name in given:
+            if name not in names:
+                what = unknown("setting", name, names, f"known are {', '.join(names)}")
+                raise SettingsError(f"{path}: [tool.sdpa-verify] {what}")
+        return Configuration.model_validate({"folder": place, **given})
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: is not TOML ({error}); correct the line") from error
-    if not isinstance(given, dict):
-        raise SettingsError(f"{path}: tool.sdpa-verify is not a table; write {_TABLE}")
-    defaults = {setting.name: setting.default for setting in fields(Configuration)[1:]}
-    settings: dict[str, Any] = {}
-    for name, value in given.items():
-        if name not in defaults:
-            near = difflib.get_close_matches(name, defaults, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(defaults)}"
-            raise SettingsError(f"{path}: {_TABLE} has {name!r}, which is no setting; {hint}")
-        is_texts = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not (is_texts if defaults[name] == () else isinstance(value, str)):
-            wanted = "a list of texts" if defaults[name] == () else "a text"
-            raise SettingsError(f"{path}: {_TABLE} {name} is {value!r}; give {wanted}")
-        settings[name] = tuple(value) if is_texts else value
-    return Configuration(folder=place, **settings)
+    except (ValidationError, TypeError) as error:
+        what = what_is_wrong(error)
+        raise SettingsError(f"{path}: [tool.sdpa-verify] {what}; correct it") from error

@@ -19,7 +19,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN
 from pathlib import Path
 
 from verify.citing.values import Evidence, ExactNumber, Value, values_of
-from verify.errors import CitationError
+from verify.errors import CitationError, nearest
 from verify.evidence.load import load_either
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
@@ -52,10 +52,12 @@ class Values(dict[str, Value]):
         whole, bar, form = (part.strip() for part in key.partition("|"))
         if whole in self and bar:
             return replace(self[whole], key=f"{whole}|{form}", text=written(self, whole, form))
-        # A statement's id alone lacks nothing but its head.
-        near = [name for name in self if name.endswith(f".{whole}")]
-        near = near or difflib.get_close_matches(whole, self, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else "`sdpa-verify values` lists them all"
+        # A statement's id alone lacks nothing but its head; else the nearest head's keys are compared.
+        heads = dict.fromkeys(re.split("[.:]", name, maxsplit=1)[0] for name in self)
+        head = difflib.get_close_matches(re.split("[.:]", whole, maxsplit=1)[0], heads, n=1)
+        alone = [f"did you mean {name!r}?" for name in self if name.endswith(f".{whole}")]
+        near = nearest(whole, (name for name in self if head and name.startswith(head[0])))
+        hint = next(iter(alone), near) or "`sdpa-verify values` lists them all"
         raise CitationError(f"no value {shortened(whole)!r} in these results; {hint}")
 
 
