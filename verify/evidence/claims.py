@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -161,7 +161,10 @@ def claim_verdict(
     proof: Proof, proof_reason: str, checks: Sequence[Check], controls: Sequence[ControlRecord]
 ) -> tuple[Verdict, str]:
     """Return the verdict of a whole claim and one sentence of reason."""
-    refuted, approximate = (_named(checks, verdict) for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE))
+    refuted, approximate = (
+        ", ".join(check.id for check in checks if check.verdict is verdict)
+        for verdict in (Verdict.REFUTED, Verdict.APPROXIMATE)
+    )
     undecided = "; ".join(
         f"{check.id} ({check.reason})" if check.reason else check.id
         for check in checks
@@ -186,10 +189,6 @@ def claim_verdict(
         if applies:
             return verdict, reason
     return Verdict.CONFIRMED, _success(proof, checks, len(controls))
-
-
-def _named(checks: Iterable[Check], verdict: Verdict) -> str:
-    return ", ".join(check.id for check in checks if check.verdict is verdict)
 
 
 def _success(proof: Proof, checks: Sequence[Check], controls: int) -> str:

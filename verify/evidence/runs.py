@@ -266,11 +266,6 @@ class Run(Record):
         return Budget(false_alarm=self.settings.false_alarm, places=PLACES, rule=RULE)
 
 
-_OF_A_CLAIM = ("id", "chapter", "title", "verdict", "reason", "digest")
-_OF_A_STATEMENT = ("id", "source", "text", "claim", "printed", "computed", "outcome", "note")
-_FRAMES = ("claims", "checks", "controls", "statements")
-
-
 class RunRecord(Sealed):
     """All results of a run; what ``results.json`` holds.
 
@@ -330,23 +325,23 @@ class RunRecord(Sealed):
         Raises:
             SettingsError: ``of`` is none of these.
         """
-        match of:
-            case "claims":
-                rows = [
-                    row_of(claim, *_OF_A_CLAIM)
-                    | {"derivation": str(claim.derivation.status)}
-                    | {"checks": len(claim.checks), "controls": len(claim.controls)}
-                    for claim in self.claims
-                ]
-            case "checks" | "controls":
-                rows = [
-                    row_of(finding, claim=claim.id) for claim in self.claims for finding in getattr(claim, of)
-                ]
-            case "statements":
-                rows = [row_of(statement, *_OF_A_STATEMENT) for statement in self.statements]
-            case _:
-                raise SettingsError(unknown("frame of", of, _FRAMES, f"give one of {', '.join(_FRAMES)}"))
-        return frame_of(rows)
+        frames = {
+            "claims": (
+                row_of(claim, "id", "chapter", "title", "verdict", "reason", "digest")
+                | {"derivation": str(claim.derivation.status)}
+                | {"checks": len(claim.checks), "controls": len(claim.controls)}
+                for claim in self.claims
+            ),
+            "checks": (row_of(check, claim=claim.id) for claim in self.claims for check in claim.checks),
+            "controls": (row_of(wrong, claim=claim.id) for claim in self.claims for wrong in claim.controls),
+            "statements": (
+                row_of(stated, "id", "source", "text", "claim", "printed", "computed", "outcome", "note")
+                for stated in self.statements
+            ),
+        }
+        if of not in frames:
+            raise SettingsError(unknown("frame of", of, frames, f"give one of {', '.join(frames)}"))
+        return frame_of(frames[of])
 
     def __repr_args__(self) -> Iterator[tuple[str, Any]]:
         yield "claims", len(self.claims)

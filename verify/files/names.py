@@ -27,14 +27,10 @@ EDITIONS = ("report", "brief", "full")
 
 
 class Names(NamedTuple):
-    """The names of a record's file and of its pages; ``stem`` is that of their templates as well.
-
-    ``editions`` are those of its PDF; an audit and a comparison of recordings have a page alone.
-    """
+    """The names of a record's file and of its pages; ``stem`` is that of their templates as well."""
 
     evidence: str
     stem: str
-    editions: tuple[str, ...] = EDITIONS
 
     @property
     def page(self) -> str:
@@ -46,14 +42,11 @@ class Names(NamedTuple):
         """The document for print, in the edition that citations refer to."""
         return f"{self.stem}.pdf"
 
-    def made(self, edition: str) -> tuple[str, ...]:
-        """Return what a report is written to besides the evidence: its page, and the PDF of an edition."""
-        return (self.page, self.sheet_of(edition)) if self.editions else (self.page,)
-
     def sheet_of(self, edition: str) -> str:
         """Return what the document for print is called in an edition."""
         return self.sheet if edition == EDITIONS[0] else f"{self.stem}-{edition}.pdf"
 
 
-RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit", ())
-COMPARISON = Names("comparison.json", "comparison", ())
+RUN, AUDIT = Names("results.json", "report"), Names("audit.json", "audit")
+COMPARISON = Names("comparison.json", "comparison")
+"""An audit and a comparison of recordings have a page alone."""
