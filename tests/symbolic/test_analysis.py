@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sympy import Abs, Derivative, Eq, Integral, Limit, Max, Rational, S, Subs, Symbol, besselk, erf, erfinv
+from sympy import Abs, Eq, Integral, Limit, Max, Rational, S, Symbol, besselk, erf, erfinv
 from sympy import exp, gamma, log, oo, pi, sign, sqrt, symbols
 
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.analysis import between, derivative, equivalent, integral, leading, limit, numerically
+from verify.symbolic.analysis import between, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.theorems import cited
@@ -119,11 +119,6 @@ def test_a_closed_form_to_thirty_digits() -> None:
     )
 
 
-def test_means_are_no_numbers() -> None:
-    """What is random has no value at a point."""
-    assert "random" in refused(numerically(), E(squares(s[a, j])), S.Half)
-
-
 def test_limits() -> None:
     """SymPy's limits; a wrong one is refused."""
     limit().decide(Limit(n / (n + 1), n, oo), S.One, "=")
@@ -140,21 +135,6 @@ def test_a_leading_term_is_no_equal() -> None:
     assert "tends to 1/2" in refused(leading(n), n**2, 2 * n**2, "~")
     assert refused(leading(n), S.Zero, S.Zero, "~")
     assert "no limits of means" in refused(leading(n), n * E(squares(s[a, j])), S.One, "~")
-
-
-def test_a_second_derivative_at_zero() -> None:
-    """The variance from the characteristic function."""
-    angle = Symbol("t", real=True)
-    second = Derivative((1 + angle**2) ** (-d / 2), (angle, 2))
-    derivative().decide(-Subs(second, angle, 0), d, "=")
-    assert "carried out" in refused(derivative(), -Subs(second, angle, 0), 2 * d)
-
-
-def test_a_derivative_of_a_weight_by_a_score() -> None:
-    """The definition is derived, in which other scores stand, too."""
-    own, other = Softmax(s[a, j], j), Softmax(s[a, l], l)
-    derivative().decide(Derivative(own, s[a, l]), -own * other, "=")
-    assert refused(derivative(), Derivative(own, s[a, l]), 0)
 
 
 def test_a_limit_of_weights_where_they_are_continuous() -> None:

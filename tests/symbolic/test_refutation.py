@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sympy import Abs, Derivative, Eq, Expr, I, Integral, Le, Limit, Min, Rational, S, Sum, Symbol
-from sympy import cos, erf, exp, log, oo, pi, sin, sqrt, symbols, tanh
+from sympy import cos, erf, exp, log, oo, pi, sqrt, symbols
 
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.checks import substitute
 from verify.symbolic.refutation import Counterexample, refute
-from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
+from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, Cov, Dot, E
 from verify.symbolic.vocabulary import Entropy, Family, Indicator, Largest, Law, LogSumExp, Named, Quantile
-from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, mu_k, mu_q, n, over_components
-from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, sigma_k, sigma_q, squares
+from verify.symbolic.vocabulary import Softmax, Var, a, d, i, j, k, l, m, n, over_components
+from verify.symbolic.vocabulary import over_keys, q, s, score, score_of, sigma, squares
 
 r, x = symbols("r x", real=True)
 t, c, w = symbols("t c w", positive=True)
@@ -37,20 +37,6 @@ def line(before: Any, relation: str, after: Any, laws: Any = None, *conditions: 
 
 
 MISTAKES: dict[str, tuple[Said, Said]] = {
-    "twice the variance": (line(Var(score), "=", 2 * d, STANDARD), line(Var(score), "=", d, STANDARD)),
-    "means forgotten": (
-        line(Var(score), "=", d * sigma_q**2 * sigma_k**2, GENERAL),
-        line(
-            Var(score),
-            "=",
-            d * (sigma_q**2 * sigma_k**2 + mu_q**2 * sigma_k**2 + mu_k**2 * sigma_q**2),
-            GENERAL,
-        ),
-    ),
-    "kurtosis of any law": (
-        line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, STANDARD),
-        line(E(score**4) / E(score**2) ** 2, "=", 3 + 6 / d, NORMAL_COMPONENTS),
-    ),
     "keys of one query are independent": (
         line(Cov(score_of(a, j) ** 2, score_of(a, l) ** 2), "=", 0, NORMAL_COMPONENTS),
         line(Cov(score_of(a, j), score_of(a, l)), "=", 0, NORMAL_COMPONENTS),
@@ -71,35 +57,17 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Var(score), "=", Dot(q, a, q, a) ** 2, {k: UNIT}),
         line(Var(score), "=", Dot(q, a, q, a), {k: UNIT}),
     ),
-    "squares below one for one key": (
-        line(squares(s[a, j]), "<", 1),
-        line(squares(s[a, j]), "<", 1, None, n >= 2),
-    ),
     "the first weight": (
         line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j] + 1))),
         line(Softmax(s[1, 1] + 1, 1), "=", exp(s[1, 1]) / over_keys(exp(s[1, j]))),
-    ),
-    "fewest squares": (line(squares(s[a, j]), "≤", 1 / n), line(squares(s[a, j]), "≥", 1 / n)),
-    "entropy nearly full": (
-        line(Entropy(s[a, j], j), "≤", Rational(98, 100) * log(n)),
-        line(Entropy(s[a, j], j), "≤", log(n)),
     ),
     "saturation of many keys": (
         line(1 - E(squares(spread)), "≤", sqrt(Rational(3, 2) * log(n)) / sigma, NORMAL_ROWS),
         line(1 - E(squares(spread)), "≤", sqrt(2 * log(n)) / sigma, NORMAL_ROWS),
     ),
-    "largest of very many": (
-        line(E(Largest(spread, j)), "≤", Rational(98, 100) * sigma * sqrt(2 * log(n)), NORMAL_ROWS),
-        line(E(Largest(spread, j)), "≤", sigma * sqrt(2 * log(n)), NORMAL_ROWS),
-    ),
     "right up to three": (line(2**n, "=", n**2 - n + 2), line(2**n, "≥", n + 1)),
     "almost twenty": (line(exp(pi) - pi + r, "=", 20 + r), line(exp(pi) - pi + r, "≤", 20 + r)),
-    "one dimension": (line(0, "<", d - 1), line(0, "<", d - 1, None, d >= 2)),
     "root of an exponential": (line(sqrt(exp(z)), "=", exp(z / 2)), line(sqrt(exp(r)), "=", exp(r / 2))),
-    "cap": (
-        line(r**2 - tanh(r) ** 2, "≤", Rational(65, 100) * r**4),
-        line(r**2 - tanh(r) ** 2, "≤", 2 * r**4 / 3),
-    ),
     "derivative of a weight": (
         line(Derivative(p, s[a, j]), "=", p),
         line(Derivative(p, s[a, j]), "=", p * (1 - p)),
@@ -116,17 +84,12 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
         line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / t),
         line(Integral(exp(-(t * w + x)) * exp(-w), (x, 0, oo), (w, 0, oo)), "=", 1 / (1 + t)),
     ),
-    "leading term": (line((2 + 4 / d) / c**2, "~", 4 / c**2), line((2 + 4 / d) / c**2, "~", 2 / c**2)),
     "leading term of nothing": (line(1 / d, "~", 0), line(1 / (d + 1), "~", 1 / d)),
     "one root of two": (
         line(Eq(x**2 * d, 1, evaluate=False), "⇔", Eq(x - 1 / sqrt(d), 0, evaluate=False)),
         line(
             Eq(x**2 * d, 1, evaluate=False), "⇔", Eq((x - 1 / sqrt(d)) * (x + 1 / sqrt(d)), 0, evaluate=False)
         ),
-    ),
-    "freezing": (
-        line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, log(n)), None, n >= 2),
-        line(Eq(sqrt(2 * log(n)) / sqrt(t), 1), "⇔", Eq(t, 2 * log(n)), None, n >= 2),
     ),
     "a factor that gives variance 1": (
         line(Eq(Var(r * score), 1, evaluate=False), "⇔", Eq(r * d, 1, evaluate=False), STANDARD),
@@ -147,14 +110,6 @@ MISTAKES: dict[str, tuple[Said, Said]] = {
     "a complex mean": (
         line(E(exp(I * r * score)), "=", (1 + r**2) ** (-d), NORMAL_COMPONENTS),
         line(E(exp(I * r * score)), "=", (1 + r**2) ** (-d / 2), NORMAL_COMPONENTS),
-    ),
-    "an imaginary part": (
-        line(E(exp(I * r * y[1])), "=", E(cos(r * y[1])) - I * E(sin(r * y[1])), {y: UNIT}),
-        line(E(exp(I * r * y[1])), "=", E(cos(r * y[1])) + I * E(sin(r * y[1])), {y: UNIT}),
-    ),
-    "more than one dimension": (
-        line(E(score**2) * (d - 2), ">", 0, STANDARD, d > 1),
-        line(E(score**2) * (d - 1), ">", 0, STANDARD, d > 1),
     ),
     "of one component": (
         line(over_components(y[i] ** 2), "≤", d * t**2 / 2, None, Le(Abs(y[j]), t)),

@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 
 from tests.strategies import examples
 from verify.montecarlo.attention import softmax
-from verify.symbolic.gauss import of_lengths
+from verify.symbolic.row_integrals import of_lengths
 from verify.symbolic.row_integrals import (
     Approximation,
     mean_beside_sink,

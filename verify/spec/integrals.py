@@ -16,7 +16,7 @@ import numpy as np
 from sympy import Add, Float, Indexed, Mul, S, Sum, Symbol, expand, log, sympify
 
 from verify.errors import ClaimError
-from verify.symbolic.gauss import legendre
+from verify.symbolic.row_integrals import legendre
 from verify.symbolic.row_integrals import ON_PAPER, PRECISE, Approximation, Exponents, mean_beside_sink
 from verify.symbolic.row_integrals import mean_largest, mean_largest_weight, mean_log_total, mean_product
 from verify.symbolic.row_integrals import over_lengths

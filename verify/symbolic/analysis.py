@@ -226,7 +226,7 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
         signed = {y: Dummy("y", real=True) if y.is_positive else y for y in variables.values()}
         x = mean.args[0].xreplace({entry: signed[y] for entry, y in variables.items()})
         if left := families_of(x):
-            raise StepError(f"{mean} has components of {left.pop()} left; give each a variable")
+            raise StepError(f"{mean} has components of {next(iter(left))} left; give each a variable")
         for component, variable in variables.items():
             if x.has(signed[variable]):
                 x = _over(x, signed[variable], variable, _density(component.base, laws.get(component.base)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Expr, Poly, S, Sum
+from sympy import Poly, S, Sum
 from sympy import factor, fraction, sympify, together
 
 from verify.symbolic import vocabulary as words
@@ -22,7 +22,8 @@ def derive(expression: Any, laws: Laws) -> Chain:
     """
     start, value = sympify(expression), expected(expression, laws)
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
-    lines = [] if opened == start else [Line(opened, _definition_of(start), algebra)]
+    named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
+    lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
     for known in ((), (0, 1)):
         written = _multiplied_out(opened, _by_name(opened, laws, known))
         if written not in (value, opened) and written.count_ops() <= LONGEST:
@@ -58,23 +59,13 @@ def _multiplied_out(x: Any, laws: Laws) -> Any:
     return result / under
 
 
-def _definition_of(start: Expr) -> str:
-    names = {Var: "variance", Cov: "covariance"}
-    return "definition of the " + " and the ".join(name for kind, name in names.items() if start.has(kind))
-
-
-def _by_name(expression: Expr, laws: Laws, known: tuple[int, ...]) -> Laws:
+def _by_name(expression: Any, laws: Laws, known: tuple[int, ...]) -> Laws:
     """Return laws whose moments are written as means of a component, but those whose values are known."""
     usual = {words.m: words.a, words.n: words.j, words.d: words.i, words.d_v: words.e}
-    laws_by_name = {}
+    named = {}
     for family in families_of(expression) & set(laws):
-        component = family[
-            tuple(usual.get(size, words.l if at else words.j) for at, size in enumerate(family.ranges))
-        ]
-        law = laws[family]
-        raw = [
-            moment if order == 0 or moment in known else E(component**order)
-            for order, moment in enumerate(law.raw)
-        ]
-        laws_by_name[family] = Law(law.words, tuple(raw), law.whole)
-    return laws_by_name
+        places = (usual.get(size, words.l if at else words.j) for at, size in enumerate(family.ranges))
+        component, law = family[tuple(places)], laws[family]
+        raw = [x if order == 0 or x in known else E(component**order) for order, x in enumerate(law.raw)]
+        named[family] = Law(law.words, tuple(raw), law.whole)
+    return named

@@ -28,12 +28,17 @@ def conditional(expression: Any, laws: Laws) -> Expr:
     Raises:
         NotDerived: a mean is of no polynomial of the others, or one of their moments is not given.
     """
+
+    def averaged(over: Any) -> Any:
+        # The families that were given are drawn again.
+        bases = {part.base for part in over.args[0].atoms(Indexed) if type(part.base) is Given}
+        drawn = {base: Family(base.label, *base.ranges) for base in bases}
+        return E(over.args[0].replace(_is_of(bases), lambda part: drawn[part.base][part.indices]))
+
     written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
-    value = expected(marked, laws, short=False)
-    return value.replace(lambda x: isinstance(x, _Over), lambda x: E(_drawn_again(x.args[0]))).replace(
-        lambda x: isinstance(x, Sum) and len(x.limits) > 1, _nested
-    )
+    value = expected(marked, laws, short=False).replace(lambda x: isinstance(x, _Over), averaged)
+    return value.replace(lambda x: isinstance(x, Sum) and len(x.limits) > 1, _nested)
 
 
 def _given(x: Any, laws: Laws) -> Expr:
@@ -44,13 +49,14 @@ def _given(x: Any, laws: Laws) -> Expr:
     """
     functions = {part for part in x.atoms(Function, Max, Min) if not isinstance(part, Dot | E | Named)}
     functions |= {part for part in x.atoms(Pow) if not (part.exp.is_Integer and part.exp.is_positive)}
-    for part in functions:
-        if isinstance(part, BINDERS):
-            _refuse_two_keys(*part.args)
+    for of, key in (part.args for part in functions if isinstance(part, BINDERS)):
+        # Put at one place, it would be another function.
+        if any(place != key and range_of(of, place) == range_of(of, key) for place in free_indices(of)):
+            raise NotDerived(f"{of} depends on {key} and on another place of its range")
     everything = families_of(x)
     families = set[Family]().union(*map(families_of, functions)) | (everything - set(laws))
     if any(isinstance(family, Made) for family in everything):
-        families = everything
+        families = set(everything)
     if not families:
         return E(x)
     opened = x.replace(
@@ -70,13 +76,6 @@ def as_entry(score: Any) -> Any:
     return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
 
 
-def _refuse_two_keys(x: Any, key: Any) -> None:
-    """Raise where a function that runs over keys is of two of them: put at one place, it would change."""
-    size = range_of(x, key)
-    if any(place != key and _has_range(x, place, size) for place in free_indices(x)):
-        raise NotDerived(f"{x} depends on {key} and on another place of its range")
-
-
 def _nested(x: Any) -> Expr:
     """Return a sum over several indices as sums within each other, each of what depends on its index."""
     factors, limits = list(Mul.make_args(x.function)), list(x.limits)
@@ -86,16 +85,6 @@ def _nested(x: Any) -> Expr:
         inside = [factor for factor in factors if factor.has(limit[0])]
         factors = [*(factor for factor in factors if factor not in inside), Sum(Mul(*inside), limit)]
     return Mul(*factors)
-
-
-def _has_range(x: Any, place: Any, size: Any) -> bool:
-    return bool(range_of(x, place) == size)
-
-
-def _drawn_again(value: Any) -> Any:
-    """Return a value with the families that were given as what they are."""
-    bases = {part.base for part in value.atoms(Indexed) if type(part.base) is Given}
-    return value.replace(_is_of(bases), lambda part: Family(part.base.label, *part.base.ranges)[part.indices])
 
 
 def _is_of(families: Any) -> Any:

@@ -51,7 +51,7 @@ class NumericLaw:
         if not self.normal:
             return _rule(self.centres[:count], self.spreads[: count - 1])
         nodes, weights = _hermite(count)
-        return self.centres[0] + self.spreads[0] * nodes, weights
+        return self.centres[0] + self.spreads[0] * nodes, weights / weights.sum()
 
     def draws(self, rng: np.random.Generator, count: int) -> Any:
         """Return so many draws."""
@@ -90,8 +90,8 @@ def law_with(moments: Sequence[float], whole: bool, chosen: Sequence[tuple[float
             or moments[k + 1] == 0 == mean
             for k in range(1, len(moments) - 1)
         )
-        kept = 1 if normal else min(6, len(centres))
-        return NumericLaw(tuple(centres[:kept]), tuple(spreads[:kept]), whole=True, normal=normal)
+        count = 1 if normal else min(6, len(centres))
+        return NumericLaw(tuple(centres[:count]), tuple(spreads[:count]), whole=True, normal=normal)
     unit, mean = spreads[0] if spreads else 1.0, centres[0] if centres else 0.0
     for away, wide in () if ended else chosen:
         if len(spreads) < len(centres):
@@ -131,10 +131,7 @@ def _rule(centres: tuple[float, ...], spreads: tuple[float, ...]) -> tuple[Any, 
     return np.where(np.abs(nodes) < 1e-14 * np.abs(nodes).max(), 0.0, nodes), weights / weights.sum()
 
 
-@cache
-def _hermite(count: int) -> tuple[Any, Any]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    return nodes, weights / weights.sum()
+_hermite = cache(np.polynomial.hermite_e.hermegauss)
 
 
 def _short(number: float) -> str:

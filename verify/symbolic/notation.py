@@ -66,7 +66,10 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         places = set(_places(expression))
         by_size = {size: {place for other, place in places if other == size} for size, _ in places}
         self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
-        self._hidden = {place for place in self._hidden if isinstance(place, Index)} - _summed(expression)
+        # What a printed sign of a sum or a maximum runs over is printed, too.
+        sums, rows = expression.atoms(sympy.Sum, sympy.Product), expression.atoms(of.Largest, of.LogSumExp)
+        summed = {limit[0] for part in sums for limit in part.limits} | {part.args[1] for part in rows}
+        self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
         self._has_queries = len(by_size.get(of.m, ())) > 1
         text = re.sub(r"([_^])\{(\w)\}", r"\1\2", self.doprint(expression).replace(r" \right", r"\right"))
         self.text = re.sub(r" {2,}", " ", text).strip()
@@ -312,12 +315,6 @@ def _places(expression: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(part)
 
 
-def _summed(expression: Any) -> set[Any]:
-    """Return the indices that a printed sign of a sum or a maximum runs over."""
-    limits = {limit[0] for part in expression.atoms(sympy.Sum, sympy.Product) for limit in part.limits}
-    return limits | {part.args[1] for part in expression.atoms(of.Largest, of.LogSumExp)}
-
-
 def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
     """Return the sign of a product, its factors above the line and those below."""
     sign, above, below = "", list[Any](), list[Any]()
@@ -339,13 +336,10 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
         below[below.index(root.base)] = root
     over, under = list(filter(_is_root, above)), list(filter(_is_root, below))
     if len(over) + len(under) > 1:
-        numbers = [[root.base for root in roots] for roots in (over, under)]
-        inside = Mul(*numbers[0]) / Mul(*numbers[1]) if over else Mul(*numbers[1])
-        above = [factor for factor in above if factor not in over] + [sqrt(inside, evaluate=False)] * bool(
-            over
-        )
-        below = [factor for factor in below if factor not in under]
-        below += [] if over else [sqrt(inside, evaluate=False)]
+        top, bottom = (Mul(*(root.base for root in roots)) for roots in (over, under))
+        root = sqrt(top / bottom if over else bottom, evaluate=False)
+        above = [*(factor for factor in above if factor not in over), *[root] * bool(over)]
+        below = [*(factor for factor in below if factor not in under), *[root] * (not over)]
     return sign, above or [S.One], below
 
 
@@ -405,7 +399,13 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
         sentences.append("Any law for which the means exist.")
     sentences += [words for line in chain.lines for words in line.check.assumes]
     sentences += map(sentence, chain.given)
-    sentences += _domains(set().union(*(expression.free_symbols for expression in expressions)))
+    # The domains of symbols that are neither indices, sizes, deviations nor any real number.
+    symbols = set().union(*(expression.free_symbols for expression in expressions)) - set(_SIZES)
+    for symbol in sorted(symbols, key=str):
+        sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
+        kind = " ".join(["a", *sign.split(), "whole number"]) if symbol.is_integer else sign
+        if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
+            sentences.append(f"${latex(symbol)}$ is {kind}.")
     return tuple(dict.fromkeys(sentences))
 
 
@@ -435,21 +435,12 @@ def _of_law(law: Law, verb: str) -> str:
         joint = " and " if verb == "with" else " are "
     for name, sign in (("mu_", "μ_"), ("sigma_", "σ_"), ("**2", "²")):
         words = words.replace(name, sign)
-    return joint + _FORMULA.sub(_as_formula, words) + ("" if is_named else ", of whatever law")
 
+    def as_formula(piece: re.Match[str]) -> str:
+        text = piece[0].replace("²", "^2").replace("³", "^3").replace("±", r"\pm ")
+        return f"${_LETTERS.get(text[0], text[0])}{text[1:]}$"
 
-def _as_formula(piece: re.Match[str]) -> str:
-    text = piece[0].replace("²", "^2").replace("³", "^3").replace("±", r"\pm ")
-    return f"${_LETTERS.get(text[0], text[0])}{text[1:]}$"
-
-
-def _domains(symbols: set[Any]) -> Iterator[str]:
-    """Yield the domains of symbols that are neither indices, sizes, deviations nor any real number."""
-    for symbol in sorted(symbols - set(_SIZES), key=str):
-        sign = "positive" if symbol.is_positive else "not negative" if symbol.is_nonnegative else ""
-        kind = f"a {sign} whole number".replace("  ", " ") if symbol.is_integer else sign
-        if kind and type(symbol) is Symbol and not str(symbol).startswith("sigma"):
-            yield f"${latex(symbol)}$ is {kind}."
+    return joint + _FORMULA.sub(as_formula, words) + ("" if is_named else ", of whatever law")
 
 
 def _listed(words: list[str]) -> str:

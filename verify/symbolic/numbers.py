@@ -175,9 +175,6 @@ class Point:
             self._added(np.array(terms))
         return reduce(operator.add, terms)
 
-    def _across(self, nodes: Any) -> Any:
-        return np.asarray(nodes).reshape(-1, *(1,) * self.depth)
-
     def _added(self, terms: Any) -> Any:
         size = float(np.max(np.sum(np.abs(terms), axis=0)))
         self.magnitude = max(self.magnitude, size) if math.isfinite(size) else self.magnitude
@@ -194,9 +191,10 @@ class Point:
         if self.long:
             return mean_of_row(x, self)
         outcomes, weights = self._outcomes(self._touched(x))
-        with self.having({}, {key: self._across(nodes) for key, nodes in outcomes.items()}, len(weights)):
+        along = {key: _across(nodes, self.depth) for key, nodes in outcomes.items()}
+        with self.having({}, along, len(weights)):
             terms = self.value(x)
-        terms = terms * self._across(weights)
+        terms = terms * _across(weights, self.depth)
         if not np.all(np.isfinite(terms)):
             raise NotEvaluated("an outcome without a value")
         return self._added(terms)
@@ -258,7 +256,7 @@ class Point:
 
     def _integrated(self, function: Any, variable: Any, low: Any, high: Any) -> Any:
         step = 1 / 16 if self.coarse else 1 / 32
-        u = self._across(np.arange(-4.5, 4.5 + step / 2, step))
+        u = _across(np.arange(-4.5, 4.5 + step / 2, step), self.depth)
         path, slope = np.pi / 2 * np.sinh(u), np.pi / 2 * np.cosh(u) * step
         if oo in {high, -low}:
             end, side = (low, 1) if high == oo else (high, -1)
@@ -288,6 +286,10 @@ class Point:
         signs = np.where(np.abs(terms) > 1e-3 * np.max(np.abs(terms), axis=0), np.sign(np.real(terms)), 0)
         turns = signs[1:] * signs[:-1] < 0
         return np.where(np.sum(turns[1:] & turns[:-1], axis=0) >= 12, np.nan, self._added(terms))
+
+
+def _across(nodes: Any, depth: int) -> Any:
+    return np.asarray(nodes).reshape(-1, *(1,) * depth)
 
 
 @lru_cache(maxsize=512)
@@ -400,22 +402,12 @@ def _dot(point: Point, dot: Any) -> Any:
     return point.memo[state]
 
 
-def _entropy(point: Point, entropy: Any) -> Any:
-    row, total = point.row(*entropy.args)
+def _entropy(row: list[Any], total: Any, point: Point) -> Any:
     return reduce(operator.add, (point.call("exp", x - total) * (total - x) for x in row))
-
-
-def _weight(point: Point, weight: Any) -> Any:
-    row = weight.args if weight.args[1].is_Symbol else weight.row
-    return point.call("exp", point.value(weight.args[0]) - point.row(*row)[1])
 
 
 def _larger(x: Any, y: Any) -> Any:
     return max(x, y) if isinstance(x, mpmath.mpf) and isinstance(y, mpmath.mpf) else np.maximum(x, y)
-
-
-def _sign(x: Any) -> Any:
-    return mp.sign(x) if isinstance(x, mpmath.mpf) else np.sign(x)
 
 
 _FLOATS: dict[str, Callable[..., Any]] = {
@@ -444,7 +436,7 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any]] = {
     Mul: _product,
     sympy.Pow: _power,
     sympy.Abs: lambda point, node: abs(point.value(node.args[0])),
-    sympy.sign: lambda point, node: _sign(point.value(node.args[0])),
+    sympy.sign: lambda point, node: (mp if point.exact else np).sign(point.value(node.args[0])),
     sympy.Max: lambda point, node: reduce(_larger, map(point.value, node.args)),
     sympy.Min: lambda point, node: -reduce(_larger, (-point.value(x) for x in node.args)),
     Sum: _terms,
@@ -457,8 +449,10 @@ _HANDLERS: dict[Any, Callable[[Point, Any], Any]] = {
     of.Var: lambda point, node: point.value(node.definition),
     of.Cov: lambda point, node: point.value(node.definition),
     of.Dot: _dot,
-    of.Softmax: _weight,
-    of.Entropy: _entropy,
+    of.Softmax: lambda point, node: point.call(
+        "exp", point.value(node.args[0]) - point.row(*(node.args if node.args[1].is_Symbol else node.row))[1]
+    ),
+    of.Entropy: lambda point, node: _entropy(*point.row(*node.args), point),
     of.LogSumExp: lambda point, node: point.row(*node.args)[1],
     of.Largest: lambda point, node: reduce(_larger, point.row(*node.args)[0]),
     of.Indicator: lambda point, node: (point.value(node.args[0]) > 0) * point.number(1),
@@ -530,7 +524,10 @@ def mean_of_row(x: Any, point: Point) -> float:
     if len(drawn) == 1 and isinstance(first, of.Largest | of.LogSumExp | of.Entropy):
         keys, deviation = point.whole(range_of(*first.args)), _deviation(first.args[0], point)
         if isinstance(first, of.Largest):
-            return value * deviation * _mean_largest(keys)
+            # Of very many, from the density of the largest.
+            z = np.arange(-12, 40, 1 / 256)
+            density = np.exp(math.log(keys) + (keys - 1) * special.log_ndtr(z) - z**2 / 2)
+            return value * deviation * float(np.sum(z * density)) / 256 / math.sqrt(2 * math.pi)
         mean = mean_log_total if isinstance(first, of.LogSumExp) else mean_entropy
         return value * _exactly(mean, keys, deviation)
     # A sum over all keys, or one key's share of it, of powers of a weight and its score.
@@ -546,13 +543,6 @@ def mean_of_row(x: Any, point: Point) -> float:
     keys, order = point.whole(size), powers.get(score, 0)
     total = _exactly(mean_product, ((powers[weight], order),), keys, _deviation(scores, point))
     return value * total / float(point.value(scores / score)) ** order / (1 if is_sum else keys)
-
-
-def _mean_largest(keys: int) -> float:
-    """Return the mean of the largest of very many standard normal numbers, from its density."""
-    z = np.arange(-12, 40, 1 / 256)
-    below = (keys - 1) * special.log_ndtr(z) - z**2 / 2
-    return float(np.sum(z * np.exp(math.log(keys) + below)) / 256 / math.sqrt(2 * math.pi))
 
 
 def _exactly(mean: Callable[..., Any], *arguments: Any) -> float:

@@ -67,14 +67,7 @@ class Counterexample(Exception):  # noqa: N818  # what it is
     """A line is false at a point where it claims to hold; the text names the point."""
 
 
-def refute(
-    before: Any,
-    relation: str,
-    after: Any,
-    laws: Laws | None,
-    given: tuple[Any, ...] = (),
-    budget: int = BUDGET,
-) -> str:
+def refute(before: Any, relation: str, after: Any, laws: Laws | None, given: tuple[Any, ...] = ()) -> str:
     """Return how a line was tried, such as "12 laws, exactly" or "60 points"; "" where it could not be.
 
     Args:
@@ -84,13 +77,12 @@ def refute(
         laws: The laws of what is drawn. Without them means are over an arbitrary joint law; families that
             ``laws`` leave out are given numbers if they are ``Given``, or stand outside means.
         given: Conditions under which the line holds. An equation of a symbol says what it stands for.
-        budget: How much work is done at most.
 
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
     sides = put_at(unnamed(before)), put_at(unnamed(after))
-    trial = _Trial(sides, relation, dict(laws or {}), tuple(map(unnamed, given)), budget)
+    trial = _Trial(sides, relation, dict(laws or {}), tuple(map(unnamed, given)))
     if trial.is_unknown():
         return ""
     if relation == "⇔" or isinstance(trial.sides[0], Relational):
@@ -114,10 +106,8 @@ class _Trial:
     their range, None for those of no family; ``rows`` are the sizes of rows that weights are of.
     """
 
-    def __init__(
-        self, sides: tuple[Any, Any], relation: str, laws: dict[Any, Any], given: Any, budget: float
-    ) -> None:
-        self.relation, self.laws, self.budget = relation, laws, budget
+    def __init__(self, sides: tuple[Any, Any], relation: str, laws: dict[Any, Any], given: Any) -> None:
+        self.relation, self.laws, self.budget = relation, laws, float(BUDGET)
         self.random = random.Random(1)  # noqa: S311  # no secrets
         self.touched: dict[Any, tuple[list[Any], set[Any]]] = {}
         self.families: set[Family] = set().union(*map(families_of, sides))

@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy
 
-from verify.symbolic.gauss import legendre, of_lengths
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -50,6 +48,10 @@ ON_PAPER = 1e-3
 
 _UNSEEN = 1e-20
 """A node of less weight is left out."""
+
+_FINE, _MOST, _LEFT_OUT = 400, 40, 1e-30
+"""Points that stand for the distribution of a length, the most nodes that are made of them, and the
+probability left out at either end."""
 
 Exponents = tuple[tuple[int, int], ...]
 """For each of several different keys the exponents of its weight and of its score."""
@@ -187,6 +189,58 @@ def _by_nodes(
         if weight > _UNSEEN
     )
     return sum(parts, Approximation(0.0, 0.0))
+
+
+# ---- Gauss's rules: so few nodes integrate polynomials of nearly twice as high a degree exactly -----------
+
+
+def legendre(low: float, high: float, count: int) -> tuple[Array, Array]:
+    """Return Gauss and Legendre's nodes and weights between two ends, shape (count,) each."""
+    nodes, weights = _unit_legendre(count)
+    return low + (high - low) * (nodes + 1) / 2, weights * (high - low) / 2
+
+
+_unit_legendre = cache(np.polynomial.legendre.leggauss)
+
+
+def of_lengths(dimension: float, count: int) -> tuple[Array, Array]:
+    """Return nodes and weights, shape (count,) each, for the mean over the length of a normal vector.
+
+    Its components are standard normal. The weights add up to 1. Nodes are the eigenvalues of the matrix by
+    which the distribution's orthogonal polynomials follow from each other. Source: G. H. Golub and J. H.
+    Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
+    """
+    diagonal, beside = _recurrence(float(dimension))
+    off = np.diag(beside[: count - 1], 1)
+    nodes, vectors = np.linalg.eigh(np.diag(diagonal[:count]) + off + off.T)
+    return nodes, np.asarray(vectors[0] ** 2, np.float64)
+
+
+@cache
+def _recurrence(dimension: float) -> tuple[Array, Array]:
+    """Return the diagonal and the side diagonal of that matrix, by Lanczos's method.
+
+    The density's points are fine enough to stand for it. Every vector is made orthogonal to all before it,
+    twice, for rounding would undo it.
+    """
+    half = dimension / 2
+    low, high = scipy.special.gammaincinv(half, _LEFT_OUT), scipy.special.gammainccinv(half, _LEFT_OUT)
+    lengths, weights = legendre(math.sqrt(2 * low), math.sqrt(2 * high), _FINE)
+    log_size = float((half - 1) * math.log(2) + scipy.special.gammaln(half))
+    density = np.exp(scipy.special.xlogy(dimension - 1, lengths) - lengths**2 / 2 - log_size)
+    vectors = np.sqrt(weights * density)[None] / math.sqrt(np.sum(weights * density))
+    diagonal, beside = np.empty(_MOST), np.empty(_MOST)
+    for place in range(_MOST):
+        following = lengths * vectors[-1]
+        diagonal[place] = following @ vectors[-1]
+        for _ in range(2):
+            following -= (vectors @ following) @ vectors
+        beside[place] = np.linalg.norm(following)
+        vectors = np.vstack([vectors, following / beside[place]])
+    return diagonal, beside
+
+
+# ---- the trapezoid rule ----------------------------------------------------------------------------------
 
 
 class _TrapezoidRule:

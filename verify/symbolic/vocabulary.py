@@ -13,7 +13,7 @@ from functools import lru_cache
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sympy import Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
+from sympy import Add, Expr, Function, Indexed, IndexedBase, S, Sum, Symbol, binomial, exp, factorial2, log
 from sympy import symbols, sympify
 
 from verify.errors import ClaimError
@@ -91,10 +91,8 @@ s = Family("s", m, n)
 """Scores of rows: the one of query a and key j is ``s[a, j]``, independent of all others."""
 
 
-class E(Function):  # type: ignore[misc]  # SymPy has no types
-    """The mean over everything that is drawn."""
-
-    nargs = 1
+class _LikeItsArgument(Function):  # type: ignore[misc]  # SymPy has no types
+    """What is real, positive or not negative where its first argument is."""
 
     def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
@@ -104,6 +102,12 @@ class E(Function):  # type: ignore[misc]  # SymPy has no types
 
     def _eval_is_nonnegative(self) -> bool | None:
         return self.args[0].is_nonnegative or None
+
+
+class E(_LikeItsArgument):
+    """The mean over everything that is drawn."""
+
+    nargs = 1
 
 
 class Var(Function):  # type: ignore[misc]  # SymPy has no types
@@ -196,7 +200,9 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
     def row(self) -> tuple[Expr, Index]:
         """The scores of all keys, and the index that runs over them, which is another than the key's."""
         x, key = self.args
-        other = _unused(self)
+        taken = {symbol.name for symbol in self.atoms(Index)}
+        names = ("l", *(f"l_{place}" for place in range(9)))
+        other = Index(next(name for name in names if name not in taken))
         if isinstance(key, Index):
             return x.xreplace({key: other}), other
         # A number may stand elsewhere in x, too: what is meant is the place of a key.
@@ -230,7 +236,7 @@ class LogSumExp(Function):  # type: ignore[misc]  # SymPy has no types
         return log(Sum(exp(x), (key, 1, range_of(x, key))))
 
 
-class Largest(Function):  # type: ignore[misc]  # SymPy has no types
+class Largest(_LikeItsArgument):
     """``Largest(x, j)``: the largest of x over all j; x itself where it does not depend on j."""
 
     nargs = 2
@@ -239,15 +245,6 @@ class Largest(Function):  # type: ignore[misc]  # SymPy has no types
     def eval(cls, x: Any, key: Any) -> Any:
         """Return x where it is the same for all keys."""
         return None if key in x.free_symbols else x
-
-    def _eval_is_extended_real(self) -> Any:
-        return self.args[0].is_extended_real
-
-    def _eval_is_positive(self) -> bool | None:
-        return self.args[0].is_positive or None
-
-    def _eval_is_nonnegative(self) -> bool | None:
-        return self.args[0].is_nonnegative or None
 
 
 class Indicator(Function):  # type: ignore[misc]  # SymPy has no types
@@ -315,11 +312,9 @@ def range_of(expression: Any, index: Index) -> Expr:
         for size, place in zip(getattr(part.base, "ranges", ()), part.indices, strict=False):
             if place == index:
                 return size
-    for part in expression.atoms(Dot):
-        left, first, right, second = part.args
-        for base, place in ((left, first), (right, second)):
-            if place == index:
-                return base.ranges[0]
+    for left, first, right, second in (part.args for part in expression.atoms(Dot)):
+        if index in (first, second):
+            return (left if index == first else right).ranges[0]
     raise ClaimError(f"{expression}: no family has the index {index}; write one as in k[{index}, i]")
 
 
@@ -347,23 +342,20 @@ def free_symbols(expression: Any) -> set[Any]:
 
 def _free(expression: Any) -> set[Any]:
     if isinstance(expression, Sum):
-        bound = {limit[0] for limit in expression.limits}
-        return _free(expression.function) - bound
+        return _free(expression.function) - {limit[0] for limit in expression.limits}
     if isinstance(expression, BINDERS):
         x, key = expression.args
-        free = _free(x)
-        return free if isinstance(expression, Softmax) else free - {key}
+        return _free(x) - (set() if isinstance(expression, Softmax) else {key})
     if isinstance(expression, IndexedBase):
         return set()
-    if not expression.args:
-        return {expression}
-    return set().union(*map(_free, expression.args))
+    return set().union(*map(_free, expression.args)) if expression.args else {expression}
 
 
-def families_of(expression: Any) -> set[Family]:
+@lru_cache(maxsize=65536)
+def families_of(expression: Any) -> frozenset[Family]:
     """Return the families that an expression is made of."""
-    dots = {base for part in expression.atoms(Dot) for base in (part.args[0], part.args[2])}
-    return dots | {part.base for part in expression.atoms(Indexed)}
+    dots = {base for part in expression.atoms(Dot) for base in part.args[::2]}
+    return frozenset(dots | {part.base for part in expression.atoms(Indexed)})
 
 
 def _moved(part: Any, number: Any, index: Index) -> Any:
@@ -375,13 +367,6 @@ def _moved(part: Any, number: Any, index: Index) -> Any:
     places = {at: size for at, size in sizes.items() if part.args[at] == number}
     keys = [at for at, size in places.items() if size == n] or list(places)[:1]
     return part.func(*(index if at in keys else arg for at, arg in enumerate(part.args)))
-
-
-def _unused(expression: Any) -> Index:
-    taken = {symbol.name for symbol in expression.atoms(Index)}
-    return next(
-        index for index in (l, *(Index(f"l_{place}") for place in range(9))) if index.name not in taken
-    )
 
 
 @dataclass(frozen=True)
@@ -409,21 +394,11 @@ def normal(mean: Any = 0, deviation: Any = 1) -> Law:
     mu, spread = sympify(mean), sympify(deviation)
     z = [factorial2(order - 1) if order % 2 == 0 else S.Zero for order in range(HIGHEST + 1)]
     raw = tuple(
-        sum(
-            (
-                binomial(order, part) * spread**part * z[part] * mu ** (order - part)
-                for part in range(order + 1)
-            ),
-            S.Zero,
-        )
+        Add(*(binomial(order, x) * spread**x * z[x] * mu ** (order - x) for x in range(order + 1)))
         for order in range(HIGHEST + 1)
     )
-    named = (
-        "standard normal components"
-        if (mu, spread) == (0, 1)
-        else f"normal components of mean {mu} and variance {spread**2}"
-    )
-    return Law(named, raw, whole=True)
+    named = f"normal components of mean {mu} and variance {spread**2}"
+    return Law("standard normal components" if (mu, spread) == (0, 1) else named, raw, whole=True)
 
 
 mu_q, mu_k = symbols("mu_q mu_k", real=True)
