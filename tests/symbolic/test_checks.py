@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 from sympy import Abs, Add, Derivative, Eq, Integral, KroneckerDelta, I, IndexedBase, Max, Min, Mul, Rational
-from sympy import S, Sum, Symbol, exp, gamma, log, oo, pi, sign, sin, cos, sqrt, symbols, sympify
-from sympy import tan, tanh
+from sympy import S, Sum, Symbol, exp, gamma, log, oo, pi, sign, sqrt, symbols, sympify
+from sympy import tanh
 
 from verify.errors import ClaimError
 from verify.symbolic.analysis import equivalent
 from verify.symbolic.chains import Chain, Line, LineCheck
 from verify.symbolic.vocabulary import GENERAL, NORMAL_ROWS, STANDARD, Cov, Dot, E, Entropy, Family, Largest
 from verify.symbolic.vocabulary import Law, LogSumExp, Quantile, Softmax, StepError, Var, a, b, d, d_v, e, i
-from verify.symbolic.vocabulary import j, k, l, m, mu_k, mu_q, n, over_keys, q, range_of, s, score, score_of
+from verify.symbolic.vocabulary import j, k, l, mu_k, mu_q, n, over_keys, q, range_of, s, score, score_of
 from verify.symbolic.vocabulary import sigma, sigma_k, sigma_q, squares, u, v
 from verify.symbolic.checks import algebra, moments, substitute
 
@@ -33,24 +33,16 @@ FOUR = {
 
 ALGEBRA: list[tuple[Any, Any]] = [
     (Var(score), E(score**2) - E(score) ** 2),
-    (over_keys(p), S.One),
     (Softmax(x + c, j), p),
     (p / other_p, exp(x - s[a, l])),
     (over_keys(Sum(p * other_p, (l, 1, n))) - squares(x), 1 - squares(x)),
     (LogSumExp(x + c, j), c + LogSumExp(x, j)),
     (log(p), x - LogSumExp(x, j)),
     (Derivative(p, s[a, l]), p * (KroneckerDelta(j, l) - other_p)),
-    (Derivative(LogSumExp(sigma * x, j), sigma), over_keys(x * Softmax(sigma * x, j))),
     (Derivative(E(exp(sigma * x)), sigma), E(x * exp(sigma * x))),
     (Sum(KroneckerDelta(j, l) * x, (l, 1, n)), x),
-    (Sum(i, (i, 1, d)), d * (d + 1) / 2),
-    (Sum(x + 1, (j, 1, n)) * m, m * n + m * over_keys(x)),
-    (log(6 * n / d), log(2) + log(3) + log(n) - log(d)),
-    ((d**alpha) ** 2 / d, d ** (2 * alpha - 1)),
     (Abs(c) * sign(c), c),
-    (Max(c, t) + Min(c, t), c + t),
     (sqrt(x**2 + 2 * x * c + c**2), Abs(x + c)),
-    (gamma(d / 2 + 1), d * gamma(d / 2) / 2),
     (gamma((d + 1) / 2) * gamma(d / 2), 2 ** (1 - d) * sqrt(pi) * gamma(d)),
     (tanh(c), (1 - exp(-2 * c)) / (1 + exp(-2 * c))),
     (
@@ -62,9 +54,7 @@ ALGEBRA: list[tuple[Any, Any]] = [
         2 * Quantile(score, Rational(2, 4)) + Largest(x, j),
     ),
     (Largest(Softmax(sigma * x, j), j), exp(Largest(sigma * x, j) - LogSumExp(sigma * x, j))),
-    (over_keys(Derivative(p, s[a, l])), S.Zero),
     (Sum(Derivative(p, s[a, l]) ** 2, (l, 1, n)), p**2 * (1 - 2 * p + squares(x))),
-    (tan(c) * cos(c), sin(c)),
     (exp(I * t * (x + 1)) * exp(-I * t), exp(I * t * x)),
     (
         Derivative(Softmax(score / sqrt(d), j), q[a, i]),
@@ -181,18 +171,6 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
     ("check", "before", "after", "why"),
     [
         (moments(STANDARD), Var(score), 3 * d, r"under mean 0 and variance 1 they differ by -2\*d_k"),
-        (
-            moments(GENERAL),
-            E(Abs(score)),
-            sqrt(d),
-            "it does not follow from the first 2 moments|no mean of a polynomial",
-        ),
-        (
-            moments(STANDARD),
-            E(score**4),
-            3 * d * (d + 2),
-            "moment 4 of components with mean 0 and variance 1",
-        ),
         (moments(NORMAL_ROWS), E(exp(x)), exp(S.Half), "moments do not decide it: .*no mean of a polynomial"),
         (
             moments(STANDARD),
@@ -207,30 +185,14 @@ def test_the_traps_that_were_met_are_refused(check: LineCheck, before: Any, afte
             r"w is no family; declare it with Family\('w', …\)",
         ),
         (algebra, sigma * d, sigma * n, r"the two sides differ by -sigma\*\(-d_k \+ n\)"),
-        (algebra, over_keys(x) / n, E(x), "the two sides differ at n = "),
-        (algebra, sqrt(c**2 + 2 * c + 1), c + 1, "the two sides differ"),
         (algebra, Max(c, t, sigma), Max(c, t), "algebra could not decide it: Max of more than two"),
         (algebra, sum(Abs(x + place) for place in range(6)), 6 * x + 15, "more than 5 different signs"),
-        (algebra, Sum(x, (j, 1, 200)), over_keys(x), "algebra could not decide it: a sum of 200 terms"),
-        (algebra, Sum(x, (j, 1, n / 2)), Sum(2 * x, (j, 1, n / 2)) / 2, "n/2 is no whole number"),
-        (
-            algebra,
-            sqrt(-1 - c**2) * 0 + Softmax(x, j),
-            sqrt(-d) ** 2 * Softmax(x, j) / sqrt(d),
-            "differ|no point",
-        ),
         (substitute({d: 2}), Var(score), E(score**2), "with d_k = 2 put in, the two sides differ"),
         (
             substitute({x: 0}),
             p,
             1 / over_keys(exp(x)),
             r"s\[a, j\] is no symbol; values are put in for symbols, sizes",
-        ),
-        (
-            substitute({alpha: 2}),
-            Var(score),
-            d,
-            "alpha does not stand in the line before, where a, d_k, j do",
         ),
     ],
 )

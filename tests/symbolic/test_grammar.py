@@ -18,16 +18,13 @@ mean = E(score)
 
 MEANINGS: list[tuple[str, Any]] = [
     ("Var(q·k)", Var(score)),
-    ("Var(q.k)", Var(score)),
     ("Var ( q * k )", Var(score)),
-    ("Var(score)", Var(score)),
     ("Var(q·k/√d_k)", Var(scaled)),
     ("Var(score/sqrt(d))", Var(scaled)),
     ("Var(d^(-1/3) q·k)", Var(d ** Rational(-1, 3) * score)),
     ("E(|q·k|)", E(Abs(score))),
     ("E[(q·k)²] − E[q·k]²", E(score**2) - mean**2),
     ("E(score**4)/Var(score)^2", E(score**4) / Var(score) ** 2),
-    ("sd(q·k)", sqrt(Var(score))),
     ("E(sum(p^2))", E(squares(score))),
     ("E[Σ_j p_j²]", E(squares(score))),
     ("1/E(sum(p_scaled^2))", 1 / E(squares(scaled))),
@@ -109,18 +106,13 @@ def test_printed_questions_are_read_again(text: str) -> None:
 
 MISTAKES = [
     ("Var(q·m)", 4, "q is a vector: write q·k, |q| or q_i"),
-    ("Var(m)", 4, "no name 'm'"),
     ("Vaar(q·k)", 0, "no function 'Vaar'; did you mean 'Var'?"),
     ("E(score)/1e9992", 9, "a number is at most 1e300"),
-    ("1e-9992 E(score)", 0, "a number is at most 1e300, and at least 1e-300 or 0"),
     ("E(score", 1, "this bracket is not closed"),
-    ("E(score +)", 9, "something is missing before )"),
     ("E(score) +", 10, "something is missing at the end"),
     ("", 0, "something is missing at the end"),
     ("q·k", 0, "q·k is random, and stands outside a mean; write E(…) or Var(…) around it"),
     ("d_k + 1", 0, "nothing is averaged: write E(…) or Var(…)"),
-    ("E + 1", 0, "E needs a bracket: E(…)"),
-    ("E(q)", 2, "q is a vector: write q·k, |q| or q_i"),
     ("E(q·k, p)", 1, "E holds one expression, not 2"),
     ("Cov(q·k)", 3, "Cov holds two expressions, not 1"),
     ("quantile(q·k, 2)", 0, "a quantile's level is a number between 0 and 1"),
@@ -128,7 +120,6 @@ MISTAKES = [
     ("E(q·k > 1)", 6, "> means nothing here"),
     ("E(q·k) > 1", 7, "a comparison stands in P(x > y) alone"),
     ("E(q·k)/0", 6, "this divides by 0"),
-    ("E(q·k) 2", 7, "2 means nothing here"),
     ("E(sqrt(-1) p)", 0, "takes a root of a negative number"),
     ("E(sum(n))", 2, "nothing in sum depends on the key"),
     ("E(sum(sum(sum(p))))", 10, "at most two sums over keys stand in each other"),
@@ -136,7 +127,6 @@ MISTAKES = [
     ("__import__('os')", 0, "_ means nothing here"),
     ("E(" + "(" * 40 + "p" + ")" * 41, 31, "too many brackets in each other"),
     ("E(E(p) p)", 2, "E stands within another mean"),
-    ("E(p__class__)", 2, "no name 'p__class__'"),
 ]
 
 

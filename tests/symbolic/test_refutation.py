@@ -234,7 +234,7 @@ def test_the_same_line_is_tried_alike() -> None:
     """Nothing depends on what was tried before."""
     tried = line(E(Entropy(spread, j)), "≥", log(n) - sigma**2, NORMAL_ROWS)
     words = refute(*tried)
-    refute(*MISTAKES["squares below one for one key"][1])
+    refute(*MISTAKES["given the query"][1])
     assert refute(*tried) == words
 
 

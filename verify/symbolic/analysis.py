@@ -160,7 +160,7 @@ def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
         _agree(before, after, given, digits)
 
     words = f"equal to {digits} digits at {POINTS} points"
-    return LineCheck(compare=compare, words=words, given=given)
+    return LineCheck(compare=compare, words=words, given=given, is_exact=False)
 
 
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:

@@ -176,7 +176,12 @@ class _PutIn:
             if problem:
                 backwards = self._problem(left, right, relation, new, old, _TURNED[kind])
                 if backwards:
-                    raise StepError(f"{self.words}: {max(problem, backwards, key=_telling)}")
+                    # What came further before it failed tells more.
+                    beginnings = ("no part", "put in for")
+                    far = max(
+                        problem, backwards, key=lambda text: [not text.startswith(x) for x in beginnings]
+                    )
+                    raise StepError(f"{self.words}: {far}")
 
     @property
     def _conditions(self) -> tuple[Any, ...]:
@@ -300,11 +305,6 @@ def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
         yield from (x / old * hole, x * old / hole)
         if isinstance(x, Add) or isinstance(old, Add):
             yield from (x - old + hole, x + old - hole)
-
-
-def _telling(problem: str) -> int:
-    """Return how far a reading came before it failed."""
-    return 0 if problem.startswith("no part") else 1 if problem.startswith("put in for") else 2
 
 
 def _related(opened: Any, hole: Any, kind: Relation, relation: Relation, signs: Signs) -> str:

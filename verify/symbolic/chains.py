@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from sympy import Function, Symbol, sympify
@@ -57,6 +57,7 @@ class LineCheck:
         assumed: What is said to be assumed besides ``given``, each a relation or a sentence.
         laws: The laws of the families that it assumes, None where it needs none.
         cites: The theorems that it rests on, none where it decides the line by itself.
+        is_exact: Whether it decides a line exactly, so that the second net tries fewer points.
     """
 
     compare: Compare = field(hash=False)
@@ -67,6 +68,7 @@ class LineCheck:
     assumed: tuple[Any, ...] = ()
     laws: Laws | None = field(default=None, hash=False)
     cites: tuple[Theorem, ...] = ()
+    is_exact: bool = True
 
     @property
     def conditions(self) -> tuple[Any, ...]:
@@ -208,7 +210,8 @@ class Chain:
             try:
                 line.check.decide(before, after, line.relation)
                 conditions = tuple(map(as_drawn, (*self.given, *line.check.conditions)))
-                tried = refute(before, line.relation, after, line.check.laws, conditions)
+                refuting = partial(refute, before, line.relation, after, line.check.laws, conditions)
+                tried = (line.check.is_exact and refuting(briefly=True)) or refuting()
             except (StepError, Counterexample) as error:
                 problem = str(error)
             checked.append(CheckedLine(line, problem, tried))

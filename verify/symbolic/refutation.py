@@ -45,6 +45,9 @@ MANY, LONG = 20, (1024, 10**6, 10**60)
 WIDER = 16
 """How many times wider scores of long rows are spread as well."""
 
+THRIFT = 3
+"""How many times fewer points a line has that is tried briefly; it is tried in no long rows."""
+
 STANDARD_ERRORS = 6.0
 """How far draws must be from what a line says."""
 
@@ -67,7 +70,15 @@ class Counterexample(Exception):  # noqa: N818  # what it is
     """A line is false at a point where it claims to hold; the text names the point."""
 
 
-def refute(before: Any, relation: str, after: Any, laws: Laws | None, given: tuple[Any, ...] = ()) -> str:
+def refute(
+    before: Any,
+    relation: str,
+    after: Any,
+    laws: Laws | None,
+    given: tuple[Any, ...] = (),
+    *,
+    briefly: bool = False,
+) -> str:
     """Return how a line was tried, such as "12 laws, exactly" or "60 points"; "" where it could not be.
 
     Args:
@@ -77,12 +88,13 @@ def refute(before: Any, relation: str, after: Any, laws: Laws | None, given: tup
         laws: The laws of what is drawn. Without them means are over an arbitrary joint law; families that
             ``laws`` leave out are given numbers if they are ``Given``, or stand outside means.
         given: Conditions under which the line holds. An equation of a symbol says what it stands for.
+        briefly: Whether a third of the points will do, as for a line that is decided exactly.
 
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
     sides = put_at(unnamed(before)), put_at(unnamed(after))
-    trial = _Trial(sides, relation, dict(laws or {}), tuple(map(unnamed, given)))
+    trial = _Trial(sides, relation, dict(laws or {}), tuple(map(unnamed, given)), briefly)
     if trial.is_unknown():
         return ""
     if relation == "⇔" or isinstance(trial.sides[0], Relational):
@@ -92,8 +104,11 @@ def refute(before: Any, relation: str, after: Any, laws: Laws | None, given: tup
     if trial.has(E, Var, Cov):
         return trial.means()
     if trial.has(Integral):
-        return _tried(trial.judged(trial.points(FEWER), trial.by_quadrature), "point", ", by quadrature")
-    points = trial.points(2 * FEWER if trial.families else POINTS, moderate=relation in "<>")
+        return _tried(
+            trial.judged(trial.points(FEWER // trial.thrift), trial.by_quadrature), "point", ", by quadrature"
+        )
+    wanted = (2 * FEWER if trial.families else POINTS) // trial.thrift
+    points = trial.points(wanted, moderate=relation in "<>")
     return _tried(trial.judged(points, trial.in_digits))
 
 
@@ -106,8 +121,11 @@ class _Trial:
     their range, None for those of no family; ``rows`` are the sizes of rows that weights are of.
     """
 
-    def __init__(self, sides: tuple[Any, Any], relation: str, laws: dict[Any, Any], given: Any) -> None:
+    def __init__(
+        self, sides: tuple[Any, Any], relation: str, laws: dict[Any, Any], given: Any, briefly: bool
+    ) -> None:
         self.relation, self.laws, self.budget = relation, laws, float(BUDGET)
+        self.thrift = THRIFT if briefly else 1
         self.random = random.Random(1)  # noqa: S311  # no secrets
         self.touched: dict[Any, tuple[list[Any], set[Any]]] = {}
         self.families: set[Family] = set().union(*map(families_of, sides))
@@ -424,7 +442,7 @@ class _Trial:
         # Given numbers, and families without a law that stand outside means where laws are given.
         fixed = frozenset((outside - set(self.laws)) | given)
         counts, open_points = {"exactly": 0, "by quadrature": 0, "drawn": 0}, list[Point]()
-        for point in self._drawn_from(fixed, MEANS):
+        for point in self._drawn_from(fixed, MEANS // self.thrift):
             if self.budget <= 0:
                 break
             if self.by_quadrature(point):
@@ -434,8 +452,8 @@ class _Trial:
         if any(counts.values()):
             # What holds for a few keys need not for many.
             open_points = [*self._drawn_from(fixed, 4, MANY)] if self.rows else []
-        counts["drawn"] = sum(map(self.by_draws, open_points[:4]))
-        if self.rows:
+        counts["drawn"] = sum(map(self.by_draws, open_points[: 4 // self.thrift]))
+        if self.rows and self.thrift == 1:
             long = (self._drawn_from(fixed, FEW, keys, wider) for keys in LONG for wider in (1, WIDER))
             counts["in long rows"] = sum(map(self.by_integrals, itertools.chain(*long)))
         of = "law" if self.laws else "point"

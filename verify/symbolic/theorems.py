@@ -187,7 +187,13 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
             _FORMS[short](name, before, after, relation)
 
     return LineCheck(
-        compare=compare, words=words, relations=relations, assumed=assumes, laws=laws, cites=(theorem,)
+        compare=compare,
+        words=words,
+        relations=relations,
+        assumed=assumes,
+        laws=laws,
+        cites=(theorem,),
+        is_exact=False,
     )
 
 
