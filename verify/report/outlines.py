@@ -140,14 +140,7 @@ def _path(path: str) -> str:
     """Return a path of SVG as operators of a PDF."""
     pen, here, drawn = RecordingPen(), (0.0, 0.0), []
     parse_path(path, pen)
-    letters = {
-        "moveTo": "m",
-        "lineTo": "l",
-        "curveTo": "c",
-        "qCurveTo": "c",
-        "closePath": "h",
-        "endPath": "n",
-    }
+    letters = {"moveTo": "m", "lineTo": "l", "curveTo": "c", "qCurveTo": "c", "closePath": "h"}
     for kind, points in pen.value:
         if kind == "qCurveTo":
             # A parabola is a cubic curve whose handles reach two thirds of the way to its one.
