@@ -17,10 +17,10 @@ from verify.engine.sources import read_sources
 from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Prediction, Quantity
 from verify.proofs.record import recorded
-from verify.report.drawings import draw_figures
+from verify.report.drawings import SMALL, draw_figures
 from verify.report.formulas import Formulas
 from verify.report.opening import OPENING, ratios
-from verify.report.run import FRONT, HALF, Report
+from verify.report.run import Report
 from verify.spec import Chain, Claim, Var, d, score
 from verify.symbolic import notation
 from verify.text.escapes import pieces
@@ -197,7 +197,7 @@ def test_all_figures_can_be_drawn(quick: RunRecord) -> None:
     every = {f"{claim.id}.{one.id}" for claim in quick.claims for one in claim.series}
     if Report(quick).opening:
         every |= ratios({claim.id: claim for claim in quick.claims if claim.id in OPENING}).keys()
-    assert {name.removeprefix(HALF).removeprefix(FRONT) for name in drawn} == every
+    assert {name.removeprefix(SMALL) for name in drawn} == every
 
 
 # --- the same every time ------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def run() -> RunRecord:
 @pytest.fixture(scope="session")
 def figures(run: RunRecord) -> dict[str, str]:
     """Return the run's figures."""
-    return draw_figures(run, edition="full")
+    return draw_figures(run)
 
 
 @pytest.fixture(scope="session")

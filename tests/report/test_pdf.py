@@ -216,7 +216,7 @@ def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture
     Every link in them leads somewhere, or WeasyPrint would say so.
     """
     run = shipped()
-    figures = draw_figures(run, edition="full")
+    figures = draw_figures(run)
     with caplog.at_level(logging.WARNING):
         brief, report, full = (
             len(pikepdf.open(BytesIO(render_pdf(run, figures, one))).pages)

@@ -148,7 +148,7 @@ def test_a_report_of_a_claim_is_about_it() -> None:
     assert lead.keys
     assert {key.link for key in lead.keys} <= report.anchors
     figures = [*(one.id for one in CLAIMS[0].series[:2]), "ratio"]
-    assert [one.key for one in lead.figures] == [f"front.score-variance.{figure}" for figure in figures]
+    assert [one.key for one in lead.figures] == [f"score-variance.{figure}" for figure in figures]
     assert lead.derived is not None
     assert lead.derived.chains[0][1].lines
     assert not any([report.answer, report.panels, report.limits, report.lesson])

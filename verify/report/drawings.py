@@ -1,28 +1,30 @@
-"""The figures of a run, each drawn once, in the sizes in which the page and an edition for print have it."""
+"""The figures of a run, each drawn once, in the width of the page's text and in half of that."""
 
 from collections.abc import Sequence
 
 from verify.evidence import Figure, RunRecord
 from verify.executors.workers import Workers, using
-from verify.files.names import EDITIONS
 from verify.report.cache import DrawingCache
-from verify.report.run import FRONT, HALF, drawn_small
+from verify.report.front import is_led
+from verify.report.opening import OPENING, ratios
 
+SMALL = "small."
+"""What the keys of drawings at half the width of the text start with."""
 _WORTH_A_PROCESS = 10  # this many drawings take longer than to start a process for them
 
 
-def draw_figures(
-    record: RunRecord, workers: Workers | int | None = None, edition: str = EDITIONS[0]
-) -> dict[str, str]:
+def draw_figures(record: RunRecord, workers: Workers | int | None = None) -> dict[str, str]:
     """Return every figure of a run as SVG, by ``claim.figure`` id, unless it is remembered.
-
-    Some are drawn at half the width of the text as well; which, depends on the ``edition`` for print.
 
     Raises:
         RenderError: a figure cannot be drawn.
     """
-    known = {f"{claim.id}.{figure.id}": figure for claim in record.claims for figure in claim.series}
-    drawings = known | drawn_small(record, edition)
+    claims = {claim.id: claim for claim in record.claims}
+    figures = {f"{name}.{figure.id}": figure for name, claim in claims.items() for figure in claim.series}
+    small = figures | ratios(
+        claims if is_led(record) else {name: claims[name] for name in OPENING if name in claims}
+    )
+    drawings = figures | {SMALL + key: figure for key, figure in small.items()}
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}
     cache = DrawingCache("figures", "matplotlib", "font-source-sans-pro")
     missing = [request for request in wanted.values() if request not in cache]
@@ -36,11 +38,10 @@ def draw_figures(
 
 
 def _drawn(requests: Sequence[str]) -> list[str]:
-    from verify.report.figures import FRONT_SIZE, HALF_SIZE, WHOLE, draw  # noqa: PLC0415 - matplotlib takes half a second to import
+    from verify.report.figures import HALF, WHOLE, draw  # noqa: PLC0415 - matplotlib takes half a second to import
 
-    sizes = {HALF.rstrip("."): HALF_SIZE, FRONT.rstrip("."): FRONT_SIZE}
     parts = (request.split("\n", 1) for request in requests)
     return [
-        draw(Figure.model_validate_json(figure), prefix, sizes.get(prefix.partition(".")[0], WHOLE))
+        draw(Figure.model_validate_json(figure), prefix, HALF if prefix.startswith(SMALL) else WHOLE)
         for prefix, figure in parts
     ]

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 FAMILY = "Source Sans Pro"
 WHOLE = (6.7, 2.7)  # inches; the print's text width
-HALF_SIZE = (4.1, 1.2)  # a column of it, where its text is smaller than that around it
-FRONT_SIZE = (4.1, 1.2)  # on the first page
+HALF = (4.1, 1.2)  # a column of it, where its text is smaller than that around it
 _NUMBERS, _NAME = 16.5, 13.5  # points below an axis for its numbers, and for its name if it stands there
 _ABOVE = 18.5  # points for the name of the upright axis
 _PAST = 20.0  # points right of the axes that the last number may reach into, with a gap

@@ -43,15 +43,14 @@ def render_pdf(
 ) -> bytes:
     """Return a report as a PDF/A-3a with the evidence attached; the same record gives the same bytes.
 
-    ``figures`` are the record's drawings for this ``edition``, one of `EDITIONS`; they are made here if not
-    given.
+    ``figures`` are the record's drawings, made here if not given; ``edition`` is one of `EDITIONS`.
 
     Raises:
         RenderError: Pango is missing, a formula or figure of the record cannot be drawn, or something in it
             does not fit on a page.
     """
     weasyprint = _weasyprint()
-    medium = PdfMedium(Formulas(), draw_figures(record, edition=edition) if figures is None else figures)
+    medium = PdfMedium(Formulas(), draw_figures(record) if figures is None else figures)
     sheet = RUN.sheet_of(edition)
     page = medium.render(f"{sheet}.j2", Report(record), edition=edition)
     medium.formulas.save()

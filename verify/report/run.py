@@ -11,7 +11,6 @@ from verify.evidence import (
     Calibration,
     ClaimRecord,
     Counted,
-    Figure,
     Outcome,
     Part,
     RunRecord,
@@ -33,23 +32,18 @@ from verify.report.front import (
     question_of,
     title_of,
 )
-from verify.report.lesson import STILLS, LessonScene, scenes
+from verify.report.lesson import LessonScene, scenes
 from verify.report.opening import (
-    HISTOGRAMS,
-    OPENING,
     Derived,
     Opening,
     derived_in,
     opening,
     ratio_views,
-    ratios,
 )
 from verify.report.tables import refuted
 from verify.text import numbers
 from verify.text.latex import Prose
 
-HALF, FRONT = "half.", "front."
-"""What the keys of drawings at half the width of the text start with; those of the first page are higher."""
 FEW = 3
 """A report of at most this many claims shows the derivation and the figure of each on its first page."""
 _ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
@@ -186,14 +180,14 @@ class Report:
         self.advice: list[tuple[Card, Mapping[str, str]]] = []
         if not self.is_led:
             self.pages = tuple(_told(self.cards))
-            self.panels = tuple(_first_views(record, self.cards))
-            self.opening = _opening(self.cards)
-            self.lesson = tuple(scene._replace(still=_at_front(scene.still)) for scene in scenes(self.cards))
+            self.panels = tuple(_first_figures(self.cards))
+            self.opening = opening(self.cards)
+            self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
             self.advice = [(self.cards[name], told) for name, told in _advice().items() if name in self.cards]
         elif len(self.cards) <= FEW:
-            self.leads = tuple(_leads(record, self.cards))
+            self.leads = tuple(_leads(self.cards))
         self.sources = tuple(_sources(record))
         self.statements = [stated for source in self.sources for stated in source.statements]
         corrected = [stated for stated in self.statements if stated.outcome in _SERIOUS]
@@ -202,11 +196,8 @@ class Report:
 
     def beside(self, card: Card) -> tuple[FigureView, ...]:
         """Return the figures of a claim that stand beside it in the short print: those not before."""
-        first = (*self.panels[:_MEASURED], *(self.opening.histograms if self.opening else ()))
-        before = {view.key for view in first}
-        return tuple(
-            view._replace(key=HALF + view.key) for view in card.figures if FRONT + view.key not in before
-        )
+        before = (*self.panels[:_MEASURED], *(self.opening.histograms if self.opening else ()))
+        return tuple(view for view in card.figures if view not in before)
 
     @property
     def laws(self) -> tuple[str, ...]:
@@ -319,27 +310,13 @@ def _told(cards: Mapping[str, Card]) -> Iterator[Section]:
             yield Section(page, "", Prose(title), told)
 
 
-def _leads(record: RunRecord, cards: Mapping[str, Card]) -> Iterator[Lead]:
+def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
     """Yield the claims that a report is about, each with its numbers and figures."""
-    views = [*_first_views(record, cards), *map(_at_front, ratio_views(tuple(cards.values())))]
+    ratio = {view.key.partition(".")[0]: view for view in ratio_views(tuple(cards.values()))}
     for lead in sorted(cards.values(), key=lambda card: card.claim.verdict is not Verdict.REFUTED):
-        own = tuple(view for view in views if view.key.startswith(f"{FRONT}{lead.claim.id}."))
+        figures = lead.figures[: 2 if len(cards) == 1 else 1]
+        own = (*figures, *(view for name, view in ratio.items() if name == lead.claim.id))
         yield Lead(lead, derived_in(lead), numbers_of(lead.claim, _ROOM[len(cards)]), own)
-
-
-def _first_views(record: RunRecord, cards: Mapping[str, Card]) -> Iterator[FigureView]:
-    """Yield the figures of the first page."""
-    drawn = {view.key: view for card in cards.values() for view in card.figures}
-    for key in _first_figures(record):
-        yield _at_front(drawn[key])
-
-
-def _opening(cards: Mapping[str, Card]) -> Opening | None:
-    """Return the derivations and fits that the usual report opens with."""
-    made = opening(cards)
-    return made and made._replace(
-        histograms=tuple(map(_at_front, made.histograms)), ratios=tuple(map(_at_front, made.ratios))
-    )
 
 
 def _sources(record: RunRecord) -> Iterator[Stated]:
@@ -370,35 +347,10 @@ def _levels(study: Calibration | None) -> Iterator[Level]:
         seen.add(what)
 
 
-def drawn_small(record: RunRecord, edition: str) -> dict[str, Figure]:
-    """Return the figures that an edition has at half the width of the text, by the keys of these drawings."""
-    first, led, claims = _first_figures(record), is_led(record), record.claims
-    known = {f"{claim.id}.{figure.id}": figure for claim in claims for figure in claim.series}
-    small = (*first, *(() if led else (*HISTOGRAMS, *STILLS)))
-    drawn = {FRONT + key: figure for key, figure in known.items() if key in small}
-    if len(claims) <= FEW or not led:
-        opening = {claim.id: claim for claim in claims if led or claim.id in OPENING}
-        drawn |= {FRONT + key: figure for key, figure in ratios(opening).items()}
-    before = () if edition == "full" else (*first[:_MEASURED], *HISTOGRAMS)
-    for key, figure in known.items():
-        if (edition == "full" or led or key.partition(".")[0] in TOLD) and key not in before:
-            drawn[HALF + key] = figure
-    return drawn
-
-
-def _first_figures(record: RunRecord) -> tuple[str, ...]:
-    """Return the keys of the figures of the first page."""
-    keys = [[f"{claim.id}.{figure.id}" for figure in claim.series] for claim in record.claims]
-    if not is_led(record):
-        return tuple(key for key in _FRONT_FIGURES if any(key in own for own in keys))
-    if len(keys) > FEW:
-        return ()
-    return tuple(key for own in keys for key in own[: 2 if len(keys) == 1 else 1])
-
-
-def _at_front(view: FigureView) -> FigureView:
-    """Return a figure as it is drawn for the first page and the lesson."""
-    return view._replace(key=FRONT + view.key)
+def _first_figures(cards: Mapping[str, Card]) -> Iterator[FigureView]:
+    """Yield the figures of the usual first page."""
+    drawn = {view.key: view for card in cards.values() for view in card.figures}
+    yield from (drawn[key] for key in _FRONT_FIGURES if key in drawn)
 
 
 @cache

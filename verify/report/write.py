@@ -115,7 +115,7 @@ def _render(
     with phase("figures"):
         from verify.report.drawings import draw_figures  # noqa: PLC0415
 
-        figures = draw_figures(record, workers, edition)
+        figures = draw_figures(record, workers)
     with phase("html"):
         from verify.report.formulas import Formulas  # noqa: PLC0415
         from verify.report.html import render_html  # noqa: PLC0415
