@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from verify.evidence import Figure, RunRecord
 from verify.executors.workers import Workers, using
 from verify.report.cache import DrawingCache
-from verify.report.front import is_led
+from verify.report.front import FEW, is_led
 from verify.report.opening import OPENING, ratios
 
 SMALL = "small."
@@ -21,9 +21,9 @@ def draw_figures(record: RunRecord, workers: Workers | int | None = None) -> dic
     """
     claims = {claim.id: claim for claim in record.claims}
     figures = {f"{name}.{figure.id}": figure for name, claim in claims.items() for figure in claim.series}
-    small = figures | ratios(
-        claims if is_led(record) else {name: claims[name] for name in OPENING if name in claims}
-    )
+    # A report of a few claims has the ratios of all, one of many those that open it.
+    of = OPENING if not is_led(record) else claims if len(claims) <= FEW else ()
+    small = figures | ratios({name: claims[name] for name in of if name in claims})
     drawings = figures | {SMALL + key: figure for key, figure in small.items()}
     wanted = {key: f"{key}.\n{figure.model_dump_json()}" for key, figure in drawings.items()}
     cache = DrawingCache("figures", "matplotlib", "font-source-sans-pro")

@@ -21,6 +21,8 @@ from verify.text import numbers
 from verify.text.latex import Prose, slashed
 
 TITLE = "Scaled dot-product attention: what is true, and how we know"
+FEW = 3
+"""A report of at most this many claims shows the derivation and the figure of each on its first page."""
 _QUESTION = r"Why are scores divided by $\sqrt{d_k}$?"
 _TIMES = 2  # from which on a quotient says more than percent
 _ANSWER = (

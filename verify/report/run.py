@@ -23,6 +23,7 @@ from verify.evidence.words import counted_checks
 from verify.files.names import shipped_folder
 from verify.report.cards import Card, FigureView, card, keys_of
 from verify.report.front import (
+    FEW,
     KeyNumber,
     answers,
     failures,
@@ -44,8 +45,6 @@ from verify.report.tables import refuted
 from verify.text import numbers
 from verify.text.latex import Prose
 
-FEW = 3
-"""A report of at most this many claims shows the derivation and the figure of each on its first page."""
 _ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
 _ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
