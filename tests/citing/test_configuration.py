@@ -91,9 +91,9 @@ def test_mistakes_in_the_settings_are_one_line(project: Path, tool: Tool, text: 
 
 def test_the_settings_of_the_project_above_count(project: Path) -> None:
     """With its folder; without any, there are none."""
-    found = configuration(project / "docs")
-    assert found.results_file == project / "committed.json"
-    assert found.documents == ("docs",)
+    settings = configuration(project / "docs")
+    assert settings.results_file == project / "committed.json"
+    assert settings.documents == ("docs",)
     (project / "pyproject.toml").write_text("[tool]\nsdpa-verify = 3\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"\[tool.sdpa-verify\] .*; correct it"):
         configuration(project)

@@ -40,7 +40,7 @@ def seconds(path: Path, text: str) -> float:
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(one, marks=[] if one == "stale forms" else pytest.mark.slow) for one in CASES]
+    "case", [pytest.param(case, marks=[] if case == "stale forms" else pytest.mark.slow) for case in CASES]
 )
 def test_four_times_the_length_takes_about_four_times_the_time(tmp_path: Path, case: str) -> None:
     """A square would make it sixteen times; half of that allows for noise and for what leaves the cache."""

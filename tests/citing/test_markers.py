@@ -8,12 +8,11 @@ from verify.citing.markers import Quote, quotes_in
 from verify.errors import CitationError
 
 KEY = "score-variance.slope:estimate"
-PAGE = Path("page.md")
 
 
-def quotes(text: str, path: Path = PAGE) -> list[Quote]:
+def quotes(text: str, name: str = "page.md") -> list[Quote]:
     """Return what a text quotes."""
-    return quotes_in(path, text)
+    return quotes_in(Path(name), text)
 
 
 def test_what_stands_between_markers_is_quoted() -> None:
@@ -54,7 +53,7 @@ def test_what_stands_between_markers_is_quoted() -> None:
 def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str) -> None:
     """By file and line, with what to do."""
     with pytest.raises(CitationError) as caught:
-        quotes(text, Path(name))
+        quotes(text, name)
     assert str(caught.value).startswith(f"{name}:{message}")
 
 
@@ -68,7 +67,7 @@ def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str)
 )
 def test_what_only_looks_like_a_marker_at_the_end_of_a_line_is_none(name: str, text: str) -> None:
     """Strings, addresses, signs that are no comment."""
-    assert quotes(text, Path(name)) == []
+    assert quotes(text, name) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +88,7 @@ def test_a_form_may_hold_spaces_and_ticks(marker: str, key: str) -> None:
 
 def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
     """Its key may come after a text."""
-    first, second = quotes(f":verify:`{KEY}` and :verify:`1.0 <{KEY}>`", Path("page.rst"))
+    first, second = quotes(f":verify:`{KEY}` and :verify:`1.0 <{KEY}>`", "page.rst")
     assert (first.key, first.quoted) == (KEY, None)
     assert (second.key, second.quoted) == (KEY, "1.0")
 
@@ -100,7 +99,7 @@ def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
 )
 def test_a_comment_that_ends_a_quotation_is_not_quoted(inside: str, quoted: str) -> None:
     """In LaTeX it starts with the sign for per cent."""
-    (quote,) = quotes(f"% verify: {KEY}\n{inside}% /verify\n", Path("page.tex"))
+    (quote,) = quotes(f"% verify: {KEY}\n{inside}% /verify\n", "page.tex")
     assert quote.quoted == quoted
 
 
@@ -116,9 +115,9 @@ def test_a_comment_that_ends_a_quotation_is_not_quoted(inside: str, quoted: str)
 )
 def test_the_output_of_a_doctest_is_quoted(name: str, text: str) -> None:
     """Up to the next example, a blank line, or the end of the block; there is no other marker."""
-    (quote,) = quotes(text, Path(name))
+    (quote,) = quotes(text, name)
     assert (quote.key, quote.quoted, text[quote.start : quote.end]) == ("a|.3f", "1.000", "1.000")
-    assert quotes(text.replace("  # verify: a|.3f", ""), Path(name)) == []
+    assert quotes(text.replace("  # verify: a|.3f", ""), name) == []
 
 
 @pytest.mark.parametrize(
@@ -134,8 +133,8 @@ def test_what_is_switched_off_is_not_read(name: str, off: str, on: str) -> None:
     """From the marker to its counterpart or to the end; elsewhere all is."""
     start, end = off.replace("off", "a.b"), off.replace("verify: off", "/verify")
     inside = f"{start}\n1\n{end}\n"
-    assert [one.line for one in quotes(f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}", Path(name))] == [
+    assert [quote.line for quote in quotes(f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}", name)] == [
         1,
         13,
     ]
-    assert len(quotes(f"{inside}\n{off}\n\n{start}\nnever closed\n", Path(name))) == 1
+    assert len(quotes(f"{inside}\n{off}\n\n{start}\nnever closed\n", name)) == 1

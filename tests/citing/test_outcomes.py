@@ -91,7 +91,7 @@ def assert_known(text: str) -> None:
     """Assert that a script calls the tool, by commands and options that it has."""
     assert calls(text)
     for command, options in calls(text):
-        assert options <= {name for one in cli.commands[command].params for name in one.opts}
+        assert options <= {name for option in cli.commands[command].params for name in option.opts}
 
 
 def test_the_action_of_github_is_complete() -> None:

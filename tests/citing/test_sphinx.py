@@ -81,20 +81,27 @@ def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
         assert f"index.rst:4: WARNING: {value.key}: '7.25' has 7.25, which is none of estimate, now" in said
 
 
-def test_a_claim_that_is_not_confirmed_is_a_warning(project: Path) -> None:
-    """With -W, as here, that fails the build as well."""
-    broken = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)
-    page = f"Index\n=====\n\n:verify:`{broken.id}.{broken.checks[0].id}`\n"
-    status, said = build(project, ("index.rst", page))
+BROKEN = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        # With -W, as here, a warning fails the build as well.
+        (f":verify:`{BROKEN.id}.{BROKEN.checks[0].id}`", "its claim is no longer confirmed but refuted"),
+        # The line is that of the file that is included.
+        (".. include:: part.txt", "part.txt:3: no value 'nothing'"),
+        ("", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_fails_the_build(project: Path, text: str, what: str) -> None:
+    """A claim that is not confirmed, a file that is included, and missing results before any page."""
+    (project / "part.txt").write_text("One.\n\nTwo :verify:`nothing`.\n", encoding="utf-8")
+    if not text:
+        (project / "results.json").unlink()
+    status, said = build(project, ("index.rst", f"Index\n=====\n\n{text}\n"))
     assert status != 0
-    assert "its claim is no longer confirmed but refuted" in said
-
-
-def test_missing_results_are_reported(project: Path) -> None:
-    """Before any page is read."""
-    (project / "results.json").unlink()
-    status, said = build(project, ("index.rst", "Index\n=====\n"))
-    assert (status != 0, "verify_results" in said, "cannot be read" in said) == (True, True, True)
+    assert what in said
 
 
 @pytest.mark.slow
@@ -149,11 +156,3 @@ def test_latex_gets_signs_that_tex_knows(project: Path) -> None:
     assert text.count(r"\ensuremath{") == 3
     assert not set(text) & set("\u202f\u2212\u207b")
     assert text.count("confirmed") == 2
-
-
-def test_warnings_name_the_file_that_is_included(project: Path) -> None:
-    """With the line in it, not that of the page."""
-    (project / "part.txt").write_text("One.\n\nTwo :verify:`nothing`.\n", encoding="utf-8")
-    status, said = build(project, ("index.rst", "Index\n=====\n\n.. include:: part.txt\n"))
-    assert status != 0
-    assert "part.txt:3: no value 'nothing'" in said

@@ -1,4 +1,4 @@
-"""What a check of documents found, in the forms of ``check-docs --format``."""
+"""The outcome of a check of documents, in the forms of ``check-docs --format``."""
 
 import difflib
 import json

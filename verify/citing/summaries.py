@@ -24,7 +24,7 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     derivation or a control that was not refuted fails as well. Properties of a suite say how its claim is
     derived, and how many of its checks are measured and exact. Each source is a suite, too, of its
     statements: one that is misprinted or wrong fails, but for those shipped that are known to be. One that is
-    open is skipped, or left out where the run was asked for some claims alone. Of an audit, each layer is a
+    open is skipped, or left out where the run was asked for single claims. Of an audit, each layer is a
     suite, and the findings that decide are its cases.
     """
     if isinstance(record, AuditRecord):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from verify.errors import CitationError
 from verify.evidence import (
@@ -113,15 +113,8 @@ Text = tuple[str, str, tuple[ExactNumber, ...]]
 """What a key ends with, the text there, and the figures in that."""
 
 
-class _Group(NamedTuple):
-    """The values whose keys begin with ``key``."""
-
-    key: str
-    anchor: str
-    subject: Subject
-    texts: Iterator[Text]
-    part: Part | None = None
-    doubt: str = ""
+_Group = tuple[str, str, Subject, Iterator[Text], Part | None, str]
+"""What keys begin with, the anchor, what is cited, the values' texts, the part cited, and a doubt."""
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
@@ -138,29 +131,29 @@ def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
 
 def _groups(record: Evidence) -> Iterator[_Group]:
     if isinstance(record, AuditRecord):
-        yield _Group(AUDIT, "summary", record, _audit_texts(record))
+        yield AUDIT, "summary", record, _audit_texts(record), None, ""
         for layer in record.layers:
-            yield _Group(layer.id, layer.id, layer, _layer_texts(layer))
+            yield layer.id, layer.id, layer, _layer_texts(layer), None, ""
             for finding in layer.findings:
                 is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
                 doubt = f"its finding is {finding.judgement}" if is_open else ""
                 key, texts = f"{layer.id}.{finding.id}", _finding_texts(finding)
-                yield _Group(key, layer.id, layer, texts, finding, doubt)
+                yield key, layer.id, layer, texts, finding, doubt
         return
-    yield _Group(RUN, "summary", record, _run_texts(record))
+    yield RUN, "summary", record, _run_texts(record), None, ""
     for claim in record.claims:
         is_good = claim.verdict is Verdict.CONFIRMED
         doubt = "" if is_good else f"its claim is no longer confirmed but {claim.verdict}"
-        yield _Group(claim.id, claim.id, claim, _claim_texts(claim), None, doubt)
+        yield claim.id, claim.id, claim, _claim_texts(claim), None, doubt
         parts: list[Check | ControlRecord | Fact] = [*claim.checks, *claim.controls, *claim.facts]
         for part in parts:
             key = f"{claim.id}.{part.id}"
-            yield _Group(key, key, claim, _part_texts(part), part, doubt)
+            yield key, key, claim, _part_texts(part), part, doubt
     for statement in record.statements:
         outcome = statement.outcome.value.replace("-", " ")
         printed, computed = plain(statement.printed or ""), plain(statement.computed or "")
         texts = _words({"": outcome, ":outcome": outcome, ":printed": printed, ":computed": computed})
-        yield _Group(f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, texts)
+        yield f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, texts, None, ""
 
 
 def _number(part: str, number: float, text: str, rounding: Rounding = "nearest") -> Text:
