@@ -1,13 +1,9 @@
 """Questions: what is derived for them, what is measured, and what becomes of mistakes."""
 
-import math
 import warnings
 from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sympy import Expr, sqrt
 
 from verify.engine import questions
@@ -75,17 +71,6 @@ def test_usual_question_is_answered_by_its_claim(variance: Answer) -> None:
     assert {control.verdict for control in claim.controls} == {Verdict.REFUTED}
 
 
-def test_answer_is_text_of_eighty_columns(variance: Answer, largest: Answer) -> None:
-    """Printed, an answer has the formula, the lines of the chain and a table, in 80 columns."""
-    text = str(variance)
-    assert "Derived for every d_k: Var(q·k) = d_k" in text
-    assert "  = E[(q·k)²] − E[q·k]²" in text
-    assert "By the claim score-variance" in text
-    assert max(map(len, text.splitlines() + str(largest).splitlines())) <= 80
-    assert "Nothing is derived" in str(largest)
-    assert "the samples agree" in str(largest)
-
-
 def test_answer_shows_itself_in_a_notebook(variance: Answer, largest: Answer) -> None:
     """A notebook gets a table, a frame the columns, and a figure the points on their curve."""
     assert variance._repr_html_().count("<table>") == 1
@@ -99,6 +84,7 @@ def test_what_is_not_derived_is_measured_twice(largest: Answer) -> None:
     """Two samples from different streams, each to the tolerance, are compared; nothing else is judged."""
     assert largest.formula is None
     assert largest.verdict is None
+    assert "the samples agree" in str(largest)
     assert largest.exit_status == 3
     assert largest.evidence.derivation.status is Proof.MEASURED
     assert largest.evidence.verdict is Verdict.CONFIRMED
@@ -203,19 +189,6 @@ def test_claim_answers_only_under_its_laws() -> None:
     assert general.formula == 7 * d / 144
     assert question("Var(q·k)", query_law="laplace").claim is not None
     assert question("Var(q·k)", query_law="normal(0, 2)", key_law="rademacher").formula == 4 * d
-
-
-@given(st.sampled_from([name for name in LAWS if name != "cauchy"]), st.sampled_from([2, 4, 8]))
-@settings(max_examples=20)
-def test_assumed_moments_are_those_that_are_drawn(name: str, order: int) -> None:
-    """What a derivation assumes of a law is what NumPy draws from it."""
-    law = law_named(name)
-    raw = assumed(law, order).raw
-    drawn = law.draw(np.random.default_rng(3), (200_000,))
-    assert len(raw) == order + 1
-    for power in (1, 2):
-        error = 6 * np.std(drawn**power) / math.sqrt(drawn.size)
-        assert abs(np.mean(drawn**power) - float(raw[power])) <= error
 
 
 def test_laws_are_read_as_they_are_called() -> None:

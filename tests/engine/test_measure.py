@@ -38,7 +38,7 @@ class Bell:
     spread: float = 1.0
 
     coordinates = 1 << 10
-    held = 1
+    memory = 1
     scores = 1
     order = 3
     names = ("mean",)

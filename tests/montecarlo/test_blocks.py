@@ -107,7 +107,7 @@ class Numbers:
     outputs: int = 2
 
     coordinates = 1 << 15
-    held = 1
+    memory = 1
     scores = 1
     order = 3
 

@@ -397,12 +397,12 @@ def _figure(asked: Question, findings: Any) -> Figure:
     """Return the figure of an answer: estimates with their intervals, and a line through the predictions."""
     over, other = (d, n) if len(asked.dimensions) > 1 or len(asked.keys) < 2 else (n, d)
     (formula, _), quantity, layers = asked.compared, f"${in_line(asked.quantity)}$", []
-    found = [(at, findings.checks[_id(at)]) for at in asked.places]
-    for value in dict.fromkeys(at.get(other) for at, _ in found):
-        group: list[Check] = [check for at, check in found if at.get(other) == value]
+    measured = [(at, findings.checks[_id(at)]) for at in asked.places]
+    for value in dict.fromkeys(at.get(other) for at, _ in measured):
+        group: list[Check] = [check for at, check in measured if at.get(other) == value]
         layers.append(figures.measured(group, over, "measured" if value is None else f"${other} = {value}$"))
         if formula is not None:
             label = f"${in_line(formula if value is None else formula.subs(other, value))}$"
             layers.append(figures.expected(group, over, label))
-    linear = "" if all(check.estimate > 0 for _, check in found) else "y"
+    linear = "" if all(check.estimate > 0 for _, check in measured) else "y"
     return figures.figure("answer", quantity, *layers, x=over, y=quantity, linear=linear)

@@ -252,7 +252,7 @@ def measure(
             name = comparison.id
             measured[name] = samples.measured(comparison, alpha)
             checks[name] = judged(comparison, measured[name], settings.tolerance, look, alpha)
-        pending = [each for each in pending if checks[each.id].verdict is Verdict.UNDECIDED]
+        pending = [check for check in pending if checks[check.id].verdict is Verdict.UNDECIDED]
         if not pending:
             break
     cells = {cell.id: cell for cell in cells_of(comparisons)}
@@ -262,7 +262,7 @@ def measure(
         samples={name: samples.sample(cell) for name, cell in cells.items()},
     )
     named = [(control, control.comparison.id) for control in experiment.controls]
-    return findings, tuple(control_record(each, checks[name], measured[name]) for each, name in named)
+    return findings, tuple(control_record(control, checks[name], measured[name]) for control, name in named)
 
 
 def refuting_power(measured: Measured, within: tuple[float, float], truth: float | None = None) -> float:

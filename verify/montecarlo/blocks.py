@@ -59,7 +59,7 @@ class BlockSampler(Protocol):
         """Scores that one block holds."""
 
     @property
-    def held(self) -> int:
+    def memory(self) -> int:
         """Numbers that are in memory at once while one block is drawn and reduced."""
 
     @property
@@ -95,7 +95,7 @@ class Cell:
     @property
     def batch_bytes(self) -> int:
         """Bytes in memory while a batch is drawn: what the sampler holds, and as much in the making."""
-        return 2 * 8 * self.batch_blocks * self.sampler.held
+        return 2 * 8 * self.batch_blocks * self.sampler.memory
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Sums:
     def to_bytes(self) -> bytes:
         """Return all numbers as bytes, for ``from_bytes``."""
         arrays = (self.shift, self.first, self.second, self.third, self.groups)
-        numbers = b"".join(np.ascontiguousarray(one, dtype="<f8").tobytes() for one in arrays)
+        numbers = b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays)
         order = 3 if self.second.size else 1
         return _HEAD.pack(self.count, self.shift.size, order) + numbers
 

@@ -324,22 +324,22 @@ class Compiler:
             raise ClaimError(f"{expression}: its scores do not depend on {key}")
         axes = (*(axis for axis in scores.axes if axis != key), key)
         rows = self.view(scores, axes)
-        each = axes[:-1], rows.shape[:-1]
+        of_row = axes[:-1], rows.shape[:-1]
         if isinstance(expression, Largest):
-            return self.emit("largest", largest, [rows], *each)
+            return self.emit("largest", largest, [rows], *of_row)
         weights = self.emit("softmax", softmax, [rows], axes, rows.shape)
         if isinstance(expression, Softmax):
             return weights
         # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
         # scores those that weigh are near 0 then, and little is lost to rounding.
-        most, top = (self.emit("largest", largest, [of], *each) for of in (weights, rows))
+        most, top = (self.emit("largest", largest, [of], *of_row) for of in (weights, rows))
         if isinstance(expression, LogSumExp):
-            return self.emit("logsumexp", lambda s, p: s - np.log(p), [top, most], *each)
+            return self.emit("logsumexp", lambda s, p: s - np.log(p), [top, most], *of_row)
 
         def entropy(rows: Array, weights: Array, top: Array, most: Array) -> Any:
             return -np.log(most) - np.einsum("...j,...j->...", weights, rows - top[..., None])
 
-        return self.emit("entropy", entropy, [rows, weights, top, most], *each)
+        return self.emit("entropy", entropy, [rows, weights, top, most], *of_row)
 
     def _sum(self, expression: sp.Sum) -> Node:
         if isinstance(expression.function, sp.Add):

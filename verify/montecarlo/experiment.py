@@ -145,7 +145,7 @@ class Experiment:
 
 def quantities_of(comparisons: Iterable[Comparison]) -> list[Quantity]:
     """Return the quantities that ``comparisons`` rest on, the members of fits included, each once."""
-    members = (each.members if isinstance(each, Fit) else (each,) for each in comparisons)
+    members = (check.members if isinstance(check, Fit) else (check,) for check in comparisons)
     drawn = [member for group in members for member in group if isinstance(member, Quantity)]
     return list({(member.id, member.cell.id): member for member in drawn}.values())
 

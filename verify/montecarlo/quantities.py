@@ -98,7 +98,7 @@ class Simulation:
         return sizes.get(m, 1) * sizes.get(n, 1)
 
     @property
-    def held(self) -> int:
+    def memory(self) -> int:
         return 2 * self.coordinates + self.compiled.peak
 
     @cached_property
@@ -357,7 +357,7 @@ def of_pairs(
         places: dict[Any, Any] = dict.fromkeys(free_indices(share), Index("a"))
         event = share.args[0].xreplace({**own, **places})
         events = [event.xreplace({x: point}) for point in points]
-        outputs |= {_text(each): each for each in events}
+        outputs |= {_text(event): event for event in events}
         estimands[key] = DistanceToLaw(tuple(map(float, values)), tuple(map(_text, events)))
     sizes = {
         extent: PAIRS if extent == m else int(extent.subs(at))
