@@ -62,21 +62,6 @@ def test_an_integral_of_what_turns_at_a_zero() -> None:
     assert refused(integral(), Integral(Indicator(w - 9), (w, 0, 5)), -4)
 
 
-def test_an_integral_by_sympy() -> None:
-    """Gauss's and Euler's integrals are carried out by SymPy."""
-    normal = exp(-(y**2) / (2 * t)) / sqrt(2 * pi * t)
-    size = Integral(Abs(y) * normal, (y, -oo, oo))
-    integral().decide(size, 2 * Integral(z * normal.subs(y, z), (z, 0, oo)), "=")
-    integral().decide(size, sqrt(2 * t / pi), "=")
-    chi_square = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
-    integral().decide(
-        sqrt(2 / pi) * Integral(sqrt(w) * chi_square, (w, 0, oo)),
-        2 * gamma((d + 1) / 2) / (sqrt(pi) * gamma(d / 2)),
-        "=",
-    )
-    assert "carried out" in refused(integral(), size, sqrt(t / pi))
-
-
 def test_an_integral_that_does_not_converge_is_refused() -> None:
     """Neither a primitive nor numbers make a value of what has none."""
     over = Integral(1 / x**2, (x, -1, 1))
@@ -117,14 +102,6 @@ def test_a_closed_form_to_thirty_digits() -> None:
     assert "at d_k" in refused(
         numerically(), Integral(mixed, (w, 0, oo)), DENSITY * (1 + Rational(1, 10**28))
     )
-
-
-def test_limits() -> None:
-    """SymPy's limits; a wrong one is refused."""
-    limit().decide(Limit(n / (n + 1), n, oo), S.One, "=")
-    limit().decide(1 - Limit((1 + 1 / n) ** n, n, oo), 1 - exp(1), "=")
-    assert "carried out" in refused(limit(), Limit(n / (n + 1), n, oo), S(2))
-    assert "no limit" in refused(limit(), n / (n + 1), S.One)
 
 
 def test_a_leading_term_is_no_equal() -> None:

@@ -144,19 +144,6 @@ def refused(check: LineCheck, before: Any, after: Any, relation: Any) -> str:
 WEIGHTED, LARGEST = E(over_keys(p * row)) / sigma**2, E(Largest(s[a, l], l)) / sigma**2
 
 
-def test_an_excess_of_the_wrong_sign_is_refused() -> None:
-    """The excess has to be what the relation says is larger."""
-    assert "visible" in refused(at_most(-(x**2)), x**2, S.Zero, "≤")
-    assert "visible" in refused(at_least(-(x**2)), S.Zero, x**2, "≥")
-    assert "do not differ" in refused(at_most(x**2), x**2, S.Zero, "≤")
-
-
-def test_a_strict_bound_needs_a_positive_excess() -> None:
-    """A square may vanish, what is 1 more does not."""
-    assert "positive" in refused(at_most(x**2), y, y + x**2, "<")
-    at_most(1 + x**2).decide(y, y + 1 + x**2, "<")
-
-
 def test_an_end_that_is_reached_is_not_strict() -> None:
     """Where x may be 1, 1 - x may be 0."""
     assert Signs((Ge(x, 0), x < 1)).positive(1 - x)
@@ -332,11 +319,3 @@ def test_the_size_of_a_mean_of_signs() -> None:
     for laws, value, line in wrong:
         assert refused(unsigned(gap, r[j], value, laws), E(weight * Abs(gap)), E(weight * line), "=")
     assert refused(unsigned(gap, r[l], half, signs), E(weight * Abs(gap)), E(weight * half), "=")
-
-
-def test_a_bound_of_every_weight_is_one_of_the_largest() -> None:
-    """Put in under a largest, where it is the same for all keys."""
-    most = Chain(p, Line(1, "a weight", at_most(1 - p), "≤"))
-    largest = Chain(E(Largest(p, j)), Line(1, "of all", earlier(most), "≤"))
-    assert [line.problem for line in largest.checked] == [""]
-    assert Largest(sigma, j) == sigma

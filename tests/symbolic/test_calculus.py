@@ -10,7 +10,7 @@ from sympy import Abs, Expr, IndexedBase, Integer, KroneckerDelta, Rational, S, 
 from sympy import simplify, sqrt, symbols
 
 from verify.errors import ClaimError
-from verify.symbolic.automatic import derive
+from verify.symbolic.checks import derive
 from verify.symbolic.calculus import NotDerived, expected
 from verify.symbolic.vocabulary import CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, Cov, Dot, E
 from verify.symbolic.vocabulary import Family, Law, Quantile, Var, a, b, d, i, j, k, l, mu_k, mu_q, n, normal

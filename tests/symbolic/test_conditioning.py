@@ -7,7 +7,7 @@ from sympy import Abs, Rational, S, exp, sqrt
 
 from verify.symbolic.calculus import NotDerived
 from verify.symbolic.checks import moments
-from verify.symbolic.conditioning import conditional
+from verify.symbolic.calculus import conditional
 from verify.symbolic.vocabulary import STANDARD, Cov, Dot, E, Entropy, Family, Largest, Law, Softmax
 from verify.symbolic.vocabulary import StepError, Var, a, d, e, j, k, l, m, n, over_keys, q, s, score, squares
 from verify.symbolic.vocabulary import v

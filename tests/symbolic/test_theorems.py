@@ -13,7 +13,7 @@ from verify.symbolic.vocabulary import Softmax, StepError, a, d, i, j, k, n, nor
 from verify.symbolic.vocabulary import sigma, squares
 from verify.symbolic.bounds import earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Theorem
-from verify.symbolic.theorems import THEOREMS, cited, is_normal
+from verify.symbolic.theorems import THEOREMS, cited
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)
@@ -81,12 +81,6 @@ def test_limits_are_no_equations_of_finite_sizes() -> None:
     assert "Limit" in refused(cited("central limit", laws=STANDARD), below, phi)
     cited("delta method", laws=NORMAL_COMPONENTS).decide(below - phi, phi / d, "~")
     assert "is for ~" in refused(cited("delta method", laws=NORMAL_COMPONENTS), below - phi, phi / d)
-
-
-def test_a_normal_law_is_told_by_all_its_moments() -> None:
-    """A law is normal with every mean and deviation, and no other that shares its first moments is."""
-    assert is_normal(normal(c, sigma))
-    assert not is_normal(UNIT)
 
 
 def test_what_is_cited_is_known_to_the_derivation() -> None:

@@ -19,9 +19,9 @@ from verify.montecarlo import distributions as laws
 from verify.montecarlo.distributions import Distribution
 from verify.spec.claim import Claim
 from verify.spec.settings import normalised
-from verify.symbolic.automatic import derive
 from verify.symbolic.calculus import NotDerived
 from verify.symbolic.chains import Chain, Derivation
+from verify.symbolic.checks import derive
 from verify.symbolic.grammar import parse, parse_formula
 from verify.symbolic.notation import plain
 from verify.symbolic.vocabulary import (

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from sympy import Derivative, Eq, Function, Indexed, Integral, S, Sum, factor
-from sympy import sympify
+from sympy import Derivative, Eq, Function, Indexed, Integral, Poly, S, Sum, factor, fraction, sympify
+from sympy import together
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
+from verify.symbolic import vocabulary as of
 from verify.symbolic.bounds import put_in
-from verify.symbolic.calculus import MomentMissing, NotDerived, expected
-from verify.symbolic.chains import LineCheck, Relation
-from verify.symbolic.conditioning import as_entry, conditional
+from verify.symbolic.calculus import MomentMissing, NotDerived, as_entry, conditional, expected
+from verify.symbolic.chains import Chain, Line, LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Dot, Index, Laws, Made, definition, families_of
+from verify.symbolic.vocabulary import Cov, Dot, E, Index, Law, Laws, Made, Var, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
@@ -141,3 +141,63 @@ def _difference(before: Any, after: Any) -> str:
     if difference.atoms(Function, Integral, Sum, Derivative, Indexed) or difference.count_ops() > 200:
         return ""
     return f" by {factor(difference)}"
+
+
+# ---- chains that are written for a question: its definition, what its terms contribute, and the value -----
+
+
+def derive(expression: Any, laws: Laws) -> Chain:
+    """Return a chain from an expression in means to its value, by definitions and means of components.
+
+    Raises:
+        NotDerived: its value does not follow from the moments.
+    """
+    start, value = sympify(expression), expected(expression, laws)
+    opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
+    named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
+    lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
+    for known in ((), (0, 1)):
+        written = _multiplied_out(opened, _by_name(opened, laws, known))
+        if written not in (value, opened) and written.count_ops() <= LONGEST:
+            reason = "components are independent: what equal indices contribute, and different ones"
+            lines.append(Line(written, reason, moments(laws)))
+            break
+    lines.append(Line(value, "the moments of the components", moments(laws)))
+    return Chain(start, *lines)
+
+
+LONGEST = 45
+"""The operations of a line that a reader still follows, as SymPy counts them."""
+
+
+def _multiplied_out(x: Any, laws: Laws) -> Any:
+    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different ones."""
+    if isinstance(x, Sum):
+        return expected(x, laws)
+    if not isinstance(x, E):
+        return x.func(*(_multiplied_out(part, laws) for part in x.args)) if x.has(E) else x
+    value = expected(x, laws)
+    sizes = [symbol for symbol in value.free_symbols if symbol.is_integer and not isinstance(symbol, Index)]
+    over, under = fraction(together(value))
+    if len(sizes) != 1 or not over.is_polynomial(sizes[0]):
+        return value
+    size, number, falling, result = sizes[0], 0, S.One, S.Zero
+    left = Poly(over, size)
+    while not left.is_zero:
+        left, rest = left.div(Poly(size - number, size))
+        result += falling * factor(rest.as_expr())
+        falling *= size - number
+        number += 1
+    return result / under
+
+
+def _by_name(expression: Any, laws: Laws, known: tuple[int, ...]) -> Laws:
+    """Return laws whose moments are written as means of a component, but those whose values are known."""
+    usual = {of.m: of.a, of.n: of.j, of.d: of.i, of.d_v: of.e}
+    named = {}
+    for family in families_of(expression) & set(laws):
+        places = (usual.get(size, of.l if at else of.j) for at, size in enumerate(family.ranges))
+        component, law = family[tuple(places)], laws[family]
+        raw = [x if order == 0 or x in known else E(component**order) for order, x in enumerate(law.raw)]
+        named[family] = Law(law.words, tuple(raw), law.whole)
+    return named
