@@ -178,6 +178,7 @@ IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
         {"groups": "tiled"},
         "tiled, as repeat",
     ),
+    "one key head": ({}, {"heads": 2, "key_heads": 1}, {"groups": "tiled"}, ""),
 }
 OTHERWISE = {
     "causal": True,
