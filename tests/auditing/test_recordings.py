@@ -210,17 +210,6 @@ def test_a_folder_comes_back(tmp_path: Path) -> None:
         write(recording, tmp_path / "rec")
 
 
-def test_arrays_of_jax_are_written(tmp_path: Path) -> None:
-    """bfloat16 too, to the bit."""
-    jax = pytest.importorskip("jax")
-    for dtype in ("float32", "bfloat16"):
-        given = jax.numpy.asarray(normal(), dtype=dtype)
-        write(Recording("jax", [Layer("a", [Call(given, given)])]), tmp_path / dtype)
-        (call,) = load(tmp_path / dtype).layers[0].calls
-        assert dtype_of(call) == dtype
-        np.testing.assert_array_equal(call.query, np.asarray(given).astype(np.float32))
-
-
 class Trap:
     """An object whose unpickling would make a folder."""
 
@@ -268,25 +257,10 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
         load(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    ("content", "shape", "message"),
-    [
-        ("q", b"(1, 1,-4,-4)", "a.npz: is cut short or malformed"),
-        ("x" * 60_000 + "/q", b"(1, 1, 4, 4)", "its name has 60,000 characters"),
-    ],
-)
-def test_odd_archives_are_refused_in_a_short_line(
-    tmp_path: Path, content: str, shape: bytes, message: str
-) -> None:
-    """Negative sizes, and a name that would fill pages."""
+def test_a_name_that_would_fill_pages_is_refused_in_a_short_line(tmp_path: Path) -> None:
+    """It is cut where it is shown."""
     path = tmp_path / "a.npz"
-    savez(path, {content: np.zeros((1, 1, 4, 4), np.float32)})
-    with zipfile.ZipFile(path) as archive:
-        (name,), array = archive.namelist(), archive.read(archive.namelist()[0])
-    with zipfile.ZipFile(path, "w") as archive:
-        for key in (name, name.removesuffix("q.npy") + "k.npy"):
-            archive.writestr(key, array.replace(b"(1, 1, 4, 4)", shape))
-    with pytest.raises(RecordingError, match=message) as caught:
+    savez(path, {"x" * 60_000 + "/q": normal(), "x" * 60_000 + "/k": normal()})
+    with pytest.raises(RecordingError, match="its name has 60,000 characters") as caught:
         load(path)
     assert len(str(caught.value)) < 600
-    assert "\n" not in str(caught.value)

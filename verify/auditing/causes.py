@@ -499,7 +499,7 @@ class Search:
         # No cause at the declared scale: the first ones of each kind at any other.
         first = {cause.fix + cause.does[:12]: cause.key for cause in reversed(tried) if not cause.is_coarse}
         starts = [1.0, 1 / intended]
-        return [found for key in first.values() for found in self._scaled(key, starts, _FEW_STEPS)]
+        return [candidate for key in first.values() for candidate in self._scaled(key, starts, _FEW_STEPS)]
 
     def _scaled(self, key: tuple[str, int], starts: Sequence[float], steps: int) -> Iterator[_Candidate]:
         """Yield the cause with a scale that fits, if there is one: by Newton’s steps from several starts."""

@@ -90,7 +90,7 @@ def compare_recordings(
         VerifyError: bad input; one line says what, where and how to correct it.
     """
     begun, allowed = time.perf_counter(), allowed_reasons(allow_unseen)
-    given = [each if isinstance(each, Recording) else load(Path(each)) for each in (a, b)]
+    given = [source if isinstance(source, Recording) else load(Path(source)) for source in (a, b)]
     left_out = [
         ("unrecorded", f"in {side}: {text}")
         for side, recording in zip("AB", given, strict=True)
@@ -119,7 +119,7 @@ def compare_recordings(
                         parts=tuple(judge.parts(differences)),
                     )
                 )
-    names = [each.source if isinstance(each, Recording) else Path(each).name for each in (a, b)]
+    names = [source.source if isinstance(source, Recording) else Path(source).name for source in (a, b)]
     return ComparisonRecord(
         tool=Tool(version=__version__),
         a=one_line(names[0]),

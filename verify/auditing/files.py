@@ -172,9 +172,9 @@ def _of_folder(folder: Path) -> Recording:
     for stored in index.layers:
         if outside := [name for name in stored.files if Path(name).name != name]:
             raise RecordingError(f"{path}: names the file {outside[0]!r} outside its folder; record again")
+        calls = StoredCalls([folder / name for name in stored.files])
         intended = None if stored.intended is None else Intended(**dict(stored.intended))
         described = {key: value for key, value in stored if key not in ("files", "intended")}
-        calls = StoredCalls([folder / name for name in stored.files])
         layers.append(Layer(calls=calls, intended=intended, **described))
     return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
@@ -250,36 +250,31 @@ class FolderWriter:
         numbers = {"scale": call.scale, "causal": call.causal or None, "softcap": call.softcap}
         # A module may be given another dtype than attention computes in.
         content = {
-            key: as_stored(one, "" if key == "x" else call.dtype)
-            for key, one in arrays.items()
-            if one is not None
+            key: as_stored(array, "" if key == "x" else call.dtype)
+            for key, array in arrays.items()
+            if array is not None
         }
-        content |= {key: as_stored(np.float64(one)) for key, one in numbers.items() if one is not None}
+        content |= {key: as_stored(np.float64(x)) for key, x in numbers.items() if x is not None}
         write_together({self.folder / file: save(content)}, durably=False)
         written.append(file)
 
     def finish(self, recording: Recording) -> None:
         """Write ``recording.json``, which makes the folder a recording."""
-        index = Index(
-            source=one_line(recording.source),
-            layers=tuple(_described(layer, self._files.get(layer.name, ())) for layer in recording.layers),
-            left_out=tuple(map(one_line, recording.left_out)),
-        )
-        text = index.model_dump_json(by_alias=True, indent=1) + "\n"
-        write_whole(self.folder / INDEX, text.encode())
-
-
-def _described(layer: Layer, files: Sequence[str]) -> StoredLayer:
-    meant = layer.intended
-    return StoredLayer(
-        name=one_line(layer.name),
-        files=tuple(files),
-        intended=meant
-        and StoredIntention(expression=meant.expression, origin=meant.origin, where=one_line(meant.where)),
-        width=layer.width,
-        backend=one_line(layer.backend),
-        padded=dict(layer.padded),
-        notes=tuple(map(one_line, layer.notes)),
-        left_out=tuple(map(one_line, layer.left_out)),
-        mask=layer.mask,
-    )
+        layers = [
+            StoredLayer(
+                name=one_line(layer.name),
+                files=tuple(self._files.get(layer.name, ())),
+                intended=layer.intended
+                and StoredIntention(**vars(layer.intended) | {"where": one_line(layer.intended.where)}),
+                width=layer.width,
+                backend=one_line(layer.backend),
+                padded=dict(layer.padded),
+                notes=tuple(map(one_line, layer.notes)),
+                left_out=tuple(map(one_line, layer.left_out)),
+                mask=layer.mask,
+            )
+            for layer in recording.layers
+        ]
+        left_out = tuple(map(one_line, recording.left_out))
+        index = Index(source=one_line(recording.source), layers=tuple(layers), left_out=left_out)
+        write_whole(self.folder / INDEX, f"{index.model_dump_json(by_alias=True, indent=1)}\n".encode())
