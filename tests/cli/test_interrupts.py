@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.tool import Ended, alive, begin, finish
+from tests.tool import ROOT, Ended, alive, begin, finish
 from verify.cli.interrupts import interruptible
 from verify.evidence import RunRecord
 from verify.executors.workers import signals_blocked
@@ -154,6 +155,37 @@ def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: 
         assert package in ended.complaint
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "results.json"]
     assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+SWALLOWING = """
+import signal, time
+from verify.cli.interrupts import interruptible
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with interruptible():
+    print("ready", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+"""
+
+
+def test_what_swallows_an_interruption_is_ended_all_the_same() -> None:
+    """Some library code does, in a callback say: the process ends a moment later, with the same line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SWALLOWING],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    is_interrupted(finish(process))
+    assert time.monotonic() - begun < PATIENCE
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signal masks")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import integrate, special
+import scipy
 from sympy import Derivative, E as EULER, Integral, Rational, S, Symbol, atan, exp, lambdify, log, oo, pi
 from sympy import sqrt
 
@@ -78,7 +78,7 @@ def above_zero(point: float) -> float:
     """Return P(0 < qk ≤ point) by integrating the derived density, whose singular points are ends."""
     at, middle = lambdify(x, DENSITY, "numpy"), [end for end in (1.0, 10.0, 100.0) if end < point]
     ends = pairwise((0.0, *middle, point))
-    return sum(integrate.quad(at, *between, epsabs=1e-14, limit=200)[0] for between in ends)
+    return sum(scipy.integrate.quad(at, *between, epsabs=1e-14, limit=200)[0] for between in ends)
 
 
 def transform(t: Any) -> Any:
@@ -86,7 +86,7 @@ def transform(t: Any) -> Any:
 
     Source: NIST Digital Library of Mathematical Functions, 6.7.13.
     """
-    sine, cosine = special.sici(t)
+    sine, cosine = scipy.special.sici(t)
     return 2 / np.pi * (cosine * np.sin(t) + (np.pi / 2 - sine) * np.cos(t))
 
 
@@ -103,7 +103,7 @@ def below(dimension: int, point: float) -> float:
     def wave(t: float) -> float:
         return float(np.sin(t * point) / t * transform(t) ** dimension)
 
-    waves = (integrate.quad(wave, *ends_of, epsabs=1e-15, limit=200)[0] for ends_of in pairwise(ends))
+    waves = (scipy.integrate.quad(wave, *ends_of, epsabs=1e-15, limit=200)[0] for ends_of in pairwise(ends))
     return 0.5 - sum(waves) / np.pi
 
 

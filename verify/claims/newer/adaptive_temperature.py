@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 import numpy as np
-from scipy import optimize
+import scipy
 from sympy import Float, Integral, Rational, S, Symbol, erf, exp, log, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
@@ -84,7 +84,7 @@ def normal_keys() -> float:
         below, above = entropy_of(low), entropy_of(low + 1)
         return below + (keys - low) * (above - below) - float(HIGH[1])
 
-    return float(optimize.brentq(beyond, 500, 800, xtol=0.1))
+    return float(scipy.optimize.brentq(beyond, 500, 800, xtol=0.1))
 
 
 def experiment(derived: Derivation) -> Items:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import integrate, special
+import scipy
 from sympy import Derivative, lambdify
 
 from verify.spec import Chain, Check, Claim, Figure, Findings, Items, LargestGap, Wrong, cite, d, derivative
@@ -40,7 +40,7 @@ def points_of(dimension: int) -> Any:
 def from_density(dimension: int, points: Any) -> Any:
     """Return the distribution function at increasing positive points, integrated from 0 on."""
     function, ends = lambdify(z, DENSITY.subs(d, dimension), "scipy"), pairwise((0.0, *points))
-    return 0.5 + np.cumsum([integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends])
+    return 0.5 + np.cumsum([scipy.integrate.quad(function, *between, epsabs=1e-13)[0] for between in ends])
 
 
 def gap(dimension: int, above: Any) -> LargestGap:
@@ -58,7 +58,7 @@ def experiment(tolerance: float) -> Items:
     three, larger = from_density(3, points_of(2)), points_of(MOST) / (1 + 5 * tolerance)
     stretched = from_density(MOST, larger)
     for name, size, law, says in (
-        ("normal-law", 1, special.ndtr(points_of(1)), "a score of one dimension is normal"),
+        ("normal-law", 1, scipy.special.ndtr(points_of(1)), "a score of one dimension is normal"),
         ("next-dimension", 2, three, "a score of two dimensions has the law of three"),
         ("stretched", MOST, stretched, "scores of {cell:d_k} dimensions are larger by five tolerances"),
     ):

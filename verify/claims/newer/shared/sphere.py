@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from scipy import optimize, special
+import scipy
 
 from verify.spec.arrays import Array
 
@@ -18,7 +18,7 @@ _SPHERE_LOG = np.linspace(-16.0, 4.0, 161)
 
 def _cosines(share: Array, d: int) -> Array:
     """Return the cosine that this share of the sphere exceeds."""
-    cap = special.betaincinv((d - 1) / 2, 0.5, 2 * np.minimum(share, 1 - share))
+    cap = scipy.special.betaincinv((d - 1) / 2, 0.5, 2 * np.minimum(share, 1 - share))
     return np.where(share < 0.5, 1, -1) * np.sqrt(1 - cap)
 
 
@@ -39,7 +39,9 @@ def mean_of_largest(keys: int, d: int, factor: float) -> float:
 def growth_of_scale(d: int, few: int, many: int) -> float:
     """Return the power of the number of keys with which the scale grows that keeps the mean at one half."""
     scales = [
-        optimize.brentq(lambda log, n=keys: mean_of_largest(n, d, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4)
+        scipy.optimize.brentq(
+            lambda log, n=keys: mean_of_largest(n, d, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4
+        )
         for keys in (few, many)
     ]
     return (scales[1] - scales[0]) / math.log(many / few)
