@@ -162,9 +162,9 @@ import signal, time
 from verify.cli.interrupts import interruptible
 signal.signal(signal.SIGINT, signal.default_int_handler)
 with interruptible():
-    print("ready", flush=True)
     while True:
         try:
+            print("ready", flush=True)
             time.sleep(60)
         except KeyboardInterrupt:
             pass
