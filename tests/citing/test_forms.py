@@ -91,6 +91,7 @@ SPACES = {0xA0: " ", 0x202F: " "}
         ("k.c:low", '"at least {text}, at most {high}"', "at least 0.9978, at most 1.0039"),
         ("k.c", '"see there"', "see there"),
         ("k", '"**{text}**"', "**confirmed**"),
+        ("run:good", '"{good} of {all} claims"', "57 of 59 claims"),
         ("run:seed", "default", "7"),
     ],
 )

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import NamedTuple
 from urllib.parse import quote
 
 from verify.citing.values import AUDIT, RUN, SOURCE, Evidence, Part, Subject, check_texts, record_digest
@@ -195,21 +194,14 @@ def place_in_report(address: str, stem: str, anchor: str) -> str:
     return f"{address}#{quote(anchor)}"
 
 
-class _Style(NamedTuple):
-    """How a language sets running text: ``text`` and ``prose`` escaped, a title, code, and links."""
+_Style = tuple[Callable[[str], str], Callable[[str], str], str, str, str]
+"""How a language sets running text: text and prose escaped, a title, code, and links."""
 
-    text: Callable[[str], str]
-    prose: Callable[[str], str]
-    title: str
-    code: str
-    link: str
-
-
-_STYLES = {
-    "latex": _Style(escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
-    "markdown": _Style(escapes.for_markdown, escapes.prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
-    "rst": _Style(escapes.for_rst, escapes.prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
-    "text": _Style(str, plain, "{}.", "{}", "{}"),
+_STYLES: dict[str, _Style] = {
+    "latex": (escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
+    "markdown": (escapes.for_markdown, escapes.prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
+    "rst": (escapes.for_rst, escapes.prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),
+    "text": (str, plain, "{}.", "{}", "{}"),
 }
 
 
