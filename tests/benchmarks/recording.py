@@ -1,14 +1,12 @@
-"""What recording costs: a forward pass of a model while it is recorded, over one that is not.
+"""What recording costs once it is full: steps of small models while they are recorded, over plain ones.
 
-Run by hand: ``python -m tests.benchmarks.recording``. Only ratios within one run on one machine count.
+Run by hand: ``OMP_NUM_THREADS=1 python -m tests.benchmarks.recording``. Only ratios within one run on one
+machine count; plain and recorded steps take turns, so that a change of the machine's load meets both.
 """
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -16,16 +14,15 @@ import torch
 
 import verify
 
-_SEQUENCES, _TOKENS, _WIDTH, _HEADS, _LAYERS = 8, 128, 256, 4, 4
+_SEQUENCES, _TOKENS, _WIDTH, _HEADS, _LAYERS = 8, 32, 64, 4, 4
+_STEPS, _TURNS, _UNTIL_FULL = 25, 9, 12
 
 
-def models() -> Iterator[tuple[str, Any, Callable[[], Any]]]:
-    """Yield models of one size by name, each with a forward pass of it."""
+def models() -> Iterator[tuple[str, Any, Any]]:
+    """Yield models of one size by name, each with what it is given."""
     layer = torch.nn.TransformerEncoderLayer(_WIDTH, _HEADS, 4 * _WIDTH, dropout=0.0, batch_first=True)
     encoder = torch.nn.TransformerEncoder(layer, _LAYERS, enable_nested_tensor=False)
-    x = torch.randn(_SEQUENCES, _TOKENS, _WIDTH)
-    yield "TransformerEncoder, training", encoder.train(), partial(encoder, x)
-    yield "TransformerEncoder, fused", encoder.eval(), partial(_without_gradients, encoder, x)
+    yield "TransformerEncoder", encoder, torch.randn(_SEQUENCES, _TOKENS, _WIDTH)
     try:
         import transformers  # noqa: PLC0415 - an extra
     except ImportError:
@@ -40,62 +37,44 @@ def models() -> Iterator[tuple[str, Any, Callable[[], Any]]]:
             num_key_value_heads=_HEADS,
         )
         config._attn_implementation = kind
-        model = transformers.LlamaModel(config).eval()
         words = torch.randint(0, 512, (_SEQUENCES, _TOKENS))
-        yield f"Llama, {kind}", model, partial(_without_gradients, model, words)
+        yield f"Llama, {kind}", transformers.LlamaModel(config), words
 
 
-def _without_gradients(model: Any, given: Any) -> Any:
-    with torch.no_grad():
-        return model(given)
+def step(model: Any, given: Any, *, trains: bool) -> None:
+    """Run the model forward, and backward where it trains."""
+    with torch.set_grad_enabled(trains):
+        out = model(given)
+        if trains:
+            (out if isinstance(out, torch.Tensor) else out[0]).square().mean().backward()
 
 
-def seconds(task: Callable[[], Any]) -> float:
-    """Return the seconds that a task takes."""
-    begun = time.perf_counter()
-    task()
-    return time.perf_counter() - begun
-
-
-def in_memory(model: Any, forward: Callable[[], Any]) -> None:
-    """Run a forward pass that is recorded in memory."""
-    with verify.record(model):
-        forward()
-
-
-def in_a_folder(model: Any, forward: Callable[[], Any]) -> None:
-    """Run a forward pass that is recorded in a folder."""
-    folder = Path(tempfile.mkdtemp())
-    try:
-        with verify.record(model, out=folder):
-            forward()
-    finally:
-        shutil.rmtree(folder)
-
-
-def ratios(times: int = 9) -> Iterator[tuple[str, float, float, float]]:
-    """Yield for each model its seconds, and the medians of the ratios in memory and in a folder.
-
-    Plain and recorded passes take turns, so that a change of the machine's load meets both.
-    """
-    for name, model, forward in models():
-        forward()
-        in_memory(model, forward)
-        plain, memory, folder = [], [], []
-        for _ in range(times):
-            plain.append(seconds(forward))
-            memory.append(seconds(partial(in_memory, model, forward)) / plain[-1])
-            folder.append(seconds(partial(in_a_folder, model, forward)) / plain[-1])
-        yield name, median(plain), median(memory), median(folder)
+def seconds(task: Callable[[], None]) -> float:
+    """Return the processor time of a task, which is done several times."""
+    begun = time.process_time()
+    for _ in range(_STEPS):
+        task()
+    return (time.process_time() - begun) / _STEPS
 
 
 def main() -> None:
     """Print a table."""
     print(f"{_LAYERS} layers, {_SEQUENCES} sequences of {_TOKENS} tokens, width {_WIDTH}, {_HEADS} heads")
-    print("| model | forward pass, s | recorded in memory | in a folder |")
-    print("|---|---|---|---|")
-    for name, plain, memory, folder in ratios():
-        print(f"| {name} | {plain:.3f} | {memory:.2f}x | {folder:.2f}x |", flush=True)
+    print("| model | step, ms | recorded, full |")
+    print("|---|---|---|")
+    for name, model, given in models():
+        for trains in (True, False):
+            task = partial(step, model.train(trains), given, trains=trains)
+            seconds(task)
+            plain, ratios = [], []
+            for _ in range(_TURNS):
+                plain.append(seconds(task))
+                with verify.record(model, max_sequences=1):
+                    for _ in range(_UNTIL_FULL):
+                        task()
+                    ratios.append(seconds(task) / plain[-1])
+            what = "training" if trains else "forward"
+            print(f"| {name}, {what} | {1000 * median(plain):.2f} | {median(ratios):.3f}x |", flush=True)
 
 
 if __name__ == "__main__":
