@@ -477,7 +477,9 @@ def _factor(part: ComparedPart, layer: _Differences, least: float) -> ComparedPa
     heads = part.heads or tuple(np.flatnonzero(is_far).tolist())
     if not heads or (differs and not all(is_far[head] and explained[head] > 0.99 for head in heads)):
         return part
-    ends = sorted({f"{1 + factor[head]:.4g}" for head in heads}, key=float)
+    # Two digits of what is beside 1, four at least.
+    digits = max(4, *(2 + math.ceil(-math.log10(abs(factor[head]))) for head in heads))
+    ends = sorted({f"{1 + factor[head]:.{digits}g}" for head in heads}, key=float)
     by = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[-1]}"
     changes: dict[str, Any] = {
         "outcome": Agreement.DIFFERS,
