@@ -210,10 +210,10 @@ def render(
     Of an audit, write ``audit.json`` and ``audit.html``, of a comparison of recordings the same with
     ``comparison`` in their names.
 
-    The PDF of a run has three editions: "report" of at most twelve pages, "brief" of one page, which is
-    written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
+    The PDF of a run has three editions: "report" of at most fourteen pages, "brief" of one to three, which
+    is written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
 
-    ``workers`` processes draw figures and formulas; None means one for each processor.
+    ``workers`` processes draw figures; None means one for each processor.
 
     Raises:
         OutputError: the folder cannot be written; what was there before is untouched.
