@@ -49,6 +49,9 @@ def derive() -> Chains:
         .then(LARGEST / (2 * sigma), "what the squared weights lack", earlier(rest), "≤")
     )
     yield from (rest, trace, bound)
+    title = "The share of the bound by the trace that is reached"
+    share = Chain(2 * E(NORM) / E(REST), name="share", title=title, given=(n > 1,))
+    yield share.then(1, "the bound by the trace", earlier(trace, given=(Gt(E(REST), 0),)), "≤")
     # The limit: an identity for all n and σ, and bounds that meet as the scores spread.
     field = Rational(2, 3) * p**2 - p * over_keys(p_h**2, h) / 3
     divergence = r"the squared norm is the divergence of $\frac23p_j^2 - \frac13p_j\sum p_h^2$, over $\sigma$"
@@ -140,10 +143,12 @@ def experiment(derived: Derivation) -> Items:
             at, times = {n: S(2), d: S(size), c: factor}, 2.0 if factor == 1 else 1.0
             value, control = exact(attention.end, at), name == "scaled" and size == 64
             yield Check(f"{name}-d{size}", attention, at, equals=value, tolerance=times, control=control)
-    wide = {n: S(2), sigma: S(32)}  # where two keys are as good as at their limit
+    # Where two keys are as good as at the bound by the trace, and at their limit.
+    narrow, wide = ({n: S(2), sigma: deviation} for deviation in (Rational(1, 4), S(32)))
     for name, chain, at, false in (
         ("bounded-n16-d16", derived["unscaled"], {n: S(16), d: S(16)}, 0),
         ("bounded-n16-d64", derived["unscaled"], {n: S(16), d: S(64)}, 0.53),
+        ("by-the-trace-n2", derived["share"], narrow, 0.95),
         ("bounded-n2", derived["times-sigma"], wide, 0.65),
     ):
         within, truth = Within(0.5, fixed=True), exact(chain.start, at) if false else None
