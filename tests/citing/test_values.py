@@ -133,7 +133,7 @@ def test_what_keys_stand_for(key: str, text: str) -> None:
 )
 def test_a_level_near_1_has_no_other_form(level: float, exact: float, rounding: str) -> None:
     """Others are percentages."""
-    _, text, (figure,) = level_text(level)
+    text, (figure,) = level_text(level)
     assert (float(figure.exact), figure.rounding) == (exact, rounding)
     assert text.endswith("%") is (rounding == "nearest")
 

@@ -144,7 +144,7 @@ def _of_check(check: Check, status: Proof) -> tuple[str, str, str]:
     if check.blocks:
         level = numbers.level(check.level)
         result += f" (standard error), simultaneous interval {shown.interval} at level {level}"
-        alone = {name: text for name, text, _ in check_texts(check)}.get(":interval95")
+        alone, _ = check_texts(check).get(":interval95", ("", ()))
         result += f", 95% interval {alone}" if alone else ""
         result += f", n = {numbers.count(check.draws)} in {numbers.count(check.blocks)} blocks"
     wanted = words.predicted(check, check.standard_error)

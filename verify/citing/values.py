@@ -18,10 +18,10 @@ from verify.evidence import (
     RunRecord,
     Statement,
     Verdict,
+    words,
 )
 from verify.evidence.audits import AuditRecord, Finding, Judgement, LayerRecord
 from verify.evidence.load import creation, digest
-from verify.evidence.words import figures, interval95, most_serious
 from verify.text import numbers
 from verify.text.escapes import LOWERED, RAISED
 from verify.text.latex import plain
@@ -109,65 +109,107 @@ class Value:
         return self.key.endswith(":digest")
 
 
-Text = tuple[str, str, tuple[ExactNumber, ...]]
-"""What a key ends with, the text there, and the figures in that."""
+Text = tuple[str, tuple[ExactNumber, ...]]
+"""A text and the figures in it, of which a word has none."""
 
-
-_Group = tuple[str, str, Subject, Iterator[Text], Part | None, str]
-"""What keys begin with, the anchor, what is cited, the values' texts, the part cited, and a doubt."""
+Texts = dict[str, Text]
+"""The texts that keys with one beginning stand for, by what these end with."""
 
 
 def values_of(record: Evidence, head: str | None = None) -> Iterator[Value]:
     """Yield a record's values, or only those of the claim, the layer or the whole that ``head`` names."""
-    for key, anchor, subject, texts, part, doubt in _groups(record):
-        if head in {None, key.partition(".")[0]}:
-            for name, text, shown in texts:
-                # What says that something is wrong may be quoted of what is.
-                says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
-                says_so |= isinstance(part, Finding) and not name and not shown
-                if text:
-                    yield Value(f"{key}{name}", text, shown, anchor, subject, part, "" if says_so else doubt)
+    for key, anchor, subject, part, doubt in _keys(record):
+        if head not in {None, key.partition(".")[0]}:
+            continue
+        for name, (text, shown) in _texts(part or subject).items():
+            # What says that something is wrong may be quoted of what is.
+            says_so = name in {":verdict", ":judgement", ":cause", ":fix"}
+            says_so |= isinstance(part, Finding) and not name and not shown
+            if text:
+                yield Value(f"{key}{name}", text, shown, anchor, subject, part, "" if says_so else doubt)
 
 
-def _groups(record: Evidence) -> Iterator[_Group]:
+def _keys(record: Evidence) -> Iterator[tuple[str, str, Subject, Part | None, str]]:
+    """Yield what keys begin with, each with its anchor, what is cited, the part of that, and a doubt."""
     if isinstance(record, AuditRecord):
-        yield AUDIT, "summary", record, _audit_texts(record), None, ""
+        yield AUDIT, "summary", record, None, ""
         for layer in record.layers:
-            yield layer.id, layer.id, layer, _layer_texts(layer), None, ""
+            yield layer.id, layer.id, layer, None, ""
             for finding in layer.findings:
                 is_open = finding.judgement in {Judgement.REFUTED, Judgement.UNDECIDED}
                 doubt = f"its finding is {finding.judgement}" if is_open else ""
-                key, texts = f"{layer.id}.{finding.id}", _finding_texts(finding)
-                yield key, layer.id, layer, texts, finding, doubt
+                yield f"{layer.id}.{finding.id}", layer.id, layer, finding, doubt
         return
-    yield RUN, "summary", record, _run_texts(record), None, ""
+    yield RUN, "summary", record, None, ""
     for claim in record.claims:
         is_good = claim.verdict is Verdict.CONFIRMED
         doubt = "" if is_good else f"its claim is no longer confirmed but {claim.verdict}"
-        yield claim.id, claim.id, claim, _claim_texts(claim), None, doubt
+        yield claim.id, claim.id, claim, None, doubt
         parts: list[Check | ControlRecord | Fact] = [*claim.checks, *claim.controls, *claim.facts]
         for part in parts:
-            key = f"{claim.id}.{part.id}"
-            yield key, key, claim, _part_texts(part), part, doubt
+            yield f"{claim.id}.{part.id}", f"{claim.id}.{part.id}", claim, part, doubt
     for statement in record.statements:
-        outcome = statement.outcome.value.replace("-", " ")
-        printed, computed = plain(statement.printed or ""), plain(statement.computed or "")
-        texts = _words({"": outcome, ":outcome": outcome, ":printed": printed, ":computed": computed})
-        yield f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, texts, None, ""
+        yield f"{SOURCE}.{statement.id}", f"statement-{statement.id}", statement, None, ""
 
 
-def _number(part: str, number: float, text: str, rounding: Rounding = "nearest") -> Text:
-    return part, text, (ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0)),)
+def _texts(named: Subject | Part) -> Texts:
+    """Return the texts of what a key names, by what the keys of its parts end with."""
+    match named:
+        case RunRecord():
+            return _run_texts(named)
+        case ClaimRecord(verdict=verdict, derivation=derivation):
+            texts = {"": verdict.value, ":verdict": verdict.value, ":title": plain(named.title)}
+            texts |= {":result": derivation.result, ":proof": derivation.status.value.replace("-", " ")}
+            counts = {"checks": len(named.checks), "controls": len(named.controls)}
+            return _words(texts | {":digest": named.digest}) | _counts(counts)
+        case Check() | ControlRecord():
+            return check_texts(named)
+        case Fact(value=value):
+            return dict.fromkeys(("", ":value"), _number(value, numbers.exact(value)))
+        case Statement():
+            outcome = named.outcome.value.replace("-", " ")
+            printed_texts = {":printed": plain(named.printed or ""), ":computed": plain(named.computed or "")}
+            return _words({"": outcome, ":outcome": outcome, **printed_texts})
+        case AuditRecord() | LayerRecord() | Finding():
+            return _audit_texts(named)
 
 
-def _words(texts: dict[str, str]) -> Iterator[Text]:
-    for part, text in texts.items():
-        yield part, text, ()
+def _audit_texts(named: AuditRecord | LayerRecord | Finding) -> Texts:
+    match named:
+        case Finding():
+            return _finding_texts(named)
+        case LayerRecord(intention=intended):
+            worst = words.most_serious(named.findings).value
+            texts = {"": worst, ":judgement": worst, ":name": named.name, ":intended": intended.expression}
+            scale = {":scale": _number(intended.value, numbers.exact(intended.value))}
+            counts = {"heads": named.heads, "key-heads": named.key_heads, "d-k": named.d_k}
+            return _words(texts) | scale | _counts({**counts, "sequences": named.sequences})
+    judged = Counter(finding.judgement for finding in named.findings)
+    worst = words.most_serious(named.findings).value
+    counts = {
+        "layers": len(named.layers),
+        "heads": sum(layer.heads for layer in named.layers),
+        "findings": judged.total(),
+        "deciding": sum(finding.decides for finding in named.findings),
+        **{kind.value: judged[kind] for kind in Judgement},
+    }
+    texts = {"": worst, ":judgement": worst, ":source": named.source, **_origin(named)}
+    return _words(texts) | _counts(counts)
 
 
-def _counts(counts: dict[str, int]) -> Iterator[Text]:
-    for name, number in counts.items():
-        yield f":{name}", numbers.count(number), (ExactNumber(Decimal(number), printed=Decimal(number)),)
+def _number(number: float, text: str, rounding: Rounding = "nearest") -> Text:
+    return text, (ExactNumber(numbers.as_decimal(number), rounding, reading(text) or Decimal(0)),)
+
+
+def _words(texts: dict[str, str]) -> Texts:
+    return {name: (text, ()) for name, text in texts.items()}
+
+
+def _counts(counts: dict[str, int]) -> Texts:
+    return {
+        f":{name}": (numbers.count(count), (ExactNumber(Decimal(count), printed=Decimal(count)),))
+        for name, count in counts.items()
+    }
 
 
 def level_text(level: float) -> Text:
@@ -175,17 +217,16 @@ def level_text(level: float) -> Text:
     shown = numbers.level(level)
     exact, printed = numbers.as_decimal(level), reading(shown)
     if printed is None or level == 1:
-        return ":level", shown, (ExactNumber(exact, "fixed", exact),)
-    return ":level", shown, (ExactNumber(100 * exact, printed=printed),)
+        return shown, (ExactNumber(exact, "fixed", exact),)
+    return shown, (ExactNumber(100 * exact, printed=printed),)
 
 
 def _origin(record: Evidence) -> dict[str, str]:
-    """Return what a record was made with and when, and its digest."""
     made = f"{creation(record):%Y-%m-%d}"
     return {":version": record.tool.version, ":date": made, ":digest": record_digest(record)}
 
 
-def _run_texts(record: RunRecord) -> Iterator[Text]:
+def _run_texts(record: RunRecord) -> Texts:
     outcomes = Counter(statement.outcome for statement in record.statements)
     controls = [control for claim in record.claims for control in claim.controls]
     counts = {
@@ -202,135 +243,90 @@ def _run_texts(record: RunRecord) -> Iterator[Text]:
     }
     # The run as a whole has no text of its own: what it stands for is how it ended.
     confirmed, claims = (numbers.count(counts[name]) for name in ("confirmed", "claims"))
-    yield "", f"{confirmed} of {claims} claims confirmed", ()
-    yield from _counts(counts)
     seed = Decimal(record.run.settings.seed)
-    yield ":seed", str(seed), (ExactNumber(seed, "fixed", seed),)
-    yield from _words({":profile": record.run.settings.profile, **_origin(record)})
+    return (
+        _words({"": f"{confirmed} of {claims} claims confirmed"})
+        | _counts(counts)
+        | {":seed": (str(seed), (ExactNumber(seed, "fixed", seed),))}
+        | _words({":profile": record.run.settings.profile, **_origin(record)})
+    )
 
 
-def _claim_texts(claim: ClaimRecord) -> Iterator[Text]:
-    texts = {
-        "": claim.verdict.value,
-        ":verdict": claim.verdict.value,
-        ":title": plain(claim.title),
-        ":result": claim.derivation.result,
-        ":proof": claim.derivation.status.value.replace("-", " "),
-        ":digest": claim.digest,
-    }
-    yield from _words(texts)
-    yield from _counts({"checks": len(claim.checks), "controls": len(claim.controls)})
-
-
-def _part_texts(part: Check | ControlRecord | Fact) -> Iterator[Text]:
-    if isinstance(part, Check):
-        return check_texts(part)
-    if isinstance(part, ControlRecord):
-        return _control_texts(part)
-    return (_number(name, part.value, numbers.exact(part.value)) for name in ("", ":value"))
-
-
-def check_texts(check: Check) -> Iterator[Text]:
-    """Yield the values of a check: estimate, intervals, error, level, sample size."""
+def check_texts(check: Check | ControlRecord) -> Texts:
+    """Return the texts of a check or a control: estimate, intervals, error, level, sample size."""
+    if isinstance(check, ControlRecord):
+        # It has no standard error of its own; its interval says how far digits mean anything.
+        texts = _estimate_texts(check, (check.interval[1] - check.interval[0]) / 10)
+        if check.blocks:
+            # Printed as ">" beyond 0.9999: never rounded up to certainty.
+            text, exact = numbers.power(check.power), numbers.as_decimal(check.power)
+            printed = reading(text)
+            figure = ExactNumber(exact, "down" if printed else "fixed", printed or exact)
+            texts[":power"] = text, (figure,)
+        return texts
     error = check.standard_error
-    yield from _estimate_texts(check, error)
+    texts = _estimate_texts(check, error)
     if check.tightness is not None:
         spread = error / abs(check.prediction)
         shown = numbers.estimate(check.tightness, spread, (check.tightness, check.tightness))
-        yield _number(":tightness", check.tightness, shown.value + shown.times)
+        texts[":tightness"] = _number(check.tightness, shown.value + shown.times)
     if check.blocks and error and not check.basis:
-        low, high = interval95(check)
-        shown = numbers.estimate(check.estimate, error, (low, high))
-        _, _, first = _number("", low, shown.low + shown.times, "down")
-        _, _, last = _number("", high, shown.high + shown.times, "up")
-        yield ":interval95", shown.interval, first + last
+        shown = numbers.estimate(check.estimate, error, words.interval95(check))
+        (_, low), (_, high) = _ends(shown, words.interval95(check))
+        texts[":interval95"] = shown.interval, low + high
     if check.blocks:
         if check.estimate:
             relative = abs(error / check.estimate)
-            yield _number(":relative-error", relative, numbers.small(relative))
-        yield _number(":error", error, numbers.small(error))
-        yield level_text(check.level)
-        yield from _counts({"blocks": check.blocks, "draws": check.draws})
+            texts[":relative-error"] = _number(relative, numbers.small(relative))
+        texts[":error"] = _number(error, numbers.small(error))
+        texts[":level"] = level_text(check.level)
+        texts |= _counts({"blocks": check.blocks, "draws": check.draws})
+    return texts
 
 
-def _control_texts(control: ControlRecord) -> Iterator[Text]:
-    # A control has no standard error of its own; its interval says how far digits mean anything.
-    yield from _estimate_texts(control, (control.interval[1] - control.interval[0]) / 10)
-    if control.blocks:
-        # Printed as ">" beyond 0.9999: never rounded up to certainty.
-        text = numbers.power(control.power)
-        exact, printed = numbers.as_decimal(control.power), reading(text)
-        yield ":power", text, (ExactNumber(exact, "down" if printed else "fixed", printed or exact),)
+def _ends(shown: numbers.EstimateText, interval: tuple[float, float]) -> tuple[Text, Text]:
+    low, high = interval
+    return _number(low, shown.low + shown.times, "down"), _number(high, shown.high + shown.times, "up")
 
 
-def _estimate_texts(finding: Check | ControlRecord, error: float) -> Iterator[Text]:
-    """Yield an estimate with its interval, their parts, and how far the ends are away at most."""
+def _estimate_texts(finding: Check | ControlRecord, error: float) -> Texts:
+    """Return an estimate with its interval, their parts, and how far the ends are away at most."""
     shown = numbers.estimate(finding.estimate, error, finding.interval)
-    estimate = _number(":estimate", finding.estimate, shown.value + shown.times)
+    estimate = _number(finding.estimate, shown.value + shown.times)
+    texts = {"": estimate}
     if finding.blocks:
-        low = _number(":low", finding.interval[0], shown.low + shown.times, "down")
-        high = _number(":high", finding.interval[1], shown.high + shown.times, "up")
-        yield from _interval_texts(estimate, shown.interval, low, high)
-        centre, first, last = (text[2][0].exact for text in (estimate, low, high))
-        half = max(last - centre, centre - first)
-        printed = numbers.estimate(float(half), error, (float(half), float(half)))
-        text = printed.high + printed.times
-        yield ":halfwidth", text, (ExactNumber(half, "up", reading(text) or Decimal(0)),)
-    else:
-        yield "", *estimate[1:]
-    yield estimate
-    yield _number(":prediction", finding.prediction, numbers.beside(finding.prediction, error))
-    yield ":verdict", finding.verdict.value, ()
+        low, high = _ends(shown, finding.interval)
+        texts = _interval_texts(estimate, shown.interval, low, high)
+        centre, first, last = (text[1][0].exact for text in (estimate, low, high))
+        half = float(max(last - centre, centre - first))
+        printed = numbers.estimate(half, error, (half, half))
+        texts[":halfwidth"] = _number(half, printed.high + printed.times, "up")
+    texts[":estimate"] = estimate
+    texts[":prediction"] = _number(finding.prediction, numbers.beside(finding.prediction, error))
+    return texts | _words({":verdict": finding.verdict.value})
 
 
-def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Iterator[Text]:
-    """Yield an estimate with its interval, that alone, and its ends."""
-    yield "", f"{estimate[1]} {interval}", estimate[2] + low[2] + high[2]
-    yield ":interval", interval, low[2] + high[2]
-    yield low
-    yield high
+def _interval_texts(estimate: Text, interval: str, low: Text, high: Text) -> Texts:
+    ends = low[1] + high[1]
+    whole = f"{estimate[0]} {interval}", estimate[1] + ends
+    return {"": whole, ":interval": (interval, ends), ":low": low, ":high": high}
 
 
-def _audit_texts(record: AuditRecord) -> Iterator[Text]:
-    judged = Counter(finding.judgement for finding in record.findings)
-    worst = most_serious(record.findings).value
-    counts = {
-        "layers": len(record.layers),
-        "heads": sum(layer.heads for layer in record.layers),
-        "findings": judged.total(),
-        "deciding": sum(finding.decides for finding in record.findings),
-        **{kind.value: judged[kind] for kind in Judgement},
-    }
-    yield from _words({"": worst, ":judgement": worst, ":source": record.source, **_origin(record)})
-    yield from _counts(counts)
-
-
-def _layer_texts(layer: LayerRecord) -> Iterator[Text]:
-    worst, intended = most_serious(layer.findings).value, layer.intention
-    yield from _words({"": worst, ":judgement": worst, ":name": layer.name, ":intended": intended.expression})
-    yield _number(":scale", intended.value, numbers.exact(intended.value))
-    counts = {"heads": layer.heads, "key-heads": layer.key_heads, "d-k": layer.d_k}
-    yield from _counts({**counts, "sequences": layer.sequences})
-
-
-def _finding_texts(finding: Finding) -> Iterator[Text]:
-    if finding.estimate is None:
-        yield "", finding.judgement.value, ()
-    else:
-        centre, error, low, high = figures(finding)
-        estimate, (first, last) = _number(":estimate", finding.estimate, centre), finding.interval
-        ends = [] if first is None else [_number(":low", first, low, "down")]
-        ends += [] if last is None else [_number(":high", last, high, "up")]
+def _finding_texts(finding: Finding) -> Texts:
+    texts: Texts = {"": (finding.judgement.value, ())}
+    if finding.estimate is not None:
+        centre, error, low, high = words.figures(finding)
+        estimate, (first, last) = _number(finding.estimate, centre), finding.interval
+        ends = {} if first is None else {":low": _number(first, low, "down")}
+        ends |= {} if last is None else {":high": _number(last, high, "up")}
+        texts = {"": estimate, **ends}
         if len(ends) == 2:
-            yield from _interval_texts(estimate, f"[{low},{numbers.NO_BREAK}{high}]", *ends)
-        else:
-            yield "", *estimate[1:]
-            yield from ends
-        yield estimate
+            texts = _interval_texts(estimate, f"[{low},{numbers.NO_BREAK}{high}]", *ends.values())
+        texts[":estimate"] = estimate
         if finding.standard_error:
-            yield _number(":error", finding.standard_error, error)
+            texts[":error"] = _number(finding.standard_error, error)
         if ends:
-            yield level_text(finding.level)
-    yield from _counts({"sequences": finding.sequences})
-    cause, fix = plain(finding.cause), plain(finding.fix)
-    yield from _words({":cause": cause, ":fix": fix, ":judgement": finding.judgement.value})
+            texts[":level"] = level_text(finding.level)
+    said = {":cause": plain(finding.cause), ":fix": plain(finding.fix)}
+    judged = _words({**said, ":judgement": finding.judgement.value})
+    return texts | _counts({"sequences": finding.sequences}) | judged
