@@ -53,15 +53,6 @@ def test_no_value_hides_another() -> None:
     assert made["a_b"]["n1st"] == {"text": "a-b.1st"}
 
 
-def test_attributes_of_asciidoc() -> None:
-    """A line for each value, below one about the file."""
-    head, *lines = exported(RUN, (), "asciidoc").splitlines()
-    assert head.startswith("// sdpa-verify export --format asciidoc; sdpa-verify ")
-    assert len(lines) == len(by_key(RUN))
-    assert all(re.fullmatch(r":verify-[a-z0-9-]+: pass:c\[.*\]", line) for line in lines)
-    assert any(line.startswith(":verify-score-variance-slope--estimate: ") for line in lines)
-
-
 def test_figures_are_set_as_mathematics() -> None:
     """Minus signs, powers of ten and intervals; in text and in formulas alike."""
     key = f"{RUN.claims[0].id}.{RUN.claims[0].checks[0].id}"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verify.citing.lookup import written
-from verify.citing.languages import ASCIIDOC, HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
+from verify.citing.languages import HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
 from verify.citing.values import ExactNumber, Value, reading
 from verify.errors import CitationError
 
@@ -102,7 +102,7 @@ def test_what_a_form_writes(key: str, form: str, text: str) -> None:
 
 GLUED = (
     r"1{low}; {low}5; {low}{high}; -{low}; −{low}; {low}%; {low} %; {low} \%; {low} × 10²; x{low}; {low}.5; "
-    r"1.{low}; {low}^2; {low}e5; 1/{low}; {low} * 2; {low}<sup>2</sup>; {low}²; 3–{low}; {low} \times 10; "
+    r"1.{low}; {low}^2; {low}e5; 1/{low}; {low} * 2; {low}²; {low} \times 10; "
     r"{low} 000; √{low}; 2 × {low}; 1 {low}; {low} 5; {low} {high}"
 )
 """Parts of sentences beside which something makes another number of them."""
@@ -172,7 +172,6 @@ def test_a_specification_writes_what_python_writes(exact: Decimal, places: int, 
         (MARKDOWN, "−2.37×10⁻⁹ ± 1"),
         (RST, "−2.37×10⁻⁹ ± 1"),
         (LATEX, r"\ensuremath{-2.37\times 10^{-9}\ \pm \ 1}"),
-        (ASCIIDOC, "−2.37×10^-9^ ± 1"),
         (TYPST, "−2.37×10#super[-9] ± 1"),
         (OUTPUT, "-2.37e-9 ± 1"),
     ],

@@ -56,8 +56,6 @@ SHOWN = [
     ("paper.tex", "\\begin{verbatim}\n\\verify{no}\n% {}\n\\end{verbatim}\n\\verb|\\verify{no}|\n"),
     ("page.md", "<pre>\n{}\n</pre>\n"),
     ("page.html", "<p><pre class='x'>{}</pre><script>{}</script></p>\n"),
-    ("page.adoc", "----\n{}\n----\n"),
-    ("page.adoc", "Text.\n\n // verify: nothing\n 1\n // /verify\n"),
     ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
 ]
 
@@ -113,7 +111,6 @@ MISTAKEN = [
     ("page.md", "Text\n    ```\nis {}.\n"),
     ("page.md", "The `softmax\nof` is {} for `x`.\n"),
     ("page.html", "<pre>It is {}.</pre>\n"),
-    ("page.adoc", "Title\n-----\n\nIt is {}.\n"),
     ("page.typ", "`a\nb` is /* verify: KEY|default */7.25/* /verify */ `x`\n"),
     ("paper.tex", "% \\begin{verbatim}\n% verify: KEY|default\n7.25\n% /verify\n"),
 ]

@@ -39,12 +39,6 @@ def test_a_good_run_has_cases_and_no_problems(reference: RunRecord) -> None:
     assert all(problems_of(suites[name]) == {} for name in sources)
     for claim in reference.claims:
         suite = suites[claim.id]
-        properties = {entry.attrib["name"]: entry.attrib["value"] for entry in suite.iter("property")}
-        assert properties == {
-            "derivation": claim.derivation.status,
-            "measured-checks": str(sum(check.blocks > 0 for check in claim.checks)),
-            "exact-checks": str(sum(check.blocks == 0 for check in claim.checks)),
-        }
         controls = [f"control {control.id}" for control in claim.controls]
         assert cases_of(suite) == ["derivation", *(check.id for check in claim.checks), *controls]
         assert suite.attrib["tests"] == str(len(cases_of(suite)))

@@ -102,7 +102,7 @@ def test_help_names_every_format() -> None:
         (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
         (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
         (("badge", "score-variance.slope"), "'score-variance.slope' has no badge; give a claim"),
-        (("export", "--format", "word"), "'word' is not one of 'asciidoc', 'json'"),
+        (("export", "--format", "word"), "'word' is not one of 'json', 'latex'"),
         (("check-docs", "x.md", "--format", "word"), "'word' is not one of 'github', 'json'"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),

@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -158,6 +159,8 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         waiting += _exports_of(document)
         for quote in document.quotes:
             _judge(document, quote, known, find(quote.key))
+        if document.language is MARKDOWN:
+            _judge_bars(document)
         for line, key, what in numbers_outside(path, text, known) if strict else ():
             document.add(Quote(key, line, 0, 0, None), "number-outside-markers", what)
     return list(documents.values())
@@ -233,8 +236,6 @@ def _judge(document: Document, quote: Quote, known: Mapping[str, Value], value: 
         return
     if value.doubt:
         document.add(quote, "no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
-    if bar and document.language is MARKDOWN and not quote.is_output:
-        _judge_bar(document, quote)
     if quote.quoted is not None and bar:
         _judge_text(document, quote, known, key, form)
     elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
@@ -255,7 +256,7 @@ def _judge_text(document: Document, quote: Quote, known: Mapping[str, Value], ke
         what += "; put what it prints below it"
     elif quote.is_code and not quote.is_output:
         what += "; code is compared and never written: correct it by hand"
-    elif not replaceable(known, key, form, text, quote.language):
+    elif not replaceable(text, new):
         what += "; not written: more stands there; put the markers around that text alone, or leave nothing"
     else:
         mended = new if text else _in_lines(document, quote, new)
@@ -272,23 +273,26 @@ def _in_lines(document: Document, quote: Quote, new: str) -> str:
     return ("" if before.endswith(gap) else "\n") + new + gap[len(after) - len(after.lstrip("\n")) :]
 
 
+_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
 _DELIMITERS = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
 
-def _judge_bar(document: Document, quote: Quote) -> None:
-    """Add that the bar of a form ends a cell, where it stands in a table without a backslash."""
-    text, end = document.text, quote.key_end
-    place = text.find("|", text.rfind("verify", 0, end), end)
-    start = text.rfind("\n\n", 0, max(place, 0)) + 1
-    block = text[start : text.find("\n\n", place) + 1 or len(text)].splitlines()
-    is_table = any("|" in line and _DELIMITERS.match(line) for line in block)
-    if place >= 0 and text[place - 1] != "\\" and is_table:
-        bar = Quote(quote.key, quote.line, place, place + 1, "|")
-        what = r"in a table of Markdown, this | ends the cell; write \| before the form"
-        document.add(bar, "unescaped-bar", what, r"\|")
+def _judge_bars(document: Document) -> None:
+    """Add bars of forms that end a cell, as they do in a table of Markdown without a backslash."""
+    text, what = document.text, r"in a table of Markdown, this | ends the cell; write \| before the form"
+    tables = [
+        paragraph.span()
+        for paragraph in _PARAGRAPH.finditer(text)
+        if any("|" in line and _DELIMITERS.match(line) for line in paragraph[0].splitlines())
+    ]
+    for quote in document.quotes if tables else ():
+        place = text.find("|", text.rfind("verify", 0, quote.key_end), quote.key_end)
+        start, end = tables[max(bisect_right(tables, (place, len(text))) - 1, 0)]
+        if start <= place < end and text[place - 1] != "\\" and not quote.is_output:
+            bar = Quote(quote.key, quote.line, place, place + 1, "|")
+            document.add(bar, "unescaped-bar", what, r"\|")
 
 
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
 _MEASURED = (":estimate", ":low", ":high", ":halfwidth", ":value")
 _SIGNIFICANT = 3
 _MOST_UNITS_OFF = 10  # units of the last printed digit

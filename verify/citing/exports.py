@@ -1,4 +1,4 @@
-"""Values in the forms of other programs: LaTeX macros, AsciiDoc attributes, and JSON and YAML.
+"""Values in the forms of other programs: LaTeX macros, JSON and YAML.
 
 Every file says in its head which command wrote it, from results of which digest: by that, and by the digest
 of a badge, `verify.citing.documents` finds out whether it is stale.
@@ -18,11 +18,10 @@ from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
 from verify.evidence import RunRecord
 from verify.evidence.load import creation, origin
-from verify.text.escapes import one_line
 
 Tree = dict[str, Any]
 
-FORMATS = {"asciidoc": ".adoc", "json": ".json", "latex": ".tex", "yaml": ".yml"}
+FORMATS = {"json": ".json", "latex": ".tex", "yaml": ".yml"}
 """The endings of the formats' files, by the formats' names."""
 SUFFIXES = (".yaml", ".svg", *FORMATS.values())
 """How the names of files end that may have been exported."""
@@ -115,8 +114,6 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {digest}"
     if form == "latex":
         return "".join([f"% {head}\n{_MACROS}", *map(_macros_of, values)])
-    if form == "asciidoc":
-        return "".join([f"// {head}\n", *map(_attribute, values)])
     about: Tree = {"written_by": head, "tool": "sdpa-verify", "version": record.tool.version}
     if isinstance(record, RunRecord):
         about |= {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
@@ -130,12 +127,6 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
 def _macros_of(value: Value) -> str:
     number, text = bare_number(value), f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n"
     return text if number is None else f"{text}\\verifynumber{{{value.key}}}{{{number}}}%\n"
-
-
-def _attribute(value: Value) -> str:
-    # Passed through, with neither formatting nor references; an attribute's text ends with its last bracket.
-    name = re.sub("[^a-z0-9-]", "-", value.key.lower().replace(":", "--"))
-    return f":verify-{name}: pass:c[{one_line(value.text)}]\n"
 
 
 def exported_by(path: Path, start: str) -> tuple[str, str] | None:

@@ -195,22 +195,12 @@ _TEX_CODE = re.compile(
     r"|\\(?:verb\*?|lstinline)(?P<sign>[^A-Za-z0-9\s{*])(?:(?!(?P=sign))[^\n])*(?P=sign)",
     re.DOTALL | re.MULTILINE,
 )
-# A block between fences, and paragraphs that start with a space, which are literal.
-_ASCIIDOC_LISTING = re.compile(
-    r"^(?P<fence>-{4,}|\.{4,}|`{3,}|/{4,})[^\n]*$.*?(?:^(?P=fence)[ \t]*$|\Z)"
-    r"|(?:\A|(?<=\n\n))[ \t]+\S[^\n]*(?:\n[^\n]*\S[^\n]*)*",
-    re.MULTILINE | re.DOTALL,
-)
 _TYPST_RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 def _unbraced(escape: Callable[[str], str], text: str) -> str:
     # MDX, Vue and Liquid evaluate what a brace begins.
     return escape(text).replace("{", "&#123;")
-
-
-def _passed_through(text: str) -> str:
-    return text if re.fullmatch(r"[\w ,;:.-]*", text) else f"pass:c[{text.replace(']', chr(92) + ']')}]"
 
 
 def _backslashed(text: str) -> str:
@@ -247,9 +237,6 @@ LATEX = Language(
     formula=r"\ensuremath{{{}}}",
     words=for_tex,
 )
-ASCIIDOC = Language(
-    (Comment("//"), _HTML), code=partial(blanked, _ASCIIDOC_LISTING), power="×10^{}^", words=_passed_through
-)
 TYPST = Language(
     (_SLASHES, Comment("//")), code=partial(blanked, _TYPST_RAW), power="×10#super[{}]", words=_backslashed
 )
@@ -269,11 +256,10 @@ LANGUAGES: dict[str, Language] = {
         ("html htm xhtml svg vue", HTML),
         ("rst rest", RST),
         ("tex ltx", LATEX),
-        ("adoc asciidoc asc", ASCIIDOC),
         ("typ", TYPST),
         ("py pyi", PYTHON),
         ("ipynb", NOTEBOOK),
-        ("txt", PLAIN),
+        ("txt adoc asciidoc asc", PLAIN),
     )
     for ending in endings.split()
 }

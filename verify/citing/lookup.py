@@ -28,9 +28,10 @@ _FORM = re.compile(r'(?P<options>[^"]*?)(?:(?:^|,)\s*"(?P<sentence>[^"\n]*)")?\s
 _SPEC = re.compile(r"(?!\.00?g)\.[0-9]{1,2}[fe%g]?")
 _PART = re.compile(r"\{(?P<name>[a-z][a-z0-9-]*)(?::(?P<spec>[^{}]*))?\}")
 _DECORATION = re.compile(r"[*_`$]+|</?[a-z]+>")
-# Beside a part these make another number of it: digits, letters, signs, powers, operators.
-_BEFORE = re.compile(r"(?:[\w.,+^/%\\]|[\d×·∙⋅^/÷√*−–-]\s*)$")
-_BEHIND = re.compile(r"\s*(?:[\d×·∙⋅^/÷%‰²³⁰-⁹⁻−]|\\(?:%|times|cdot)|&(?:times|middot|sdot))|\w|[.,]\d")
+# Beside a part, digits, letters, signs, powers, operators and other parts make another number of it.
+_GLUED = re.compile(
+    r"(?:[\w.,+%\\]|[\d×·^/÷√−-]\s*)\{|\}(?:\s*(?:[\d×·^/÷%‰²³⁰-⁹⁻−{]|\\(?:%|times|cdot)|&)|\w|[.,]\d)"
+)
 _MODES = {"nearest": ROUND_HALF_EVEN, "down": ROUND_FLOOR, "up": ROUND_CEILING}
 _LONGEST = 400
 _LEAST_DIGEST = 12
@@ -147,11 +148,7 @@ def _parsed(form: str) -> tuple[str, str, str | None]:
     is_whole = "default" in names or (sentence is not None and bool(names))
     if len(names) > 1 or len(specs) > 1 or (is_whole and (specs or sentence)) or not (options or sentence):
         raise CitationError(f"no form {form[:60]!r}; choose {_ALL}")
-    # Between two parts, a dash alone makes a range.
-    bare = _PART.sub("\0", _DECORATION.sub("", sentence or "")).replace("\0–\0", "\0 to \0")
-    pieces = bare.split("\0")
-    is_glued = any(not piece.strip() for piece in pieces[1:-1])
-    if is_glued or any(map(_BEFORE.search, pieces[:-1])) or any(map(_BEHIND.match, pieces[1:])):
+    if _GLUED.search(_DECORATION.sub("", sentence or "")):
         what = "what touches a part makes another number of it; put a word there"
         raise CitationError(f"form {form[:60]!r}: {what}")
     return "".join(names), "".join(specs), sentence

@@ -34,7 +34,6 @@ def _normal(text: str) -> str:
     return _DASHES.sub("-", spaced).strip()
 
 
-_WORDS = {str(word).replace("-", " ") for kind in (Verdict, Proof, Outcome, Judgement) for word in kind}
 _POWER = re.compile(
     rf"(?:×|\\times)\s*10\s*(?:[{RAISED}]+|(?:\^|<sup>|#super\[)\{{?[-−]?\d+(?:\}}|\^|</sup>|\])?)"
 )
@@ -44,37 +43,23 @@ _GROUPED = re.compile(
 _AROUND = re.compile(r"\\ensuremath|\\%|%|&[lg]t;|[<>{}]|\\ |~|\s")
 
 
+_WORDS = "|".join(
+    ["[0-9a-f]{12,64}", "quick", "standard", "deep"]
+    + [re.escape(word.replace("-", " ")) for kind in (Verdict, Proof, Outcome, Judgement) for word in kind]
+)
+"""Texts that are no numbers and yet can be told from an author's: digests, profiles, verdicts."""
+
+
+def replaceable(text: str, new: str) -> bool:
+    """Return whether a text is what a form that writes ``new`` may have written of other results."""
+    return not text.strip() or (len(text) <= _LONGEST and _shape(text) == _shape(new))
+
+
 def _shape(text: str) -> str:
-    """Return what is left of numbers in whichever markup: ``#`` for each, with ± and brackets."""
-    shape = _AROUND.sub("", _GROUPED.sub("#", _POWER.sub("", text.replace(r"\pm", "±"))))
+    """Return what is left of numbers and verdicts in whichever markup: a sign for each, ± and brackets."""
+    words = re.sub(rf"\b(?:{_WORDS})\b", "@", text.replace(r"\pm", "±"))
+    shape = _AROUND.sub("", _GROUPED.sub("#", _POWER.sub("", words)))
     return re.sub(r"\((#±#)\)", r"\1", shape)
-
-
-def replaceable(known: Mapping[str, Value], key: str, form: str, text: str, language: Language) -> bool:
-    """Return whether all of a text is what a form writes of some results, be it of others; or is nothing.
-
-    Of words only those of verdicts, digests, versions and dates can be told from an author's.
-    """
-    parts: list[tuple[str, bool]] = []
-    if len(text) > _LONGEST or not text.strip():
-        return not text.strip()
-
-    def mark(part: str, is_number: bool) -> str:
-        parts.append((language.written(part, is_number), is_number))
-        return "\0"
-
-    pattern = "(.+?)".join(map(re.escape, _normal(written(known, key, form, mark)).split("\0")))
-    match = re.fullmatch(pattern, _normal(text), re.DOTALL)
-    pairs = zip(match.groups(), parts, strict=True) if match else ()
-    return match is not None and all(_is_alike(old, new, is_number) for old, (new, is_number) in pairs)
-
-
-def _is_alike(old: str, new: str, is_number: bool) -> bool:
-    if is_number:
-        return _shape(old) == _shape(new)
-    kinds = (r"[0-9a-f]{12,64}", r"\d+(?:\.\w+)+", r"\d{4}-\d\d-\d\d", "quick|standard|deep")
-    is_same_kind = any(re.fullmatch(kind, old) and re.fullmatch(kind, new) for kind in kinds)
-    return is_same_kind or _normal(old) == _normal(new) or {old, new} <= _WORDS
 
 
 _DIGITS = rf"(?:0|[1-9][0-9]{{0,2}}(?:{numbers.GAP}[0-9]{{3}})+|[1-9][0-9]*)(?:\.[0-9]+)?"

@@ -21,8 +21,7 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     """Return the XML of a run or an audit, whose failing cases are refuted and whose errors are undecided.
 
     Of a run, each claim is a test suite; derivation, checks and controls are its cases, and a failed
-    derivation or a control that was not refuted fails as well. Properties of a suite say how its claim is
-    derived, and how many of its checks are measured and exact. Each source is a suite, too, of its
+    derivation or a control that was not refuted fails as well. Each source is a suite, too, of its
     statements: one that is misprinted or wrong fails, but for those shipped that are known to be. One that is
     open is skipped, or left out where the run was asked for single claims. Of an audit, each layer is a
     suite, and the findings that decide are its cases.
@@ -30,17 +29,7 @@ def to_junit(record: RunRecord | AuditRecord) -> bytes:
     if isinstance(record, AuditRecord):
         layers = [_suite(layer.id, f"audit.{layer.id}", _audit_cases(layer)) for layer in record.layers]
         return _xml(layers, record.elapsed_s)
-    suites = []
-    for claim in record.claims:
-        suites.append(_suite(claim.id, f"{claim.chapter}.{claim.id}", _cases(claim)))
-        properties = ET.Element("properties")
-        for name, value in (
-            ("derivation", claim.derivation.status.value),
-            ("measured-checks", str(claim.measured_checks)),
-            ("exact-checks", str(claim.exact_checks)),
-        ):
-            ET.SubElement(properties, "property", name=name, value=value)
-        suites[-1].insert(0, properties)
+    suites = [_suite(claim.id, f"{claim.chapter}.{claim.id}", _cases(claim)) for claim in record.claims]
     asked = _asked(record)
     for source in record.sources:
         cases: list[Case] = []

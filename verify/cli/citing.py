@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CITATIONS = ("bibtex", "csl-json", "latex", "markdown", "rst", "text")
 OUTCOMES = ("github", "json", "text")
-EXPORTS = ("asciidoc", "json", "latex", "yaml")
+EXPORTS = ("json", "latex", "yaml")
 """The formats of `verify.citing`'s tables, which help names without loading them."""
 
 
