@@ -6,16 +6,14 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
-from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.pytorch import functions, transformers
 from verify.auditing.pytorch.places import Modules, Place
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
@@ -64,40 +62,9 @@ class Recorder:
     _size: int = 0
     _is_full: bool = False
     _lock: Any = field(default_factory=threading.RLock)
-    _look_closely: Callable[[bool], None] = lambda _: None
+    look_closely: Callable[[bool], None] = lambda _: None
     _refused: WeakKeyDictionary[Any, list[int]] = field(default_factory=WeakKeyDictionary)
     _refused_lines: dict[Any, list[int]] = field(default_factory=dict)
-
-    @contextmanager
-    def watching(self) -> Iterator[None]:
-        """See the calls that are made inside."""
-        graphs, fused = self.compiled_graphs(), torch.backends.mha.get_fastpath_enabled()
-        hooks: list[Any] = []
-        with functions.standing_in(self), transformers.standing_in() as attach:
-
-            def note(module: Any, _args: Any) -> None:
-                if not torch.compiler.is_compiling():
-                    attach()
-                    with suppress(TypeError):  # a module without a hash
-                        self.modules.ran.add(module)
-
-            def look_closely(is_close: bool) -> None:
-                """See which modules run, and what PyTorch's fused layers do, until all layers are full."""
-                if is_close and not hooks:
-                    hooks.append(register_module_forward_pre_hook(note))
-                elif not is_close and hooks:
-                    hooks.pop().remove()
-                torch.backends.mha.set_fastpath_enabled(fused and not is_close)
-
-            attach()
-            self._look_closely = look_closely
-            look_closely(True)
-            try:
-                yield
-            finally:
-                look_closely(False)
-        if self.compiled_graphs() != graphs + self.expected_graphs:
-            self.leave_out("compiled functions ran; attention calls inside them are not seen")
 
     @staticmethod
     def compiled_graphs() -> int:
@@ -161,7 +128,7 @@ class Recorder:
             if any(other == name for other, *_ in self._layers):
                 name += f" with {heads} heads, {key_heads} of keys, d = {query.shape[-1]}"
             self._layers[shape] = _RecordedLayer(name)
-            self._look_closely(True)
+            self.look_closely(True)
         return self._layers[shape]
 
     def _keep(self, layer: _RecordedLayer, call: Call, described: Layer, left: int) -> None:
@@ -192,7 +159,7 @@ class Recorder:
         if self._is_full or all(
             max(other.sequences.values(), default=0) >= self.max_sequences for other in self._layers.values()
         ):
-            self._look_closely(False)
+            self.look_closely(False)
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
