@@ -51,12 +51,8 @@ SHOWN = [
     ("page.md", "```html\n{}\n```\n~~~\n{}\n~~~\n`{}`\n"),
     ("page.md", "```{code-block} html\n{}\n```\n"),
     ("page.qmd", "```{python}\n# {}\n```\n"),
-    ("page.rst", "Like this::\n\n   {}\n   :verify:`nothing`\n\n.. code-block:: rst\n\n   :verify:`no`\n"),
-    ("page.rst", ".. A comment, :verify:`nothing`\n   goes on :verify:`no`\n\n``:verify:`nothing` ``\n"),
-    ("paper.tex", "\\begin{verbatim}\n\\verify{no}\n% {}\n\\end{verbatim}\n\\verb|\\verify{no}|\n"),
     ("page.md", "<pre>\n{}\n</pre>\n"),
     ("page.html", "<p><pre class='x'>{}</pre><script>{}</script></p>\n"),
-    ("page.typ", "```\n/* verify: nothing */1/* /verify */\n```\n"),
 ]
 
 

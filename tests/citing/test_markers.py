@@ -94,16 +94,6 @@ def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inside", "quoted"),
-    [("1.0 % of 3\n", "1.0"), ("1.0\\%\n", "1.0\\%"), ("1.0 % a\n2.0\n", "1.0 % a\n2.0")],
-)
-def test_a_comment_that_ends_a_quotation_is_not_quoted(inside: str, quoted: str) -> None:
-    """In LaTeX it starts with the sign for per cent."""
-    (quote,) = quotes(f"% verify: {KEY}\n{inside}% /verify\n", "page.tex")
-    assert quote.quoted == quoted
-
-
-@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("page.md", "```pycon\n>>> slope()  # verify: a|.3f\n1.000\n>>> 1 + 1\n2\n```\n"),

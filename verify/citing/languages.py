@@ -27,8 +27,7 @@ class Language:
     """A language of documents.
 
     Markers stand in ``comments``; ``role`` finds what is looked up again when the document is built, in the
-    group ``inside``. ``code`` blanks out what only shows how to quote, and comments that are no markers
-    where these are lines; every character stays in its place.
+    group ``inside``. ``code`` blanks out what only shows how to quote; every character stays in its place.
 
     ``power`` is how a power of ten is written, ``signs`` are other signs of numbers, ``formula`` what stands
     around a number with signs that only a formula has, and ``words`` escapes what is no number.
@@ -163,41 +162,6 @@ def _without_markdown_code(text: str) -> str:
     return blanked(_SHOWN_AS_IT_IS, "".join(lines))
 
 
-_RST_CODE = re.compile(
-    r"\s*\.\. +(?:code|code-block|sourcecode|literalinclude|parsed-literal|math|raw|doctest|testcode"
-    r"|testsetup|testoutput|prompt|graphviz|mermaid|ipython|jupyter-execute|highlight|csv-table) *::"
-    r"|(?!\s*\.\.(?:\s|$)).*::\s*$"
-)
-# Neither a directive, nor a target, a footnote, a substitution, or a marker.
-_RST_COMMENT = re.compile(r"\s*\.\.(?:\s|$)(?! *(?:\[|_|\||[\w:+.-]+ *::|(?i:/?\s*verify)\b))")
-_RST_SPAN = re.compile(r"``(?:[^`\n]|`(?!`))+``")
-
-
-def _without_rst_code(text: str) -> str:
-    """Return reStructuredText without comments, literal blocks and literal spans."""
-    lines: list[str] = []
-    level: int | None = None  # the indentation of the line that opened a block
-    for line in text.splitlines(keepends=True):
-        depth = len(line) - len(line.lstrip()) if line.strip() else None
-        if level is not None and depth is not None and depth <= level:
-            level = None
-        is_comment = level is None and _RST_COMMENT.match(line) is not None
-        lines.append(line if level is None and not is_comment else blank(line))
-        if level is None and depth is not None and (is_comment or _RST_CODE.match(line)):
-            level = depth
-    return blanked(_RST_SPAN, "".join(lines))
-
-
-_TEX_CODE = re.compile(
-    r"(?<!\\)%(?!-*[ \t]*/?[ \t]*(?i:verify)[ \t]*(?:$|:))[^\n]*"
-    r"|\\begin\{(?P<name>verbatim\*?|Verbatim\*?|lstlisting|minted|comment|alltt|filecontents\*?)\}"
-    r".*?(?:\\end\{(?P=name)\}|\Z)"
-    r"|\\(?:verb\*?|lstinline)(?P<sign>[^A-Za-z0-9\s{*])(?:(?!(?P=sign))[^\n])*(?P=sign)",
-    re.DOTALL | re.MULTILINE,
-)
-_TYPST_RAW = re.compile(r"(?P<ticks>`{3,}).*?(?:(?P=ticks)|\Z)|`[^`\n]*`", re.DOTALL)
-
-
 def _unbraced(escape: Callable[[str], str], text: str) -> str:
     # MDX, Vue and Liquid evaluate what a brace begins.
     return escape(text).replace("{", "&#123;")
@@ -226,20 +190,17 @@ HTML = Language(
     signs=_ANGLES,
     words=partial(_unbraced, for_html),
 )
-RST = Language((Comment(".."), _HTML), role=_RST_ROLE, code=_without_rst_code, words=for_rst)
+RST = Language((Comment(".."), _HTML), role=_RST_ROLE, words=for_rst)
 PYTHON = replace(RST, comments=(Comment("#"), Comment(".."), _HTML))
 LATEX = Language(
     (Comment("%"), _HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
-    code=partial(blanked, _TEX_CODE),
     power=r"\times 10^{{{}}}",
     signs={MINUS: "-", "×": r"\times ", "±": r"\pm ", "%": r"\%", " ": r"\ ", GAP: r"\,", NO_BREAK: "~"},
     formula=r"\ensuremath{{{}}}",
     words=for_tex,
 )
-TYPST = Language(
-    (_SLASHES, Comment("//")), code=partial(blanked, _TYPST_RAW), power="×10#super[{}]", words=_backslashed
-)
+TYPST = Language((_SLASHES, Comment("//")), power="×10#super[{}]", words=_backslashed)
 PLAIN = Language(
     (_HTML, Comment("{/*", "*/}"), _SLASHES, *map(Comment, ("//", "#", "%", ".."))),
     role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),

@@ -148,7 +148,7 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
     markers = list(_markers(prose, text, language))
     # What is code cannot always be known, but a quotation of a value can.
     pairs = {
-        opening.start: _between(opening, closing.start, prose, text, language)
+        opening.start: _between(opening, closing.start, text, language)
         for opening, closing in pairwise(markers)
         if opening.key.partition("|")[0].rstrip("\\ ") in known and not closing.key
         if not prose[opening.end : closing.start].strip()
@@ -161,7 +161,7 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
             what = f"a marker inside that of {opened.key}; close it with {opened.closing} first"
             raise _MarkerError(marker.start, what)
         if opened:
-            pairs[opened.start] = _between(opened, marker.start, prose, text, language)
+            pairs[opened.start] = _between(opened, marker.start, text, language)
         elif not marker.key:
             what = f"{marker.closing} closes nothing; remove it, or correct the marker before it"
             raise _MarkerError(marker.start, what)
@@ -215,12 +215,9 @@ def _comments(prose: str, language: Language) -> list[tuple[int, int, slice, Com
     return [comment for _, comment in sorted(comments.items())]
 
 
-def _between(opened: _Marker, stop: int, prose: str, text: str, language: Language) -> Quote:
-    inside, read = text[opened.end : stop], prose[opened.end : stop].rstrip()
-    # A comment that ends the text is not quoted.
-    if read.strip() and inside.startswith(read):
-        inside = read
+def _between(opened: _Marker, stop: int, text: str, language: Language) -> Quote:
     # Line ends and spaces at the markers are the document's.
+    inside = text[opened.end : stop]
     start = opened.end + (len(inside) - len(inside.lstrip()) if inside.strip() else len(inside) // 2)
     end = start + len(inside.strip())
     key_end = text.rindex(opened.key, opened.start, opened.end) + len(opened.key)
