@@ -12,10 +12,10 @@ from citeproc.source.json import CiteProcJSON
 from docutils.core import publish_doctree
 from pybtex.database import parse_string
 
-from tests.auditing.records import bad, good
+from tests.auditing.records import bad
 from tests.report.records import record
 from verify.citing import citations
-from verify.citing.citations import FORMS, address_on_site, cite, place_on_site
+from verify.citing.citations import FORMS, address_on_site, cite
 from verify.evidence import Proof
 from verify.evidence.load import creation
 
@@ -58,37 +58,17 @@ def test_both_addresses_are_there_where_both_are_given(form: str, url: str, doi:
     assert ("doi.org" in text) is bool(doi) or form in {"bibtex", "csl-json"}
 
 
-@EVERY
-def test_a_site_has_a_page_for_it(form: str) -> None:
-    """In all forms; of an audit, which has no site, nothing of it is said."""
-    cited = cite(RUN, CLAIM, CHECK, site=SITE)
-    assert cited.url == address_on_site(SITE, f"{CLAIM.id}.{CHECK.id}")
-    assert cited.url in FORMS[form](cited).replace("\\", "")
-    audit = good()
-    assert SITE not in FORMS[form](cite(audit, audit.layers[0], site=SITE))
-
-
-@pytest.mark.parametrize(
-    ("key", "place", "anchor"),
-    [
-        ("run", "", ""),
+def test_a_key_has_one_address() -> None:
+    """However the site's own is written; its parts are where the whole is. A PDF has named destinations."""
+    for key, place, anchor in (
         ("run:seed", "", ""),
-        ("score-variance", "claims/score-variance/", ""),
         ("score-variance:verdict", "claims/score-variance/", ""),
         ("score-variance.slope:estimate", "claims/score-variance/", "#score-variance.slope"),
         ("source.b3", "statements/b3/", ""),
-        ("source.b3:printed", "statements/b3/", ""),
-    ],
-)
-@pytest.mark.parametrize("site", [SITE, f"{SITE}/", f"{SITE}/index.html"])
-def test_a_key_has_one_address(site: str, key: str, place: str, anchor: str) -> None:
-    """However the site's own is written; its parts are where the whole is."""
-    assert place_on_site(key) == place
-    assert address_on_site(site, key) == f"{SITE}/{place}{anchor}"
-
-
-def test_a_pdf_has_named_destinations() -> None:
-    """Where the address is one; a DOI in its place is named once."""
+    ):
+        for site in (SITE, f"{SITE}/", f"{SITE}/index.html"):
+            assert address_on_site(site, key) == f"{SITE}/{place}{anchor}"
+    assert cite(RUN, CLAIM, CHECK, site=SITE).url == address_on_site(SITE, f"{CLAIM.id}.{CHECK.id}")
     url = cite(RUN, CLAIM, address="https://example.org/r.pdf").url
     assert url == f"https://example.org/r.pdf#nameddest={CLAIM.id}"
     both = cite(RUN, CLAIM, address=f"https://doi.org/{DOI}", doi=DOI)
@@ -144,16 +124,6 @@ def test_the_source_s_address_is_that_of_the_package(
     monkeypatch.setattr(citations, "metadata", lambda _: message)
     texts = [FORMS[name](cite(RUN, RUN)) for name in ("bibtex", "csl-json")]
     assert {"https://b.org/x" in text for text in texts} == {bool(urls)}
-
-
-def test_a_run_says_once_what_became_of_its_claims() -> None:
-    """Its statement counts them, its judgement says how many came out how."""
-    cited = cite(RUN, RUN)
-    assert re.fullmatch(r"\d+ of \d+ claims \w+(?:, \d+ \w+)*", cited.judged)
-    assert "confirmed" not in cited.statement
-    alone = RUN.model_copy(update={"claims": RUN.claims[:1]})
-    assert re.fullmatch(r"1 of 1 claim \w+", cite(alone, alone).judged)
-    assert cite(alone, alone).statement == "1 claim, each with its derivation and checks."
 
 
 def test_an_audit_its_layers_and_findings_can_be_cited() -> None:

@@ -141,15 +141,6 @@ def test_keys_that_came_and_went() -> None:
     assert compare(fewer, record(statements=())).come == changes.gone
 
 
-def test_settings_and_versions_are_listed() -> None:
-    """With both values; the number of workers changes nothing and is none."""
-    run = record()
-    environment = {**run.run.environment, "numpy": "9.9", "workers": "77"}
-    other = run.model_copy(update={"run": run.run.model_copy(update={"environment": environment})})
-    changes = compare(run, seeded(other))
-    assert {change.key: change.after for change in changes.settings} == {"seed": "2", "numpy": "9.9"}
-
-
 def test_two_runs_of_one_truth_seldom_disagree() -> None:
     """Of 100 pairs of simulated runs with intervals that hold together at 0.9, at most one in five disagrees.
 

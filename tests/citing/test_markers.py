@@ -1,18 +1,113 @@
-"""Quotations of a document: between markers, or looked up again; what is mistyped or not closed is said."""
+"""Documents in every language: what they quote is found, what only shows how to quote is not."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.report.records import record
+from verify.citing.documents import check, fix
+from verify.citing.lookup import lookup
 from verify.citing.markers import Quote, quotes_in
 from verify.errors import CitationError
 
+RUN = record()
 KEY = "score-variance.slope:estimate"
+NOW = lookup(RUN, KEY).text
+FORM = f"{KEY}|default"
+HTML = f"<!-- verify: {FORM} -->{{}}<!-- /verify -->"
 
 
 def quotes(text: str, name: str = "page.md") -> list[Quote]:
     """Return what a text quotes."""
     return quotes_in(Path(name), text)
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """Return a file with this text."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("page.md", f"It is {HTML} here.\n"),
+        ("page.md", f"````{{admonition}} Title\n```{{tip}}\nIt is {HTML}.\n```\n````\n:::{{note}}\n:::\n"),
+        ("page.md", f"- item\n\n    It is {HTML}, in the item.\n"),
+        ("page.mdx", f"<Box>\n\n    It is {{/* verify: {FORM} */}}{{}}{{/* /verify */}}.\n\n</Box>\n"),
+        ("page.html", f"<p>It is {HTML}.</p>\n"),
+        ("page.rst", f'.. verify: {KEY}|"It is {{text}}."\n\nIt is {{}}.\n\n.. /verify\n'),
+        ("paper.tex", f"It is\n% verify: {FORM}\n{{}}\n% /verify\nhere.\n"),
+        ("page.adoc", f"It is\n// verify: {FORM}\n{{}}\n// /verify\nhere.\n"),
+        ("page.org", f"It is\n# verify: {FORM}\n{{}}\n# /verify\nhere.\n"),
+        ("page.typ", f"It is /* verify: {FORM} */{{}}/* /verify */ here.\n"),
+        ("page.typ", f'// verify: {KEY}|"It is {{text}}."\nIt is {{}}.\n// /verify\n'),
+        ("module.py", f'"""A module.\n\nIt is {HTML} here.\n"""\n'),
+        ("module.py", f'# verify: {KEY}|"SLOPE = {{text}}"\nSLOPE = {{}}\n# /verify\n'),
+        ("note.txt", f"It is {HTML} here.\n"),
+        # What looks like code is read where the key is known: renderers differ in what they take for code.
+        ("page.md", f"~~~ a`b\n~~~\n{HTML}\n"),
+        ("page.md", f"> ```\n> code\n\nIt is {HTML}.\n"),
+        ("page.md", f"The `softmax\nof` is {HTML} for `x`.\n"),
+        ("page.html", f"<pre>It is {HTML}.</pre>\n"),
+    ],
+)
+def test_a_stale_figure_is_fixed_in_every_language(tmp_path: Path, name: str, text: str) -> None:
+    """It is reported with its line; the rest of the document stays."""
+    path = written(tmp_path, name, text.replace("{}", "7.25"))
+    (document,) = check([path], RUN)
+    (problem,) = document.problems
+    assert problem.kind == "stale"
+    assert KEY in document.text.split("\n")[problem.quote.line - 1]
+    fix([document])
+    before, _, after = text.partition("{}")
+    fixed = path.read_text(encoding="utf-8")
+    assert fixed.startswith(before)
+    assert fixed.endswith(after)
+    assert "7.25" not in fixed
+    assert check([path], RUN)[0].problems == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("page.md", "```{note}\n{verify}`%s`\n```\n"),
+        ("page.rst", ".. note::\n\n   :verify:`%s`\n"),
+        ("part.txt", ":verify:`%s` and {verify}`1.0 <%s>`\n"),
+        ("module.py", 'def f():\n    """Return it, see :verify:`%s`."""\n'),
+        ("paper.tex", "\\[ x = \\verify{%s} \\] \\num{\\verifynum{%s}}\n"),
+    ],
+)
+def test_roles_and_macros_are_found_where_readers_see_them(tmp_path: Path, name: str, text: str) -> None:
+    """An unknown key in a directive, a docstring, an included text or a formula is a problem."""
+    (document,) = check([written(tmp_path, name, text.replace("%s", "score-variance.nothing"))], RUN)
+    assert [problem.kind for problem in document.problems] == ["unknown-key"] * text.count("%s")
+    assert check([written(tmp_path, name, text.replace("%s", KEY))], RUN)[0].problems == []
+
+
+SHOWN = "<!-- verify: nothing -->1<!-- /verify -->"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("page.md", f"```html\n{SHOWN}\n```\n~~~\n{SHOWN}\n~~~\n`{SHOWN}`\n<pre>\n{SHOWN}\n</pre>\n"),
+        ("page.md", f"```{{code-block}} html\n{SHOWN}\n```\n"),
+        ("page.md", f"Between `<!-- verify: {KEY} -->` and `<!-- /verify -->`.\n"),
+        ("page.qmd", f"```{{python}}\n# {SHOWN}\n```\n"),
+        ("page.html", f"<p><pre class='x'>{SHOWN}</pre><script>{SHOWN}</script></p>\n"),
+        ("page.md", "<!-- a comment -->, <!-- verify this -->"),
+        ("page.tex", "it is 50\\% verify: key\n"),
+        ("page.txt", "https://verify:80\nsee page#verify:key and verify: key\n"),
+        ("page.py", "x = 1  # verify this: key\n"),
+    ],
+)
+def test_what_is_no_quotation(name: str, text: str) -> None:
+    """Code of Markdown and HTML, other comments, addresses, signs that are no comment."""
+    assert quotes_in(Path(name), text, [KEY]) == []
 
 
 def test_what_stands_between_markers_is_quoted() -> None:
@@ -22,7 +117,10 @@ def test_what_stands_between_markers_is_quoted() -> None:
     assert (first.key, first.line, first.quoted) == (KEY, 2, "1.0")
     assert (text[: first.key_end], text[first.start : first.end]) == (f"a\n<!-- verify: {KEY}", "1.0")
     assert (second.key, second.line, text[second.start : second.end]) == ("b", 3, "two")
-    assert quotes("nothing is quoted <!-- a comment -->, <!-- verify this -->") == []
+    # A form may hold spaces and ticks, and its bar a backslash, as in tables.
+    for marker in (r'a \| "{low}"', 'a|"`{text:.12}`"', "a|pm, .1%"):
+        (quote,) = quotes(f"It is <!-- verify: {marker} -->1.0<!-- /verify -->.")
+        assert (quote.key, quote.quoted) == (marker.replace("\\", ""), "1.0")
 
 
 @pytest.mark.parametrize(
@@ -45,13 +143,16 @@ def test_what_stands_between_markers_is_quoted() -> None:
                 ("page.tex", "is % verify: a\n1.0\n"),
                 ("page.py", "SLOPE = 1.02  # verify: a\n"),
                 ("page.typ", "#let s = 1.0 // verify: a\n"),
-                ("page.yaml", "slope: 1.0 # verify: a\n"),
             )
+        ),
+        *(
+            ("book.ipynb", text, " is not a notebook, which is JSON with a list of cells")
+            for text in ("{", '{"cells": 5}', '{"cells": [5]}', "{}", "[]", "5")
         ),
     ],
 )
 def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str) -> None:
-    """By file and line, with what to do."""
+    """By file and line, with what to do; so is a notebook that is none."""
     with pytest.raises(CitationError) as caught:
         quotes(text, name)
     assert str(caught.value).startswith(f"{name}:{message}")
@@ -60,46 +161,8 @@ def test_markers_that_are_wrong_are_an_error(name: str, text: str, message: str)
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("page.tex", "it is 50\\% verify: key\n"),
-        ("page.txt", "https://verify:80\nsee page#verify:key and verify: key\n"),
-        ("page.py", "x = 1  # verify this: key\n"),
-    ],
-)
-def test_what_only_looks_like_a_marker_at_the_end_of_a_line_is_none(name: str, text: str) -> None:
-    """Strings, addresses, signs that are no comment."""
-    assert quotes(text, name) == []
-
-
-@pytest.mark.parametrize(
-    ("marker", "key"),
-    [
-        ('verify: a|"{low} to {high}"', 'a|"{low} to {high}"'),
-        ("verify: a | .3f", "a | .3f"),
-        (r'verify: a \| "{low}"', 'a | "{low}"'),
-        ('verify: a|"`{text:.12}`"', 'a|"`{text:.12}`"'),
-        ("verify: a|pm, .1%", "a|pm, .1%"),
-    ],
-)
-def test_a_form_may_hold_spaces_and_ticks(marker: str, key: str) -> None:
-    """A key has none."""
-    (quote,) = quotes(f"It is <!-- {marker} -->1.0<!-- /verify -->.")
-    assert (quote.key, quote.quoted) == (key, "1.0")
-
-
-def test_a_role_is_looked_up_again_when_the_document_is_built() -> None:
-    """Its key may come after a text."""
-    first, second = quotes(f":verify:`{KEY}` and :verify:`1.0 <{KEY}>`", "page.rst")
-    assert (first.key, first.quoted) == (KEY, None)
-    assert (second.key, second.quoted) == (KEY, "1.0")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
         ("page.md", "```pycon\n>>> slope()  # verify: a|.3f\n1.000\n>>> 1 + 1\n2\n```\n"),
-        ("page.rst", "Try:\n\n>>> slope()  # verify: a|.3f\n1.000\n\nText.\n"),
-        ("page.rst", ".. doctest::\n\n   >>> x = slope()\n   >>> x  # verify: a|.3f\n   1.000\n"),
-        ("module.py", '"""Do it.\n\n>>> slope()  # verify: a|.3f\n1.000\n"""\n'),
+        ("page.rst", ".. doctest::\n\n   >>> x = slope()\n   >>> x  # verify: a|.3f\n   1.000\n\nText.\n"),
         ("module.py", 'def f():\n    """Do it.\n\n    >>> slope()  # verify: a|.3f\n    1.000\n    """\n'),
     ],
 )
@@ -111,20 +174,44 @@ def test_the_output_of_a_doctest_is_quoted(name: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "off", "on"),
+    ("name", "opening", "closing"),
+    [("page.md", "<!-- ", " -->"), ("page.rst", ".. ", ""), ("page.tex", "% ", "")],
+)
+def test_what_is_switched_off_is_not_read(name: str, opening: str, closing: str) -> None:
+    """From the marker to its counterpart or to the end; elsewhere all is."""
+    start, end, off, on = (
+        f"{opening}{word}{closing}" for word in ("verify: a.b", "/verify", "verify: off", "verify: on")
+    )
+    inside = f"{start}\n1\n{end}\n"
+    text = f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}"
+    assert [quote.line for quote in quotes(text, name)] == [1, 13]
+    assert len(quotes(f"{inside}\n{off}\n\n{start}\nnever closed\n", name)) == 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "source"),
     [
-        ("page.md", "<!-- verify: off -->", "<!-- verify: on -->"),
-        ("page.rst", ".. verify: off", ".. verify: on"),
-        ("page.tex", "% verify: off", "% verify: on"),
-        ("page.py", "# verify: off", "# verify: on"),
+        ("markdown", ['A "title" \\ é\n', f"\n it is {HTML.format('7.25')} \U0001f600"]),
+        ("markdown", f"*One* text\nis {HTML.format('7.25')}\n"),
+        ("code", ["%matplotlib inline\n", f'# verify: {KEY}|"s = {{text}}"\n', "s = 7.25\n", "# /verify\n"]),
     ],
 )
-def test_what_is_switched_off_is_not_read(name: str, off: str, on: str) -> None:
-    """From the marker to its counterpart or to the end; elsewhere all is."""
-    start, end = off.replace("off", "a.b"), off.replace("verify: off", "/verify")
-    inside = f"{start}\n1\n{end}\n"
-    assert [quote.line for quote in quotes(f"{inside}\n{off}\n\n{inside}\n{on}\n\n{inside}", name)] == [
-        1,
-        13,
-    ]
-    assert len(quotes(f"{inside}\n{off}\n\n{start}\nnever closed\n", name)) == 1
+def test_cells_of_notebooks_are_read_and_outputs_left_alone(tmp_path: Path, cell: str, source: Any) -> None:
+    """Every byte outside the quotation stays, and all code; what JSON escapes is no hindrance."""
+    output = {"output_type": "stream", "name": "stdout", "text": [HTML.format("7.25")]}
+    code = {"cell_type": "code", "source": "1", "outputs": [output], "execution_count": 1, "metadata": {}}
+    cells = [code, {"cell_type": cell, "metadata": {}, "source": source}]
+    made = json.dumps({"cells": cells, "nbformat": 4}, indent=1)
+    path = written(tmp_path, "book.ipynb", made)
+    documents = check([path], RUN)
+    (problem,) = documents[0].problems
+    fix(documents)
+    text = path.read_text(encoding="utf-8")
+    if cell == "code":
+        assert problem.what.endswith("code is compared and never written: correct it by hand")
+        assert text == made
+        return
+    assert check([path], RUN)[0].problems == []
+    assert json.loads(text)["cells"][0] == code
+    new = "".join(json.loads(text)["cells"][1]["source"])
+    assert new.replace(NOW, "7.25") == "".join(source)

@@ -21,22 +21,18 @@ from verify.evidence.load import shipped
         ("k.c", "1.0008, interval 0.9978 to 1.0039"),
         ("k.c", "lies in [0.99, 1.01] around 1.00"),
         ("k.c", "0.9978–1.0039"),
-        ("k.c", "0.9978 - 1.0039"),
         ("k.c", "1.0008 ± 0.0006"),
         ("k.c:estimate", r"$1.0008 \pm 0.0006$"),
         ("k.c", "**1.0008**&nbsp;±&nbsp;0.0006, half-width 0.0031"),
-        ("k.c", "<strong>1.0008</strong>"),
         ("k.c:low", "at least 0.997"),
         ("k.n", "−0.51, from -0.52 to – 0.48"),
         ("k.n", "(-0.52)–(−0.48)"),
         ("k.c:draws", "92\u202f414\u202f464"),
         ("k.c:level", "99.4%"),
-        ("k.c:level", "99 per cent"),
         ("k.c:sure", "1 − 6.1×10⁻⁷"),
         ("run:seed", "7"),
         ("k", "**Confirmed**"),
         ("k:digest", f"`{DIGEST[:12]}`"),
-        ("k:digest", f"{DIGEST[:20]}…"),
     ],
 )
 def test_a_text_that_is_right(key: str, text: str) -> None:
@@ -55,19 +51,14 @@ WRONG = """1.0008 ± 0.0031; 1.0008 ± 0.7; 1.0009; 0.9979 to 1.0039; 1.0008 [0.
     ("key", "text"),
     [
         ("k.c", ""),
-        ("k.c", "1.0008 &times; 1.0008"),
         *(("k.c", text) for line in WRONG.splitlines() for text in line.split("; ")),
         ("k.n", "mean — 0.51"),
         ("k.n", "at\n- 0.51"),
         *(("k:digest", text) for text in ("............", DIGEST[:11], "f" * 12)),
         ("k.c:halfwidth", "0.00"),
         ("k.c:draws", "92,414,464"),
-        ("k.c:draws", "92 million"),
-        ("k.c:level", "99.4‰"),
         ("k.c:sure", "1"),
         ("run:good", "fifty-seven"),
-        ("run:good", "57 %"),
-        ("run:seed", "7.0"),
         ("k", "not confirmed"),
     ],
 )
@@ -119,7 +110,6 @@ def test_texts_are_the_same_but_for_spaces_and_dashes(text: str, other: str, are
         ("k.c", "1.0008 ± 0.0031", ["k.c|pm", "k.c|interval95", "k.c|interval"]),
         ("k.c:low", "1 ± 0.7", ["k.c|pm", "k.c|interval95", "k.c|interval"]),
         ("k.c", "100.1%", ["k.c|.1%"]),
-        ("k.s", "2.3 × 10⁻⁹", ["k.s|.2e"]),
         ("run:good", "96.6%", ["run:good|default"]),
         ("k", "wrong", ["k|default"]),
     ],
@@ -148,17 +138,6 @@ def test_true_sentences_were_once_made_false(tmp_path: Path) -> None:
     assert {problem.kind for problem in documents[0].problems} == {"unsupported-text"}
 
 
-def test_what_stands_behind_plus_minus_is_the_standard_error() -> None:
-    """A half-width is refused there, with the forms that fit; of what has no error, too."""
-    assert fault_of(KNOWN, "k.c", "1.0008 ± 0.0031") == (
-        "has ± 0.0031, and ± stands for the standard error alone, which is 6.1×10⁻⁴ here"
-    )
-    assert "of which there is none here" in fault_of(KNOWN, "k.n", "-0.51 ± 0.03")
-    forms = fitting(KNOWN, "k.c", "1.0008 ± 0.0031", PLAIN)
-    assert list(forms) == ["k.c|pm", "k.c|interval95", "k.c|interval"]
-    assert forms["k.c|pm"] == "1.0008 ± 0.0006"
-
-
 @pytest.mark.parametrize(
     ("text", "new", "is_alike"),
     [
@@ -175,7 +154,6 @@ def test_what_stands_behind_plus_minus_is_the_standard_error() -> None:
             (text, "1.0008", False)
             for text in ("slope = 0.9", "| 0.9", "0.9, 1.1", "0.9.", "0.9 1.1", "(0.9)", "a sentence")
         ),
-        ("0.9 [1, 2]", "[0.9978, 1.0039]", False),
         ("between 3 and 9", "from 0.9978 to 1.0039", False),
         ("from 3 to 9, and prose", "from 0.9978 to 1.0039", False),
         ("refuted, alas", "confirmed", False),

@@ -93,21 +93,14 @@ def test_help_names_every_format() -> None:
         ),
         (("cite", "score-variance", "--format", "docx"), "'docx' is not one of 'bibtex', 'csl-json'"),
         (("cite", "run:seed"), "'run:seed' is a part of what is cited as a whole; cite 'run'"),
-        (("cite", "source.v1:outcome"), "'source.v1:outcome' is a part of what is cited as a whole"),
         (("badge", "run"), "'run' has no badge; give a claim"),
         (("cite", "score-variance.slope:estimate"), "cite 'score-variance.slope'"),
-        (("cite", "score-variance:verdict"), "cite 'score-variance'"),
         (("cite", "score-variance", "--url", "https://x.org/a b"), "--url 'https://x.org/a b'"),
-        (("cite", "score-variance", "--url", "a}b"), "--url 'a}b': give"),
-        (("export", "score-variance.slop"), "did you mean 'score-variance.slope"),
-        (("values", "nothing-like-it"), "no value 'nothing-like-it' in these results"),
-        (("badge", "score-variance.slope"), "'score-variance.slope' has no badge; give a claim"),
         (("export", "--format", "word"), "'word' is not one of 'json', 'latex'"),
         (("check-docs", "x.md", "--format", "word"), "'word' is not one of 'github', 'json'"),
         (("check-docs", "x.md", "--write", "--diff"), "--write and --diff: give one of them"),
         (("check-docs", "no/*.md"), "no/*.md: no file fits this pattern"),
         (("check-docs",), "Missing argument 'FILE...'"),
-        (("check-docs", "nowhere.md"), "nowhere.md: cannot be read"),
     ],
 )
 def test_mistakes_are_reported_in_one_line(
@@ -120,36 +113,21 @@ def test_mistakes_are_reported_in_one_line(
 
 
 def test_check_docs_finds_mends_and_is_content(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """Stale: 1, reported with file and line. Fixed: 0. Then all is so."""
-    page = tmp_path / "page.md"
-    page.write_text(
-        "Slope <!-- verify: score-variance.slope:estimate|default -->7.5<!-- /verify -->.\n", encoding="utf-8"
-    )
+    """Stale: 1, reported with file and line. Fixed: 0. Then all is current."""
+    page, key = tmp_path / "page.md", "score-variance.slope:estimate|default"
+    page.write_text(f"Slope <!-- verify: {key} -->7.5<!-- /verify -->.\n", encoding="utf-8")
     call = ("check-docs", page, "--results", results)
     stale = tool(*call)
     assert stale.status == 1
-    assert stale.out.startswith(f"{page}:1: score-variance.slope:estimate|default: printed '7.5', now '")
+    assert stale.out.startswith(f"{page}:1: {key}: printed '7.5', now '")
     assert f"{page}: 1 quotation, 1 stale or wrong" in stale.out
-    assert "--write" in stale.out
     fixed = tool(*call, "--write")
     assert fixed.status == 0
-    assert "; fixed" in fixed.out
     assert f"{page}: 1 quotation, 1 fixed" in fixed.out
-    assert "stale" not in fixed.out.splitlines()[-2]
     content = tool(*call)
     assert content.status == 0
     first, second = content.out.splitlines()
     assert first == f"{page}: 1 quotation, all current"
     assert second.startswith("compared with the results of seed 20170612, ")
-
-
-def test_strict_ends_with_1(tool: Tool, results: Path, tmp_path: Path) -> None:
-    """For a number beside a claim's name that should be quoted."""
-    page = tmp_path / "page.md"
-    now = tool("values", "score-variance.slope:estimate", "--results", results).out.split()[-1]
-    page.write_text(f"Seed.\n\nOf score-variance, {now}.\n", encoding="utf-8")
-    assert tool("check-docs", page, "--results", results).status == 0
-    ended = tool("check-docs", page, "--strict", "--results", results)
-    assert ended.status == 1
-    assert ended.out.startswith(f"{page}:3: score-variance.")
-    assert f"{now} stands outside markers; quote it" in ended.out
+    page.write_text("Of score-variance, the slope is 1.0003.\n", encoding="utf-8")
+    assert (tool(*call).status, tool(*call, "--strict").status) == (0, 1)
