@@ -11,8 +11,6 @@ from verify.errors import (
     VerifyError,
     claim_errors,
     correction,
-    described,
-    unforeseen,
     unknown,
     what_is_wrong,
 )
@@ -26,13 +24,6 @@ def test_every_error_is_of_one_family() -> None:
     assert len(kinds) > 5
     assert {one for one in kinds if one.exit_status != 2} == {FormulaError, RenderError}
     assert FormulaError.exit_status == RenderError.exit_status == 4
-
-
-def test_an_error_without_a_text_is_its_name() -> None:
-    """No colon stands before nothing."""
-    assert described(MemoryError()) == "MemoryError"
-    assert described(ValueError("a:\nb")) == "ValueError: a: b"
-    assert what_is_wrong(MemoryError()) == "MemoryError"
 
 
 def test_what_a_claims_code_raises_is_a_mistake_in_the_claim() -> None:
@@ -49,25 +40,6 @@ def test_bad_input_passes_a_claims_code(error: VerifyError) -> None:
     with pytest.raises(type(error)) as caught, claim_errors("mine"):
         raise error
     assert caught.value is error
-
-
-def test_a_claim_cannot_say_that_rendering_failed() -> None:
-    """The status for that is for reports."""
-    with pytest.raises(ClaimError, match=r"RenderError: no ink; correct the claim$"), claim_errors("mine"):
-        raise RenderError("no ink")
-
-
-def test_what_was_not_foreseen_while_rendering_has_its_own_status() -> None:
-    """Even an exit; errors of the system and of ours pass."""
-    with (
-        pytest.raises(RenderError, match="not foreseen: SystemExit: 3; the results are written"),
-        unforeseen(),
-    ):
-        raise SystemExit(3)
-    with pytest.raises(PermissionError), unforeseen():
-        raise PermissionError
-    with pytest.raises(OutputError), unforeseen():
-        raise OutputError("a: is full")
 
 
 def test_the_nearest_name_is_suggested() -> None:

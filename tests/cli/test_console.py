@@ -4,24 +4,16 @@ import io
 import os
 import pty
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 
-from tests.auditing.records import good
 from tests.tool import begin
-from verify.cli.console import beside, columns, complain, end, fitted, rendered, rendering, say
+from verify.cli.console import beside, columns, complain, end, fitted, say
 from verify.cli.main import cli, main
-from verify.cli.progress import (
-    following,
-)
-from verify.errors import OutputError, RenderError
-from verify.evidence import RunRecord
-from verify.report import write
-from verify.report.write import Written
+from verify.errors import OutputError
 
 
 @pytest.fixture
@@ -92,36 +84,6 @@ def test_a_reader_who_goes_away_has_read_enough(monkeypatch: pytest.MonkeyPatch,
     assert ended.value.code == 3
 
 
-PATHS = (Path("out/audit.json"), Path("out/audit.html"))
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Let rendering give two files; return what it was asked for, and what went wrong, if anything."""
-    given: dict[str, Any] = {"problem": None}
-
-    def render(
-        record: Any, out: Path, announce: Callable[[str], None], workers: int | None, *more: Any
-    ) -> Written:
-        given.update(record=record, out=out, workers=workers, more=more)
-        announce("html")
-        return Written(PATHS, {"html": 1.04, "pdf": 2.0}, given["problem"])
-
-    monkeypatch.setattr(write, "write_report", render)
-    return given
-
-
-def test_what_was_written_is_said_before_what_could_not_be(
-    asked: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The problem is raised, so that the command ends with its status."""
-    asked["problem"] = RenderError("pdf: Pango is missing; install it")
-    with pytest.raises(RenderError) as caught:
-        rendered(good(1, 1), Path("out"))
-    assert caught.value is asked["problem"]
-    assert capsys.readouterr().out.splitlines() == [str(path) for path in PATHS]
-
-
 def lines_of(
     arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> list[str]:
@@ -185,26 +147,6 @@ def test_words_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         assert columns(nowhere) is None
         monkeypatch.setenv("COLUMNS", "40")
         assert columns(nowhere) == 80
-
-
-def test_a_pipe_gets_each_verdict_once(capsys: pytest.CaptureFixture[str], small: RunRecord) -> None:
-    """As soon as its claim is settled, with how many are, beside ids in a column; phases go elsewhere."""
-    begun: list[tuple[str, ...]] = []
-    (first,) = small.claims
-    second = first.model_copy(update={"id": "an-id-that-is-longer-than-others"})
-    with following(begun.append) as callbacks:
-        callbacks.on_begin((first.id, second.id))
-        callbacks.on_finish(second)
-        callbacks.on_finish(first)
-    with rendering() as announce:
-        announce("pdf")
-    captured = capsys.readouterr()
-    assert captured.out.splitlines() == [
-        f"1/2 ✓ an-id-that-is-longer-than-others  confirmed: {first.reason}",
-        f"2/2 ✓ sqrt-scaling-unique               confirmed: {first.reason}",
-    ]
-    assert captured.err == "rendering: pdf\n"
-    assert begun == [(first.id, second.id)]
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -138,23 +137,6 @@ def test_a_full_disk(reports: Path) -> None:
     assert ended.status == 2
     assert "File too large" in ended.complaint
     assert "; free space" in ended.complaint
-
-
-@pytest.mark.slow
-def test_without_pango_everything_but_the_pdf_is_written(tmp_path: Path, small: RunRecord) -> None:
-    """WeasyPrint raises while it is imported; the message names the packages that it needs."""
-    stub = tmp_path / "stub" / "weasyprint"
-    stub.mkdir(parents=True)
-    (stub / "__init__.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")\n")
-    results = tmp_path / "results.json"
-    results.write_text(small.to_json(), encoding="utf-8")
-    environment: dict[str, Any] = {"PYTHONPATH": str(stub.parent)}
-    ended = finish(begin("render", results, "--out", tmp_path / "out", environment=environment))
-    assert ended.status == 4
-    for package in ("libpango-1.0-0", "libpangoft2-1.0-0", "libharfbuzz-subset0"):
-        assert package in ended.complaint
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "results.json"]
-    assert (tmp_path / "out" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 SWALLOWING = """

@@ -9,10 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.strategies import examples
 from verify.errors import OutputError
 from verify.files.writing import (
     check_writable,
@@ -37,18 +34,6 @@ def full_disk(*_: Any, **__: Any) -> None:
 def interrupt(*_: Any, **__: Any) -> None:
     """Fail as Ctrl-C does."""
     raise KeyboardInterrupt
-
-
-@examples(20)
-@given(st.binary(max_size=3000), st.binary(max_size=3000))
-def test_content_is_written_as_it_is(
-    tmp_path_factory: pytest.TempPathFactory, one: bytes, two: bytes
-) -> None:
-    """New and replaced files hold exactly what was given, and nothing else is left in the folder."""
-    folder = tmp_path_factory.mktemp("out")
-    for content in (one, two):
-        write_whole(folder / "report.html", content)
-        assert contents(folder) == {"report.html": content}
 
 
 def test_files_have_the_users_permissions(tmp_path: Path) -> None:

@@ -24,10 +24,6 @@ const change = (element, value, kind) => {
   element.value = value;
   element.dispatchEvent(new Event(kind, { bubbles: true }));
 };
-found.broken = $$("a[href^='#']").map((a) => a.getAttribute("href").slice(1)).filter((id) => !document.getElementById(id));
-const ids = $$("[id]").map((e) => e.id);
-found.twice = ids.filter((id, place) => ids.indexOf(id) !== place);
-found.outside = $$("[src], link[href]").map((e) => e.src || e.href).filter((a) => !a.startsWith("data:"));
 const slider = (scene) => $(`[data-scene=${scene}] input[name=dimension]`);
 const picture = (scene) => $(`[data-scene=${scene}] .picture`).innerHTML;
 const reading = (scene) => $(`[data-scene=${scene}] .reading`).textContent;
@@ -201,17 +197,6 @@ def found(pages: Callable[..., str], browser: Any) -> dict[str, Any]:
         return {"widths": widths, "sheets": sheets, "by_words": by_words, **shown.evaluate(PROBE)}
 
 
-def test_nothing_is_from_outside(found: dict[str, Any]) -> None:
-    """No address; nor is there a message or a request, or the page would not have been found."""
-    assert found["outside"] == []
-
-
-def test_every_anchor_resolves(found: dict[str, Any]) -> None:
-    """Each link within the page has its target, and each target its own name."""
-    assert found["broken"] == []
-    assert found["twice"] == []
-
-
 def test_the_scenes_follow_their_sliders(found: dict[str, Any], reference: RunRecord) -> None:
     """Picture, reading and the slider's own words change; no axis does; the run's numbers are linked."""
     for scene in found["scenes"]:
@@ -345,40 +330,3 @@ def test_axe_finds_no_violation(
         audited = shown.evaluate(AUDIT)
     assert audited["violations"] == []
     assert audited["checked"] > 30
-
-
-TOUCHED: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
-
-
-def drag(shown: Any, *places: tuple[float, float]) -> None:
-    """Put a finger down at the first place, move it to the others in turn, and lift it."""
-    session = shown.context.new_cdp_session(shown)
-    kinds = ["touchStart", *["touchMove"] * (len(places) - 1)]
-    for kind, (x, y) in zip(kinds, places, strict=True):
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
-    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-
-def test_the_scenes_follow_a_finger(browser: Any, small: str) -> None:
-    """It drags and taps sliders; one that scrolls the page from a slider leaves the slider where it was."""
-    with opened(browser, small, **TOUCHED) as shown:
-        for scene, name, first, last in (
-            ("variance", "dimension", "512 components", "1 component"),
-            ("gradient", "row", "row 901 of 1000 by size", "row 1 of 1000 by size"),
-        ):
-            slider = shown.locator(f"[data-scene={scene}] input[name={name}]")
-            slider.scroll_into_view_if_needed()
-            shown.wait_for_selector(f"[data-scene={scene}] .picture svg")
-            picture = shown.locator(f"[data-scene={scene}] .picture")
-            box, drawn, top = slider.bounding_box(), picture.inner_html(), shown.evaluate("scrollY")
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-            drag(shown, *((x, y - 25 * step) for step in range(10)))
-            shown.wait_for_function("top => scrollY > top + 50", arg=top)
-            assert slider.get_attribute("aria-valuetext") == first
-            assert picture.inner_html() == drawn
-            slider.scroll_into_view_if_needed()
-            box = slider.bounding_box()
-            y = box["y"] + box["height"] / 2
-            drag(shown, *((box["x"] + box["width"] * share, y) for share in (0.9, 0.6, 0.3, 0)))
-            assert slider.get_attribute("aria-valuetext") == last
-            assert picture.inner_html() != drawn

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.catalogue import CATALOGUE
-from tests.report.builders import check, control, exact_check, spaced
+from tests.report.builders import check, control, spaced
 from tests.report.golden import FOLDER, Spelled, audits, cards
 from tests.report.records import CLAIMS, SCORE_VARIANCE, record
 from verify.evidence import Check, ControlRecord, CoqRecord, Fact, Proof, Reference
@@ -18,22 +18,6 @@ def of(**changes: Any) -> Card:
     """Return the card of the claim with some things changed."""
     claim = SCORE_VARIANCE.model_copy(update=changes)
     return card(record(claim), claim, "1.1")
-
-
-@pytest.mark.parametrize(
-    ("checks", "label"),
-    [
-        ((), ""),
-        ((exact_check("e", 1, "1", "p"),), ""),
-        ((check("a", 64, 64),), "Measured"),
-        ((check("a", 64, 64), check("b", 64, 64)), "Narrowest margin of 2 checks"),
-        ((check("a", 64, 64), check("b", 80, 64)), "What decided it"),
-    ],
-)
-def test_the_headline_says_why_it_is_this_check(checks: tuple[Check, ...], label: str) -> None:
-    """The only measured one, the narrowest of several confirmed, or the one that decided otherwise."""
-    headline = of(checks=checks).headline
-    assert (headline[0] if headline else "") == label
 
 
 def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
@@ -145,24 +129,6 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         "upper bound +1% of the prediction",
     ]
     assert [spaced(row.label) for row in groups[0].rows] == ["$d_{k}$ = 2", "$d_{k}$ = 4"]
-
-
-def test_every_point_of_every_layer_is_there() -> None:
-    """With its interval where it has one; the first line names the axes, in words."""
-    figure = SCORE_VARIANCE.series[0]
-    head, *lines = of().figures[0].values.split("\n")
-    assert head.startswith("# x: ")
-    assert "$" not in head
-    assert sum(line.startswith("# ") for line in lines) == len(figure.layers)
-    found = [tuple(map(float, line.split(","))) for line in lines if not line.startswith("#")]
-    wanted = [
-        tuple(pytest.approx(number, rel=5.1e-4 if layer.kind == "line" else 5.1e-6) for number in row)
-        for layer in figure.layers
-        for row in zip(
-            *((layer.x, layer.y, layer.lo, layer.hi) if layer.lo else (layer.x, layer.y)), strict=True
-        )
-    ]
-    assert found == wanted
 
 
 def test_every_claim_has_other_names() -> None:

@@ -94,23 +94,6 @@ def test_values_that_a_log_axis_cannot_show() -> None:
     assert "nan" not in draw(FIGURE.model_copy(update={"layers": (*layers, nothing)}), "x.")
 
 
-def test_a_long_label_breaks_between_words_only() -> None:
-    """A formula stays in one piece in whatever line it comes to stand, its sums drawn as a sign."""
-    label = r"bound, as the label says, $\mathbb{E}\sum p_j - 1/(2\sigma\sqrt{\pi})$"
-    svg = draw(
-        FIGURE.model_copy(update={"layers": (FIGURE.layers[0].model_copy(update={"label": label}),)}), "x."
-    )
-    assert "Σ" in svg
-    assert _raw_latex(svg) == ""
-    lines = {text.strip() for text in ET.fromstring(svg).itertext()}  # noqa: S314
-    assert "bound, as the label says," in lines
-
-
-def _raw_latex(svg: str) -> str:
-    texts = ET.fromstring(svg).itertext()  # noqa: S314
-    return " ".join(text.strip() for text in texts if re.search(r"[\\${}]", text))
-
-
 @given(st.lists(st.tuples(st.floats(0, 200), st.floats(8, 30)), min_size=1, max_size=6))
 def test_labels_never_overlap(labels: list[tuple[float, float]]) -> None:
     """Labels keep apart, and inside the axes, whenever they fit there."""

@@ -5,23 +5,15 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from jinja2 import DictLoader, UndefinedError
 
 from tests.report.builders import contrast
-from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
-from tests.strategies import examples
+from tests.report.records import PAIRWISE, record
 from verify.errors import RenderError
 from verify.evidence import Outcome, Proof, RunRecord, Verdict
 from verify.evidence.audits import Judgement
 from verify.evidence.words import badge
 from verify.files.names import shipped_folder
-from verify.report import typeset
-from verify.report.formulas import Formulas
-from verify.report.html import HtmlMedium, render_html
-from verify.report.pdf import PdfMedium
-from verify.report.run import Report
+from verify.report.html import render_html
 from verify.report.typeset import MARKS
 
 VOID = {"meta", "col", "link", "br", "wbr", "img", "input", "hr"}
@@ -153,87 +145,6 @@ def test_contrast() -> None:
         for name in ("ink", "soft", "link", "good", "fair", "bad", "idle"):
             for ground in ("paper", "wash"):
                 assert contrast(colours[name], colours[ground]) >= 4.5, (sheet, name, ground)
-
-
-FORMULAS = Formulas()
-FIGURE = (
-    '<svg viewBox="0 0 1 1"><g id="c.f.a" style="fill: red"/><use xlink:href="#c.f.a" style="fill: red"/>'
-    '<path fill="url(#c.f.a)"/></svg>'
-)
-
-
-@pytest.fixture
-def medium() -> HtmlMedium:
-    """Return a page with one figure to show."""
-    return HtmlMedium(FORMULAS, {"c.f": FIGURE})
-
-
-def test_a_figure_may_stand_twice(medium: HtmlMedium) -> None:
-    """Its ids differ each time, and its references follow them; its styles are rules, each of them one."""
-    twice = [str(medium.figure("c.f", 'a "b" <c>')) for _ in range(2)]
-    ids = [set(re.findall(r'(?: id="|"#|\(#)([^")]+)', svg)) for svg in twice]
-    assert ids == [{"D1-0"}, {"D2-0"}]
-    for svg in twice:
-        root = ET.fromstring(svg)  # noqa: S314 - our own
-        assert (root.get("role"), root.get("aria-label")) == ("img", 'a "b" <c>')
-        assert [one.get("class") for one in root] == ["C0", "C0", None]
-    assert medium.figure_rules() == ".C0{fill: red}"
-
-
-@pytest.fixture
-def paper() -> PdfMedium:
-    """Return a page of print with one figure."""
-    return PdfMedium(FORMULAS, {"c.f": FIGURE})
-
-
-class Texts(HTMLParser):
-    """Collects texts and what stands in for pictures."""
-
-    def __init__(self, markup: str) -> None:
-        super().__init__()
-        self.seen = ""
-        self.feed(markup)
-
-    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the words of an image."""
-        self.seen += dict(attrs).get("alt") or ""
-
-    def handle_data(self, data: str) -> None:
-        """Keep a text."""
-        self.seen += data
-
-
-def filled(template: str, paper: PdfMedium, **more: object) -> str:
-    """Return a template filled for print."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typeset, "FileSystemLoader", lambda _: DictLoader({"it": template}))
-        return paper.render("it", Report(record(SCORE_VARIANCE)), **more)
-
-
-@examples(40)
-@given(
-    st.lists(st.sampled_from(["$d$", "$n$", " ", "a", "(", ")", "<b>", "&", ", ", "“", "10⁻⁷"]), max_size=8)
-)
-def test_nothing_of_a_sentence_is_lost(words: list[str]) -> None:
-    """Text and words of formulas in their order, whatever touches what, and no markup of the text's own."""
-    markup = filled("{{ text|prose }}", PdfMedium(FORMULAS, {}), text="".join(words))
-    said = {"$d$": "d", "$n$": "n", "10⁻⁷": "10−7"}
-    assert Texts(markup).seen == "".join(said.get(word, word) for word in words)
-    assert "<b>" not in markup
-
-
-def test_templates_are_filled_strictly(paper: PdfMedium) -> None:
-    """Text is escaped, prose set, a name that is none an error, as is LaTeX that is none."""
-    text = "{{ report.record.tool.version }}{{ more }}"
-    assert filled(text, paper, more="<10⁻¹>") == "0.1.0&lt;10<sup>−1</sup>&gt;"
-    badges = "{{ verdicts.refuted.word }} {{ outcomes.wrong.word }} {{ proofs.derived.word }}"
-    assert filled(badges, paper) == "refuted wrong derived"
-    title = '<a title="{{ more|attribute }}">'
-    assert filled(title, paper, more='"10⁻¹"') == '<a title="&#34;10⁻¹&#34;">'
-    with pytest.raises(UndefinedError, match="nothing"):
-        filled("{{ report.nothing }}", paper)
-    with pytest.raises(RenderError):
-        filled("{{ more|prose }}", paper, more=r"$\frac{a$")
 
 
 def test_verdicts_of_one_kind_differ_in_more_than_colour() -> None:

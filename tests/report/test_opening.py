@@ -88,13 +88,3 @@ def asked_for(run: RunRecord, name: str) -> RunRecord:
     """Return the run of a single claim of a run, asked for by its name."""
     made = run.run.model_copy(update={"claims": (name,)})
     return run.model_copy(update={"run": made, "claims": (run.claim(name),)})
-
-
-def test_the_second_page_derives_the_variance_twice(start: Opening) -> None:
-    """With any moments, scaled, for which factors only, and by the characteristic function."""
-    assert [one.id for one in start.further] == ["general", "scaled", "unique", "again"]
-    # Every derivation that is named there is a chain of the catalogue.
-    assert [len(one.chains) for one in start.further] == [1, 2, 2, 2]
-    general, *_, again = start.further
-    assert general.chains[0][1].lines[-1].latex.startswith("d_k (")
-    assert again.chains[-1][1].lines[-1].latex == "d_k"

@@ -99,20 +99,6 @@ def test_statements_link_only_to_claims_of_the_run() -> None:
     assert waiting == [("b6", ("gradient-through-layers",))]
 
 
-def test_sources_keep_their_order_and_count_what_became_of_their_statements() -> None:
-    """Open statements stand apart; what a source does not say of itself is named as missing."""
-    run = record()
-    shown = Report(run).sources
-    assert [one.source for one in shown] == list(run.sources)
-    for one in shown:
-        stated = [made for made in run.statements if made.source == one.source.id]
-        assert len(one.decided) + len(one.open) == len(stated)
-        assert ("no author given" in one.byline) == (one.source.author is None)
-        assert ("no date given" in one.byline) == (one.source.date is None)
-    shuffled = run.model_copy(update={"statements": run.statements[::-1]})
-    assert [one.source for one in Report(shuffled).sources] == list(run.sources)
-
-
 def test_corrections_begin_with_what_is_wrong() -> None:
     """Then what is misprinted, then what needs conditions; what holds or is open is none."""
     assert [one.id for one in Report(record()).corrections] == ["v4", "b3", "v3"]

@@ -13,12 +13,10 @@ from tests.auditing.records import good
 from tests.report.browser import IN_A_BROWSER, opened
 from tests.report.records import CLAIMS, PAIRWISE, STATEMENTS, record
 from tests.tool import Ended
-from verify.errors import FormulaError, ResultsError
+from verify.errors import ResultsError
 from verify.evidence.load import load
 from verify.files.writing import write_folder, write_whole
-from verify.report import formulas
-from verify.report.site import MARKER, site_files, write_site
-from verify.text.latex import plain, spoken
+from verify.report.site import MARKER, site_files
 
 pytestmark = pytest.mark.usefixtures("no_faces")
 
@@ -90,35 +88,10 @@ def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> N
     assert "url('http" not in made["assets/site.css"].decode()
 
 
-def test_what_is_searched_for_has_titles_statements_and_keys(made: dict[str, bytes]) -> None:
-    """In small letters, on the first page itself."""
-    page = pages(made)["index.html"]
-    searched = re.findall(r'data-search="([^"]*)"', page)
-    assert len(searched) == len(CLAIMS) + len(STATEMENTS)
-    (entry,) = (one for one in searched if one.startswith(f"{PAIRWISE.id} "))
-    assert PAIRWISE.checks[0].id in entry
-    assert plain(PAIRWISE.title).casefold().split()[0] in entry
-
-
 def test_an_audit_has_no_site() -> None:
     """One line says so."""
     with pytest.raises(ResultsError, match=r"site: only a run has one; give a results\.json"):
         site_files(good())
-
-
-def test_formulas_that_cannot_be_set_are_plain_text(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The site is written, and what is wrong is told."""
-
-    def broken(*_: object, **__: object) -> None:
-        raise FormulaError("no engine")
-
-    monkeypatch.setattr(formulas, "_typeset", broken)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    claim = next(one for one in CLAIMS if one.derivation.latex)
-    problem = write_site(record(claim, statements=()), tmp_path / "site", workers=1)
-    assert isinstance(problem, FormulaError)
-    page = (tmp_path / "site" / "claims" / claim.id / "index.html").read_text(encoding="utf-8")
-    assert f"<i>{spoken(claim.derivation.latex)}</i>" in page
 
 
 @pytest.mark.slow

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
-from verify.errors import RenderError
 from verify.evidence import RunRecord, load
 from verify.report import formulas as formulas_module
 from verify.report import html, pdf
 from verify.report import drawings
-from verify.report.cache import usable_caches
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
 from verify.report.write import write_report
@@ -27,20 +25,7 @@ def fake_pdf(_record: RunRecord, _parts: object, _edition: str) -> bytes:
     return b"%PDF"
 
 
-def no_pango(_record: RunRecord, _parts: object, _edition: str) -> bytes:
-    """Stand in for a machine without Pango."""
-    raise RenderError("no Pango")
-
-
 pytestmark = pytest.mark.usefixtures("no_faces")
-
-
-def test_without_pango_page_and_results_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing library costs the PDF only, and is reported."""
-    monkeypatch.setattr(pdf, "render_pdf", no_pango)
-    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
-    assert str(written.problem) == "no Pango"
 
 
 @pytest.mark.parametrize(
@@ -170,32 +155,6 @@ def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPa
         path.write_bytes(content)
         with pytest.raises(AssertionError):
             draw_figures(run, 1)
-
-
-VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")
-
-
-@pytest.fixture
-def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let a file be in the way of the user's cache, and temporary files go to a folder of their own."""
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    monkeypatch.delenv("MPLCONFIGDIR", raising=False)
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    return temporary
-
-
-def test_libraries_get_a_folder_for_as_long_as_they_draw(nowhere: Path) -> None:
-    """Both variables name it; afterwards it is gone, and they are as they were."""
-    before = {name: os.environ.get(name) for name in VARIABLES}
-    with usable_caches():
-        (folder,) = {os.environ[name] for name in VARIABLES}
-        assert Path(folder).is_dir()
-        assert nowhere in Path(folder).parents
-    assert not Path(folder).exists()
-    assert {name: os.environ.get(name) for name in VARIABLES} == before
 
 
 @pytest.mark.slow

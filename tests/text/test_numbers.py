@@ -1,7 +1,6 @@
 """Numbers as text: rounded by the error, exactly, outwards; printed figures against exact values."""
 
 import math
-import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
@@ -105,15 +104,6 @@ def test_printed_value_is_within_half_a_unit(value: float, error: float, width: 
     assert read(found.high + found.times) >= Decimal(repr(high))
 
 
-@given(FINITE)
-def test_exact_values_keep_six_digits(value: float) -> None:
-    """An exact value is printed to six significant digits, with a true minus sign and no padding."""
-    text = numbers.exact(value)
-    assert math.isclose(read(text), value, rel_tol=5.1e-6, abs_tol=0)
-    assert "-" not in text
-    assert not re.search(r"\.\d*0(?!\d)", text.partition("×")[0])
-
-
 @pytest.mark.parametrize(
     ("found", "text"),
     [
@@ -153,22 +143,6 @@ def test_exact_values_keep_six_digits(value: float) -> None:
 def test_other_texts(found: str, text: str) -> None:
     """Levels, powers, counts and times read as agreed."""
     assert found.replace(numbers.GAP, " ").replace(numbers.NO_BREAK, " ") == text
-
-
-@given(
-    st.lists(
-        st.tuples(st.floats(0.001, 1e4), st.floats(-4, -1)).map(lambda one: (one[0], one[0] * 10 ** one[1])),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_a_column_keeps_what_its_errors_allow(values: list[tuple[float, float]]) -> None:
-    """A shared place is one digit finer than a value's own at most, and keeps its error's first digit."""
-    places = numbers.shared_places(
-        [(value, error, (value - 5 * error, value + 5 * error)) for value, error in values]
-    )
-    for (_, error), place in zip(values, places, strict=True):
-        assert numbers.last_place(error) - 1 <= place <= math.floor(math.log10(error)) + 1e-9
 
 
 def test_numbers_of_alike_size_have_alike_decimals() -> None:
