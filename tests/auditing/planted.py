@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from ml_dtypes import bfloat16
 
 import verify
 from tests.auditing.calls import arrays
@@ -52,8 +51,8 @@ class Arithmetic:
 class Fault:
     """A fault: the arrays' options, what the call declares, and what the program computes.
 
-    ``kind`` is the finding that must be refuted, ``named`` what its cause must say. ``compute`` takes
-    arithmetic, queries, keys and values.
+    ``kind`` is the finding that must be refuted, ``named`` what its cause must say, and ``fix`` its fix.
+    ``compute`` takes arithmetic, queries, keys and values.
     """
 
     kind: str
@@ -64,6 +63,7 @@ class Fault:
     intended: str = "1/sqrt(d)"
     width: int | None = None
     padded: dict[str, int] = field(default_factory=dict)
+    fix: str = ""
 
     def layer(self, dtype: Any) -> Layer:
         """Return the layer with the fault in it, computed in ``dtype``."""
@@ -174,7 +174,11 @@ def _of(change: Any) -> Any:
 
 
 SCALES = (
-    _off("applied twice", _scaled(lambda d: 1 / d)),
+    _off(
+        "applied twice",
+        _scaled(lambda d: 1 / d),
+        fix="divide by √64, not 64: every score is 8 times too small",
+    ),
     _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
     _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)"),
     _off(
@@ -189,17 +193,21 @@ SCALES = (
         {"d": 192},
         intended="(0.1*log(40) + 1)**2/sqrt(d)",
     ),
-    _off("no scale is applied", _scaled(lambda _: 1.0)),
+    _off("no scale is applied", _scaled(lambda _: 1.0), fix="every score is 8 times too large"),
+    _off("the scale is 0.0511", _scaled(lambda _: 0.0511), fix="divide by √64: every"),
     _off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
     _off("model's width", _scaled(lambda _: 768**-0.5), width=768),
+    _off(
+        "over the heads", _scaled(lambda _: 224**-0.5), {"d": 256, "heads": 16}, intended="1/16", width=3584
+    ),
     _off("all heads together", _scaled(lambda d: (4 * d) ** -0.5), {"heads": 4}),
     _off("root is missing", _scaled(lambda d: 1 / d), {"d": 80}),
     _off("default 1/√d_k", _scaled(_root), {"d": 256}, intended="224**-0.5"),
     _off("absorbed width", _scaled(lambda _: 576**-0.5), {"d": 256}, padded={"absorbed width": 576}),
     _off("padded width", _scaled(lambda _: 128**-0.5), {"d": 96}, padded={"padded width": 128}),
-    _off("default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1"),
+    _off("default 1/√d_k", _scaled(_root), {"deviation": 0.2}, intended="1", fix="leave scores unscaled"),
     _off("1/16", _scaled(lambda d: _root(d) / 16), {"deviation": 4.0, "sequences": 2, "queries": 80}),
-    _off("sign", _scaled(lambda d: -_root(d))),
+    _off("sign", _scaled(lambda d: -_root(d)), fix="every score has the wrong sign"),
     _off("2^x", _scaled(lambda d: _root(d) * np.log(2))),
     _off("multiplied by √d_k", _scaled(np.sqrt), {"deviation": 0.05}),
     _off("one of queries and keys", _scaled(lambda d: d**-0.25), {"d": 128}),
@@ -360,11 +368,6 @@ OVERFLOWS = (
     Fault("overflow", "beyond float16", _scaled(_root), {"deviation": 6e4, "d": 128}),
     Fault("overflow", "keys hold NaN", _broken),
 )
-
-
-def dtypes() -> dict[str, Any]:
-    """Return the dtypes that faults are planted at."""
-    return {"float32": np.float32, "bfloat16": bfloat16}
 
 
 MANY = {"sequences": 2, "queries": 80}

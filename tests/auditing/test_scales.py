@@ -1,4 +1,4 @@
-"""Scales as expressions, and what a wrong one is called."""
+"""Scales as expressions."""
 
 import math
 import time
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import examples
-from verify.auditing.scales import DEFAULT, Widths, diagnose, scale_expression
+from verify.auditing.scales import DEFAULT, scale_expression
 from verify.errors import SettingsError
 
 
@@ -76,60 +76,3 @@ def test_no_text_does_anything_but_give_a_number_or_one_line(text: str) -> None:
         value = scale_expression(text).value(d=64, h=8, D=512, n=10)
         assert math.isfinite(value)
     assert value != 0
-
-
-GPT = Widths(d=64, h=8, D=512)
-RIGHT = 1 / 8
-
-
-YARN = 1.59 * 192**-0.5
-
-
-@pytest.mark.parametrize(
-    ("widths", "scale", "intended", "cause", "fix"),
-    [
-        (
-            GPT,
-            512**-0.5,
-            RIGHT,
-            "model's width",
-            "divide by √64, not √512: every score is 2.83 times too small",
-        ),
-        (GPT, 1.0, RIGHT, "no scale", "divide by √64: every score is 8 times too large"),
-        (
-            GPT,
-            1 / 64,
-            RIGHT,
-            "the root is missing",
-            "divide by √64, not 64: every score is 8 times too small",
-        ),
-        (GPT, 8**-0.5, RIGHT, "number of heads", "by √64, not √8: every score is 2.83 times too large"),
-        (Widths(64, 12), 768**-0.5, RIGHT, "all heads together", "divide by √64, not √768"),
-        (Widths(80, 8), 0.0089, 0.0089**0.5, "applied twice", "multiply by 0.0943398: every score is 10.6"),
-        (Widths(256, 16, 3584), 1 / 16, 224**-0.5, "default", "by √224, not √256: every score is 6.5%"),
-        (Widths(256, 16, 3584), 224**-0.5, 1 / 16, "over the heads", "divide by √256, not √224"),
-        (Widths(256, 8, padded={"absorbed width": 576}), 576**-0.5, 1 / 16, "absorbed width", "not √576"),
-        (Widths(192, 8), 192**-0.5, YARN, "default 1/√d_k", "every score is 1.59 times too small"),
-        (Widths(192, 8), 1 / YARN / 192, YARN, "divides where it should", "2.53 times too small"),
-        (Widths(64, 8), 1 / 8, 1.0, "default 1/√d_k", "leave scores unscaled"),
-        (GPT, RIGHT / 16, RIGHT, "factor 1/16", "16 times too small"),
-        (GPT, -RIGHT, RIGHT, "sign", "every score has the wrong sign"),
-        (GPT, RIGHT * math.log(2), RIGHT, "2^x", "divide by √64"),
-        (Widths(128, 8), 128**-0.25, 128**-0.5, "one of queries and keys", "divide by √128"),
-    ],
-)
-def test_wrong_scales_are_named_and_fixed(
-    widths: Widths, scale: float, intended: float, cause: str, fix: str
-) -> None:
-    """The cause and the fix say what a maintainer would."""
-    found = diagnose(scale, intended, widths, uncertainty=1e-5 * abs(scale))
-    assert cause in found.cause
-    assert fix in found.fix
-
-
-def test_scale_without_a_name_gets_none() -> None:
-    """A scale that no candidate has is given in numbers, with what to do all the same."""
-    found = diagnose(0.0511, RIGHT, GPT, uncertainty=1e-5)
-    assert not found.candidates
-    assert found.cause == "the scale is 0.0511 where 0.125 is intended"
-    assert found.fix == "divide by √64: every score is 2.45 times too small"

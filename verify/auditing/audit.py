@@ -143,8 +143,6 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
 def _left_out(recording: Recording, layers: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
     """Yield what was not seen and could differ: its reason, one of `UNSEEN`, and a line."""
     yield from (("unrecorded", _plain(text)) for text in recording.left_out)
-    for layer in recording.layers:
-        yield from (("calls", f"{_plain(layer.name)}: calls {_plain(text)}") for text in layer.left_out)
     warned = [
         layer.name
         for layer in layers

@@ -173,8 +173,6 @@ def _run_through(a: Layer, b: Layer) -> tuple[_Differences, list[str]]:
     if len(problems) > 1:
         problems[1:] = [f"{len(problems) - 1} more of its calls"]
     problems += [f"{name} is {why}" for name, why in differences.missing.items()]
-    problems += [f"calls {text}, in A" for text in a.left_out]
-    problems += [f"calls {text}, in B" for text in b.left_out]
     return differences, [f"{a.name}: {problem}" for problem in problems]
 
 

@@ -84,8 +84,7 @@ class Layer:
 
     ``width`` is the model's, D, where it is known; ``backend`` says what computed the attention. ``padded``
     are widths, by a word, that this layer might have taken for d_k, such as a head padded or absorbed.
-    ``left_out`` says of calls that are not among them why not. ``mask`` is the one that was meant, as
-    `verify.audit` takes it.
+    ``mask`` is the one that was meant, as `verify.audit` takes it.
     """
 
     name: str
@@ -95,7 +94,6 @@ class Layer:
     backend: str = ""
     padded: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    left_out: Sequence[str] = ()
     mask: str = ""
 
 

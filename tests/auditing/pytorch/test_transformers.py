@@ -101,7 +101,6 @@ def test_generation_is_recorded_once() -> None:
         model.generate(torch.randint(3, 64, (2, 5)), max_new_tokens=4, do_sample=False, pad_token_id=0)
     for layer in recording.layers:
         assert [call.query.shape[2] for call in layer.calls] == [5, 1, 1, 1]
-        assert not layer.left_out
 
 
 def test_a_scale_that_the_kernel_is_not_given_shows(monkeypatch: pytest.MonkeyPatch) -> None:
