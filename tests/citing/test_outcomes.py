@@ -37,25 +37,17 @@ TEXT = (
 )
 
 
-def test_github_shows_problems_beside_their_lines(checked: list[Document]) -> None:
-    """A command a line; what would end one is escaped."""
+def test_every_form_says_all(checked: list[Document]) -> None:
+    """A command of GitHub a line, what is so now in JSON, and in text what can be done."""
     lines = outcomes.FORMS["github"](checked, "seed 1").splitlines()
     assert len(lines) == 4
     assert lines[0].startswith(f"::error file=docs/a page.md,line=1,title=sdpa-verify stale::{KEY}: printed")
     assert all(re.match(r"::(error|notice) [^:]*::", line) for line in lines)
-
-
-def test_json_says_all(checked: list[Document]) -> None:
-    """With what is printed, what is so now, and what became of it."""
-    said = json.loads(outcomes.FORMS["json"](checked, "seed 1"))
-    assert said["documents"] == [{"path": "docs/a page.md", "quotations": 3}]
-    stale = said["problems"][0]
+    content = json.loads(outcomes.FORMS["json"](checked, "seed 1"))
+    assert content["documents"] == [{"path": "docs/a page.md", "quotations": 3}]
+    stale = content["problems"][0]
     assert (stale["key"], stale["kind"], stale["printed"], stale["fixed"]) == (KEY, "stale", "7.25", False)
     assert stale["now"] in checked[0].fixed()
-
-
-def test_text_ends_with_what_can_be_done(checked: list[Document]) -> None:
-    """Once written, only what is left counts."""
     *_, last = outcomes.FORMS["text"](checked, "seed 1").splitlines()
     assert last.startswith("`sdpa-verify check-docs --write")
     fix(checked)
@@ -79,45 +71,30 @@ def test_a_diff_does_what_writing_does(checked: list[Document], tmp_path: Path) 
     assert page.read_text(encoding="utf-8") == applied != TEXT
 
 
-def calls(text: str) -> list[tuple[str, set[str]]]:
-    """Return the tool's calls in a script, each with its options."""
-    return [
-        (match[1], set(re.findall(r"(--[a-z-]+)", match[2])))
-        for match in re.finditer(r"sdpa-verify ([a-z-]+)([^\n]*)", text)
-    ]
-
-
 def assert_known(text: str) -> None:
     """Assert that a script calls the tool, by commands and options that it has."""
-    assert calls(text)
-    for command, options in calls(text):
-        assert options <= {name for option in cli.commands[command].params for name in option.opts}
+    calls = re.findall(r"sdpa-verify ([a-z-]+)([^\n]*)", text)
+    assert calls
+    for command, options in calls:
+        known = {name for option in cli.commands[command].params for name in option.opts}
+        assert {*re.findall(r"--[a-z-]+", options)} <= known
 
 
 def test_the_action_of_github_is_complete() -> None:
     """Every input that it uses is declared, none goes into a script unquoted, and its form is one of ours."""
-    action: dict[str, Any] = yaml.safe_load(
-        (ROOT / ".github/actions/check-docs/action.yml").read_text("utf-8")
-    )
-    steps = action["runs"]["steps"]
-    scripts = [step["run"] for step in steps if "run" in step]
+    text = (ROOT / ".github/actions/check-docs/action.yml").read_text("utf-8")
+    action: dict[str, Any] = yaml.safe_load(text)
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
     assert_known(scripts[-1])
     assert not any("${{" in script for script in scripts)
-    used = {name for step in steps for value in step.get("env", {}).values() for name in inputs(value)}
-    assert used == set(action["inputs"])
+    assert {*re.findall(r"\$\{\{ inputs\.(\w+) \}\}", text)} == set(action["inputs"])
     assert action["inputs"]["format"]["default"] in outcomes.FORMS
-
-
-def inputs(value: str) -> list[str]:
-    """Return the inputs that a value of the environment takes."""
-    return re.findall(r"\$\{\{ inputs\.(\w+) \}\}", value)
 
 
 def test_the_workflow_of_the_page_is_complete() -> None:
     """Its jobs are YAML, call commands and options that there are, and install the tool from its clone."""
     workflow, site = (yaml.safe_load(text) for text in blocks("yaml", "docs/ci.md"))
-    jobs = {**workflow["jobs"], **site}
-    for job in jobs.values():
+    for job in (workflow["jobs"] | site).values():
         scripts = [step["run"] for step in job["steps"] if "run" in step]
         assert_known("\n".join(scripts))
         assert scripts[0] == "pip install ./sdpa-verify"

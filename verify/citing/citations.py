@@ -194,10 +194,8 @@ def place_in_report(address: str, stem: str, anchor: str) -> str:
     return f"{address}#{quote(anchor)}"
 
 
-_Style = tuple[Callable[[str], str], Callable[[str], str], str, str, str]
-"""How a language sets running text: text and prose escaped, a title, code, and links."""
-
-_STYLES: dict[str, _Style] = {
+# How text and prose are escaped, and a title, code and links are set.
+_STYLES: dict[str, tuple[Callable[[str], str], Callable[[str], str], str, str, str]] = {
     "latex": (escapes.for_tex, escapes.prose_for_tex, r"\emph{{{}.}}", r"\texttt{{{}}}", r"\url{{{}}}"),
     "markdown": (escapes.for_markdown, escapes.prose_for_markdown, "*{}.*", "`{}`", "[{0}]({0})"),
     "rst": (escapes.for_rst, escapes.prose_for_rst, "{}.", "``{}``", "`{0} <{0}>`__"),

@@ -103,35 +103,28 @@ def compare(old: RunRecord, new: RunRecord) -> Changes:
 
 
 def _moved(old: Part | None, new: Part | None, *, same_seed: bool) -> tuple[str, bool]:
-    """Return how a check or a fact is known to have moved, nothing where it may be the same.
-
-    And whether it was drawn otherwise, so that its intervals decide.
-    """
+    """Return how a check or a fact is known to have moved, if it is, and whether its intervals decide."""
     if isinstance(old, Fact) and isinstance(new, Fact):
         noise = _DIGITS * max(abs(old.value), abs(new.value))
-        return ("computed otherwise" if abs(old.value - new.value) > noise else ""), False
+        return "computed otherwise" if abs(old.value - new.value) > noise else "", False
     if not isinstance(old, Check) or not isinstance(new, Check):
         return "", False
-    (of, draws), (new_of, new_draws) = _drawn(old), _drawn(new)
+    (of, drawn), (new_of, new_drawn) = _drawn(old), _drawn(new)
     if of != new_of:
         return "of another quantity or other settings", False
-    is_exact, both = new.method == "exact", (old, new)
-    largest = max(
-        abs(number) for check in both for number in (*check.interval, check.estimate, check.prediction)
-    )
+    is_exact = new.method == "exact"
+    is_redrawn = not is_exact and (not same_seed or drawn != new_drawn)
+    both = (old, new)
+    sizes = [abs(size) for check in both for size in (*check.interval, check.estimate, check.prediction)]
     # An exact check allows for rounding in place of 0.
     rounding = max(check.tolerance * (is_exact and check.prediction == 0) for check in both)
-    noise = _DIGITS * largest + rounding
-    is_redrawn = not is_exact and (not same_seed or draws != new_draws)
-    why = ""
-    if is_redrawn:
-        if max(old.interval[0] - new.interval[1], new.interval[0] - old.interval[1]) > noise:
-            why = "intervals apart"
-    elif abs(old.estimate - new.estimate) > noise:
-        why = "computed otherwise" if is_exact else "otherwise of the same draws"
-    if not why and abs(old.prediction - new.prediction) > noise:
-        why = "another prediction"
-    return why, is_redrawn
+    noise = _DIGITS * max(sizes) + rounding
+    (low, high), (new_low, new_high) = old.interval, new.interval
+    if is_redrawn and max(low - new_high, new_low - high) > noise:
+        return "intervals apart", True
+    if not is_redrawn and abs(old.estimate - new.estimate) > noise:
+        return "computed otherwise" if is_exact else "otherwise of the same draws", False
+    return "another prediction" if abs(old.prediction - new.prediction) > noise else "", is_redrawn
 
 
 def _drawn(check: Check) -> tuple[object, object]:

@@ -159,10 +159,9 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         waiting += _exports_of(document)
         for quote in document.quotes:
             _judge(document, quote, known, find(quote.key))
-        if document.language is MARKDOWN:
-            _judge_bars(document)
-        for line, key, what in numbers_outside(path, text, known) if strict else ():
-            document.add(Quote(key, line, 0, 0, None), "number-outside-markers", what)
+        _judge_bars(document)
+        if strict:
+            _judge_outside(document, known)
     return list(documents.values())
 
 
@@ -283,6 +282,7 @@ def _judge_bars(document: Document) -> None:
     tables = [
         paragraph.span()
         for paragraph in _PARAGRAPH.finditer(text)
+        if document.language is MARKDOWN
         if any("|" in line and _DELIMITERS.match(line) for line in paragraph[0].splitlines())
     ]
     for quote in document.quotes if tables else ():
@@ -298,8 +298,8 @@ _SIGNIFICANT = 3
 _MOST_UNITS_OFF = 10  # units of the last printed digit
 
 
-def numbers_outside(path: Path, text: str, known: Mapping[str, Value]) -> Iterator[tuple[int, str, str]]:
-    """Yield line, key and what to do of each number that a claim named in the same paragraph speaks of.
+def _judge_outside(document: Document, known: Mapping[str, Value]) -> None:
+    """Add each number outside markers that a claim named in the same paragraph speaks of.
 
     Only numbers with a decimal point and three significant digits count. Such a number is to be quoted if it
     is an estimate, an end of an interval or a computed value of a claim that the paragraph names or quotes;
@@ -309,17 +309,15 @@ def numbers_outside(path: Path, text: str, known: Mapping[str, Value]) -> Iterat
     for key, value in known.items():
         if key.endswith(_MEASURED) and value.figures and value.figures[0].rounding != "fixed":
             heads.setdefault(key.partition(".")[0], []).append(value)
-    if not heads:
-        return
-    name = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, heads))})(?![\w-])")
-    for passage, prose in outside(path, text):
+    name = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, heads)) or '$.'})(?![\w-])")
+    for passage, prose in outside(document.path, document.text):
         for paragraph in _PARAGRAPH.finditer(passage.text):
-            named = dict.fromkeys(name.findall(paragraph[0]))
-            values = [value for head in named for value in heads[head]]
-            for number in numbers_in(prose[slice(*paragraph.span())]) if named else ():
-                at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
+            values = [value for head in dict.fromkeys(name.findall(paragraph[0])) for value in heads[head]]
+            for number in numbers_in(prose[slice(*paragraph.span())]) if values else ():
                 if fault := _unquoted(number, values):
-                    yield text.count("\n", 0, at) + 1, *fault
+                    at, _ = passage.place(paragraph.start() + number.start, paragraph.start() + number.end)
+                    quote = Quote(fault[0], document.text.count("\n", 0, at) + 1, 0, 0, None)
+                    document.add(quote, "number-outside-markers", fault[1])
 
 
 def _unquoted(number: Number, values: Collection[Value]) -> tuple[str, str] | None:

@@ -113,7 +113,12 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     command = " ".join(["sdpa-verify export", *names, "--format", form])
     head = f"{command}; sdpa-verify {record.tool.version}, {origin(record)}, digest {digest}"
     if form == "latex":
-        return "".join([f"% {head}\n{_MACROS}", *map(_macros_of, values)])
+        lines = [f"% {head}\n{_MACROS}"]
+        for value in values:
+            lines.append(f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n")
+            if number := bare_number(value):
+                lines.append(f"\\verifynumber{{{value.key}}}{{{number}}}%\n")
+        return "".join(lines)
     about: Tree = {"written_by": head, "tool": "sdpa-verify", "version": record.tool.version}
     if isinstance(record, RunRecord):
         about |= {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
@@ -122,11 +127,6 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     text: str = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=10**6)
     return text
-
-
-def _macros_of(value: Value) -> str:
-    number, text = bare_number(value), f"\\verifyvalue{{{value.key}}}{{{macro_text(value)}}}%\n"
-    return text if number is None else f"{text}\\verifynumber{{{value.key}}}{{{number}}}%\n"
 
 
 def exported_by(path: Path, start: str) -> tuple[str, str] | None:

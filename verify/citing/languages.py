@@ -14,12 +14,8 @@ from verify.errors import CitationError
 from verify.text.escapes import LOWERED, RAISED, for_html, for_markdown, for_rst, for_tex
 from verify.text.numbers import GAP, MINUS, NO_BREAK
 
-
-class Comment(NamedTuple):
-    """A comment: between two signs anywhere in a line or, without a closing sign, a line of its own."""
-
-    opening: str
-    closing: str = ""
+Comment = tuple[str, str]
+"""A comment: between two signs anywhere in a line or, where the second is empty, a line of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,13 +167,13 @@ def _backslashed(text: str) -> str:
     return re.sub(r"[\\*_`$#@<>\[\]~/]", r"\\\g<0>", text)
 
 
-_HTML, _SLASHES = Comment("<!--", "-->"), Comment("/*", "*/")
+_HTML, _SLASHES = ("<!--", "-->"), ("/*", "*/")
 _ANGLES = {"<": "&lt;", ">": "&gt;"}
 _RST_ROLE = re.compile(r":verify:`(?P<inside>[^`\n]+)`")
 _MYST_ROLE = re.compile(r"\{verify\}`(?P<inside>[^`\n]+)`")
 
 MARKDOWN = Language(
-    (_HTML, Comment("{/*", "*/}")),
+    (_HTML, ("{/*", "*/}")),
     role=_MYST_ROLE,
     code=_without_markdown_code,
     signs=_ANGLES,
@@ -190,19 +186,19 @@ HTML = Language(
     signs=_ANGLES,
     words=partial(_unbraced, for_html),
 )
-RST = Language((Comment(".."), _HTML), role=_RST_ROLE, words=for_rst)
-PYTHON = replace(RST, comments=(Comment("#"), Comment(".."), _HTML))
+RST = Language((("..", ""), _HTML), role=_RST_ROLE, words=for_rst)
+PYTHON = replace(RST, comments=(("#", ""), ("..", ""), _HTML))
 LATEX = Language(
-    (Comment("%"), _HTML),
+    (("%", ""), _HTML),
     role=re.compile(r"\\verify(?:num)?\{(?P<inside>[^{}#\n]+)\}"),
     power=r"\times 10^{{{}}}",
     signs={MINUS: "-", "×": r"\times ", "±": r"\pm ", "%": r"\%", " ": r"\ ", GAP: r"\,", NO_BREAK: "~"},
     formula=r"\ensuremath{{{}}}",
     words=for_tex,
 )
-TYPST = Language((_SLASHES, Comment("//")), power="×10#super[{}]", words=_backslashed)
+TYPST = Language((_SLASHES, ("//", "")), power="×10#super[{}]", words=_backslashed)
 PLAIN = Language(
-    (_HTML, Comment("{/*", "*/}"), _SLASHES, *map(Comment, ("//", "#", "%", ".."))),
+    (_HTML, ("{/*", "*/}"), _SLASHES, ("//", ""), ("#", ""), ("%", ""), ("..", "")),
     role=re.compile(r"(?::verify:|\{verify\})`(?P<inside>[^`\n]+)`"),
 )
 OUTPUT = Language((), power="e{}", signs={MINUS: "-", GAP: "", NO_BREAK: " "})

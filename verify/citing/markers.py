@@ -208,7 +208,7 @@ def _comments(prose: str, language: Language) -> list[tuple[int, int, slice, Com
             pattern, prose, re.MULTILINE | re.IGNORECASE | (re.DOTALL if closing else 0)
         ):
             content = slice(*match.span(match.lastgroup or 0))
-            start = content.start - len(style.opening)
+            start = content.start - len(style[0])
             # Of two openings of which one is the end of the other, the longer comes first in a language.
             if start not in comments and start - 1 not in comments:
                 comments[start] = (start, match.end(), content, style)

@@ -153,38 +153,26 @@ def to_markdown(record: RunRecord) -> bytes:
 
 # White text on each has a contrast of at least 4.5.
 _COLOURS = {"good": "#12744f", "fair": "#7a5c00", "bad": "#b3261e", "idle": "#5c5f66"}
-_SVG = """<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20"
- role="img" aria-label="{name}: {message}">
-<title>{name}: {message}; sdpa-verify, digest {digest}</title>
-<rect width="{width}" height="20" rx="3" fill="#3a3d42"/>
-<path d="M{split} 0h{rest}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{split}z" fill="{colour}"/>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{name_at}" y="14" textLength="{name_width}">{name}</text>
-<text x="{message_at}" y="14" textLength="{message_width}">{message}</text>
-</g>
-</svg>
-"""
 
 
 def as_svg(claim: ClaimRecord) -> str:
     """Return the badge of a claim, which does not rest on its colour."""
-    status = claim.derivation.status
+    status, name = claim.derivation.status, claim.id
     verdict = Verdict.REFUTED if status is Proof.FAILED else claim.verdict
     derived = "proved, " if status is Proof.PROVED else "derived, " if status.stands else ""
     message = "derivation failed" if status is Proof.FAILED else derived + verdict.value
     # A letter is 6.6 pixels wide, and each text has six on both sides.
-    name_width, message_width = (round(len(text) * 6.6) for text in (claim.id, message))
-    split, width = name_width + 12, name_width + message_width + 24
-    return _SVG.format(
-        width=width,
-        split=split,
-        rest=width - split - 3,
-        colour=_COLOURS[badge(verdict).tone],
-        name=claim.id,
-        message=message,
-        digest=claim.digest[:16],
-        name_at=split / 2,
-        name_width=name_width,
-        message_at=split + (width - split) / 2,
-        message_width=message_width,
-    )
+    name_width, message_width = (round(len(text) * 6.6) for text in (name, message))
+    split, rest = name_width + 12, message_width + 12
+    width, colour = split + rest, _COLOURS[badge(verdict).tone]
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20"
+ role="img" aria-label="{name}: {message}">
+<title>{name}: {message}; sdpa-verify, digest {claim.digest[:16]}</title>
+<rect width="{width}" height="20" rx="3" fill="#3a3d42"/>
+<path d="M{split} 0h{rest - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3H{split}z" fill="{colour}"/>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
+<text x="{split / 2}" y="14" textLength="{name_width}">{name}</text>
+<text x="{split + rest / 2}" y="14" textLength="{message_width}">{message}</text>
+</g>
+</svg>
+"""
