@@ -9,7 +9,7 @@ from verify.montecarlo.distributions import Array
 
 
 class Gradients(NamedTuple):
-    """The gradients of a loss with respect to what they are called."""
+    """The gradients of a loss with respect to each array of the attention."""
 
     queries: Array
     keys: Array
@@ -19,7 +19,7 @@ class Gradients(NamedTuple):
 
 
 def _sent(coefficients: Array, vectors: Array) -> Array:
-    """Return what queries' ``vectors`` send to every key, by their ``coefficients`` (…, queries, keys)."""
+    """Return for every key the sum of queries' ``vectors`` times ``coefficients`` (…, queries, keys)."""
     by_key = np.swapaxes(coefficients, -1, -2)
     # Of one query these are plain products, and many small products of matrices are slow.
     return by_key * vectors if vectors.shape[-2] == 1 else by_key @ vectors
@@ -91,14 +91,14 @@ def score_gradients(weights: Array, of_probabilities: Array) -> Array:
 def gradients(
     queries: Array, keys: Array, values: Array, weights: Array, upstream: Array, scale: float | Array
 ) -> Gradients:
-    """Return the gradients that ``upstream``, the one at the output, sends back through the attention.
+    """Return the gradients that ``upstream``, the gradient at the output, sends back through the attention.
 
     ``weights`` are the probabilities of the forward pass. dV = PᵀG, dP = GVᵀ, dS as ``score_gradients`` gives
     it, dQ = c·dS·K, dK = c·dSᵀ·Q; the claim on attention's gradients derives them.
     """
     of_probabilities = upstream @ np.swapaxes(values, -1, -2)
     of_scores = score_gradients(weights, of_probabilities)
-    # Weights may be more precise, for what nearly 1 lacks; products of them with vectors need not be.
+    # Weights may be in double precision, for the digits of 1 - p; their products with vectors need not be.
     scaled, weights = (part.astype(upstream.dtype, copy=False) for part in (scale * of_scores, weights))
     return Gradients(
         scaled @ keys, _sent(scaled, queries), _sent(weights, upstream), of_scores, of_probabilities

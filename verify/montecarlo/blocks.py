@@ -1,9 +1,9 @@
-"""Draws blocks in batches and chunks, and keeps power sums: what is measured is a function of their means.
+"""Draws blocks in batches and chunks as power sums: every estimate is a function of their means.
 
 A sampler draws blocks and reduces each to a small vector of statistics. Blocks are drawn in batches, each
-with its own stream, and batches in chunks (``Chunk``), the unit of work; what is kept are power sums. Beside
-the sums over all blocks stand those over a fixed number of groups, whose scatter shows what moments estimated
-from the same blocks cannot.
+with its own stream, and batches in chunks (``Chunk``), the unit of work; of a chunk, power sums are stored.
+Beside the sums over all blocks stand those over a fixed number of groups, whose scatter shows errors that
+moments estimated from the same blocks cannot.
 
 Sums are added inside a chunk, in the order of its batches, then in the order of the chunks. So they are the
 same to the last bit whichever worker draws which chunk, when, and however often a sample is enlarged.
@@ -22,7 +22,7 @@ import numpy as np
 from verify.montecarlo.distributions import Array, stream
 
 Settings = tuple[tuple[str, int | float | str], ...]
-"""What a cell is, as names with values, in the order in which they are recorded."""
+"""The settings of a cell, as names with values, in the order in which they are recorded."""
 
 
 Outputs = dict[str, Any]
@@ -64,7 +64,7 @@ class BlockSampler(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each number of a block vector is, by which estimands refer to it."""
+        """The names of a block vector's numbers, by which estimands refer to them."""
 
     @property
     def order(self) -> int:
@@ -94,13 +94,13 @@ class Cell:
 
     @property
     def batch_bytes(self) -> int:
-        """Bytes in memory while a batch is drawn: what the sampler holds, and as much in the making."""
+        """Bytes in memory while a batch is drawn: the sampler's arrays, and as much in the making."""
         return 2 * 8 * self.batch_blocks * self.sampler.memory
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is kept of the blocks drawn: their number and their joint moments up to order three.
+    """The summary of the blocks drawn: their number and their joint moments up to order three.
 
     ``mean`` has shape (k,), ``covariance`` (k, k), ``third`` (k, k, k); the last two
     are central and are empty for a sampler of order 1. ``groups`` are the means of the blocks' groups, shape
@@ -207,7 +207,7 @@ def _shapes(k: int, order: int) -> tuple[tuple[int, ...], ...]:
 def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
     """Return the sums over ``values``, the blocks that follow on ``before`` others."""
     k = shift.size
-    # A statistic of all blocks is one long row: there are many blocks and few statistics.
+    # A statistic of all blocks is a long row: there are many blocks and few statistics.
     moved = np.subtract(values.T, shift[:, None], order="C")
     first = moved.sum(axis=1)
     if order == 1:
@@ -226,8 +226,8 @@ def sums_of(values: Array, shift: Array, order: int, before: int) -> Sums:
 class Chunk:
     """Batches of one chunk of a cell, from ``first`` up to, but without, ``stop``.
 
-    ``before`` are the sums of the chunk's batches before ``first``, None at its beginning; ``shift`` is what
-    the cell's sums are about, None where it is not known yet.
+    ``before`` are the sums of the chunk's batches before ``first``, None at its beginning; ``shift`` is the
+    centre of the cell's sums, None where it is not known yet.
     """
 
     seed: int
@@ -246,6 +246,7 @@ def draw_chunk(cell: Cell, chunk: Chunk) -> Sums:
     """
     size, sampler = cell.batch_blocks, cell.sampler
     shift, total = chunk.shift, chunk.before
+    # All sums of a cell are about the mean of its first batch; a chunk that lacks it draws that batch again.
     if shift is None and chunk.first:
         shift = _batch(cell, chunk, 0).mean(axis=0)
     for batch in range(chunk.first, chunk.stop):
@@ -275,7 +276,7 @@ def _batch(cell: Cell, chunk: Chunk, batch: int) -> Array:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn of a cell: the sums of its ``whole`` chunks in order, and of the ``part`` of the next."""
+    """The draws of a cell: the sums of its ``whole`` chunks in order, and of the ``part`` of the next."""
 
     batches: int = 0
     whole: Sums | None = None
@@ -302,7 +303,7 @@ class Drawn:
         if self.whole is not None and self.part is not None:
             return self.whole.plus(self.part)
         either = self.whole or self.part
-        assert either is not None  # noqa: S101  # of what is asked for, something was drawn
+        assert either is not None  # noqa: S101  # samples are asked for after a draw
         return either
 
     def sample(self, cell: Cell) -> Sample:

@@ -2,7 +2,7 @@
 
 Arrays have labelled axes: the blocks, then indices. An index that no sum binds keeps its axis until the mean
 is taken over all its places; two such indices over one range are different places. Sums of products are
-matrix products where an array of all their indices can be avoided. An operation is known by what it does and
+matrix products where an array of all their indices can be avoided. An operation is known by its function and
 by the places of its operands, so whatever several expressions have in common is computed once, also where
 they differ in names of indices.
 """
@@ -43,10 +43,10 @@ BLOCK, COMPONENT = Index("block"), Index("component")
 """Labels of the axis of blocks, and of that over which a dot product is taken."""
 
 Draws = Mapping[str, Any]
-"""What is drawn of each family by its name, shape (blocks, …ranges)."""
+"""The draws of each family by its name, shape (blocks, …ranges)."""
 
 Program = Callable[[Draws, np.random.Generator], Mapping[str, Any]]
-"""Makes columns, shape (blocks, …), of the draws: what is no expression, such as a training run."""
+"""Makes columns, shape (blocks, …), of the draws: a program that is no expression, such as a training run."""
 
 
 class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
@@ -76,7 +76,7 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def drawn(self) -> sp.Indexed:
-        """What stands for it where a line is checked: a number of unknown law."""
+        """The number of unknown law that stands for it where a line is checked."""
         return Made("{}.{}.{}".format(*self._hashable_content()), sp.S.One)[1]
 
     def _sympystr(self, _: Any) -> str:
@@ -90,11 +90,11 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
 
 
 RANDOM = (sp.Indexed, Dot, Index, Column)
-"""What an expression is drawn of, or has an axis for; without any of these it is a number."""
+"""Parts that are drawn, or have an axis; an expression without any of these is a number."""
 
 
 class Node(NamedTuple):
-    """The value of an expression: where it is kept, and its axes with their lengths, 0 for that of blocks."""
+    """The value of an expression: its place among the steps, and its axes with lengths, 0 for the blocks'."""
 
     place: int
     axes: tuple[Index, ...]
@@ -107,7 +107,7 @@ class Node(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An operation on what is kept at some places, and the size of its result for one block."""
+    """An operation on the results of earlier steps, and the size of its own result for one block."""
 
     function: Callable[..., Any]
     operands: tuple[int, ...]
@@ -143,7 +143,7 @@ class Compiler:
     ) -> Node:
         """Return the value of ``function(*operands)``, which ``key`` tells from other functions.
 
-        The ``key`` names positions of axes, no indices: what differs in their names alone is one operation.
+        The ``key`` names positions of axes, no indices: calls that differ in their names alone share a step.
         """
         places, axes, shape = tuple(node.place for node in operands), tuple(axes), tuple(shape)
         if (key, places) not in self._places:
@@ -206,7 +206,7 @@ class Compiler:
         """Return the value of an expression at every place of its free indices.
 
         Raises:
-            ClaimError: it holds what cannot be compiled.
+            ClaimError: a part of it cannot be compiled.
         """
         if expression not in self._nodes:
             self._nodes[expression] = self._made(expression)
@@ -242,7 +242,7 @@ class Compiler:
         return self._sizes[extent] if extent in self._sizes else round(self.value(sp.sympify(extent)))
 
     def entry(self, family: Family, indices: Sequence[Any]) -> Node:
-        """Return what is drawn of a family, at numbered places where an index is a number.
+        """Return the draws of a family, at numbered places where an index is a number.
 
         Raises:
             ClaimError: the family has no law, or an index is neither an index nor a number of a place.
@@ -330,8 +330,8 @@ class Compiler:
         weights = self.emit("softmax", softmax, [rows], axes, rows.shape)
         if isinstance(expression, Softmax):
             return weights
-        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is one over the largest p. Of large
-        # scores those that weigh are near 0 then, and little is lost to rounding.
+        # With s less its largest, ln p = s - ln Σ exp(s), and that sum is the inverse of the largest p. Of
+        # large scores those that weigh are near 0 then, and little is lost to rounding.
         most, top = (self.emit("largest", largest, [of], *of_row) for of in (weights, rows))
         if isinstance(expression, LogSumExp):
             return self.emit("logsumexp", lambda s, p: s - np.log(p), [top, most], *of_row)
@@ -361,13 +361,13 @@ class Compiler:
         """Return the sum of a product over several indices, each with the number of its places."""
         pending, left = list(nodes), dict(counts)
         while left:
-            # First the index that the fewest factors have: what is left has an axis less, soonest.
+            # First the index that the fewest factors have: it drops an axis soonest.
             index = min(left, key=lambda index: sum(index in node.axes for node in pending))
             count = left.pop(index)
             inside = [node for node in pending if index in node.axes]
             pending = [node for node in pending if index not in node.axes]
             while len(inside) > 2:
-                # First two factors of which one has all axes of the other: their product is as small.
+                # First two factors of which the larger has all axes, as their product is no larger then.
                 ordered = sorted(inside, key=lambda node: (len(node.axes), node.place))
                 pairs = permutations(range(len(ordered)), 2)
                 within = (pair for pair in pairs if set(ordered[pair[0]].axes) <= set(ordered[pair[1]].axes))
@@ -390,7 +390,7 @@ class Compiler:
         return self.emit((how, over), partial(getattr(np, how), axis=over, **more), [node], axes, shape)
 
     def terms(self, expression: sp.Expr) -> list[tuple[float, sp.Expr]]:
-        """Return an expression as a sum of numbers times what is random, having learnt its indices."""
+        """Return an expression as a sum of numbers times random terms, having learnt its indices."""
         self.learn(expression)
         if any(len(indices) > 1 for indices in self.groups(expression).values()):
             expression = expression.expand(power_base=False, power_exp=False, log=False, func=False)
@@ -448,7 +448,7 @@ class Compiler:
         for partition in multiset_partitions(indices):
             places: dict[Index, Index] = {}
             for number, group in enumerate(partition):
-                # What coincides has a range of its own, so that it may be where others are.
+                # Coinciding indices have a range of their own, so that they may be where others are.
                 place, own = Index(f"{extent}'{number}"), sp.Symbol(f"{extent}'{number}")
                 self._ranges[place], self._sizes[own] = own, size
                 places |= dict.fromkeys(group, place)
@@ -496,7 +496,7 @@ class Compiler:
         return self.emit(("combined", weights), lambda *means: sum(map(operator.mul, weights, means)), nodes)
 
     def compiled(self, outputs: Sequence[Node]) -> Compiled:
-        """Return what computes the ``outputs``, and nothing else."""
+        """Return the steps that compute the ``outputs``, and nothing else."""
         wanted = tuple(node.place for node in outputs)
         needed, frees, seen = set(wanted), dict[int, tuple[int, ...]](), set(wanted)
         for place in reversed(range(len(self._steps))):
@@ -560,7 +560,7 @@ class Compiled:
 
     @cached_property
     def peak(self) -> int:
-        """Numbers that are in memory at once for one block, besides what is drawn."""
+        """Numbers that are in memory at once for one block, besides the draws."""
         sizes = {place: step.size for place, step, _ in self.steps}
         live, most = 0, 1
         for _, step, frees in self.steps:

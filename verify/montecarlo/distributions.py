@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 def stream(seed: int, claim: str, cell: str, batch: int) -> np.random.Generator:
-    """Return the generator of one batch of blocks of one cell.
+    """Return the generator of a batch of a cell's blocks.
 
     A function of the root seed, the SHA-256 of the claim's and the cell's name, and the batch's number;
     so results are the same for any number of workers, any order and any choice of claims. SFC64 behind
@@ -41,10 +41,10 @@ _PIECE = 1 << 16  # numbers that are made at once
 
 @dataclass(frozen=True)
 class Distribution:
-    """How i.i.d. components x are distributed: as loc + scale·z, with z from the one called ``base``.
+    """How i.i.d. components x are distributed: as loc + scale·z, with z from the law called ``base``.
 
     ``base_moments`` are E z^0 … E z^16 exactly; the list is shorter where a moment does not exist. ``fill``
-    fills an array in double precision, and where ``fills_single`` one in single precision as well.
+    fills an array in double precision, and where ``fills_single`` an array in single precision as well.
     """
 
     base: str
@@ -56,7 +56,7 @@ class Distribution:
 
     @property
     def name(self) -> str:
-        """What is drawn, from the parameters: the base distribution's name, its factor and its shift."""
+        """Its words, from the parameters: the base distribution's name, its factor and its shift."""
         factor = "" if abs(self.scale) == 1 else f"{abs(self.scale)}·"
         part = f"{factor}{self.base}"
         if self.loc == 0:
@@ -134,7 +134,7 @@ def _fill_normal(rng: np.random.Generator, out: Array) -> None:
 
 
 def _pieces(out: Array) -> Iterator[Array]:
-    """Yield an array in flat pieces that stay in the processor's cache with what they are made of."""
+    """Yield an array in flat pieces that stay in the processor's cache with the numbers they are made of."""
     flat = out.reshape(-1)
     return (flat[first : first + _PIECE] for first in range(0, flat.size, _PIECE))
 
@@ -248,7 +248,7 @@ class _FillStudent:
 
 
 HIGHEST = 16
-"""The order up to which exact moments are kept."""
+"""The order up to which exact moments are given."""
 
 
 def _even(moment: Callable[[int], int | Fraction]) -> tuple[Fraction, ...]:
@@ -308,7 +308,7 @@ class _FillNumbers:
 
 
 def numbers(values: Any, name: str = "given numbers") -> Distribution:
-    """Return what numbers of a ``Given`` family are: a list, or the rows of a matrix."""
+    """Return the values of a ``Given`` family: a list, or the rows of a matrix."""
     flat = np.ravel(np.array(values, dtype=object))
     return Distribution(name, (Fraction(1),), _FillNumbers(tuple(Fraction(str(value)) for value in flat)))
 

@@ -1,4 +1,4 @@
-"""What is estimated from a sample of blocks, with its interval and the blocks it needs."""
+"""Quantities that are estimated from a sample of blocks, with their intervals and the blocks they need."""
 
 import math
 from collections.abc import Callable
@@ -29,17 +29,17 @@ ALL_AGREE = "all blocks agree, so a rare event may have been missed; only more b
 """Why a mean without a derived block variance is in doubt."""
 
 OF_GROUPS = "interval of group means"
-"""Names the interval that stands in where skewness makes the usual one fail."""
+"""Names the interval that stands in where skewness makes the usual interval fail."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An estimate: value, standard error, simultaneous interval, and what it rests on.
+    """An estimate: value, standard error, simultaneous interval, and its basis.
 
-    ``model_error`` is the standard error from the derived block variance, where there is one.
+    ``model_error`` is the standard error from the derived block variance, where that is derived.
     ``skewness`` is that of the estimate where the interval corrects for it, 0 where a derived variance
     makes that needless. ``doubt`` says why the interval cannot be trusted and what would help, nothing where
-    it can; ``basis`` names the interval where it is not the usual one.
+    it can; ``basis`` names an interval that is not the usual.
     """
 
     value: float
@@ -65,7 +65,7 @@ def too_skewed(needed: int) -> str:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a sample is planned for: level, chance of missing, and the half-width wanted.
+    """The goal of a planned sample: level, chance of missing, and the half-width wanted.
 
     With ``alpha`` the false-exclusion rate, ``miss`` = 1 - power, and ``width`` in the quantity's units.
     """
@@ -83,12 +83,12 @@ class Goal:
 class Estimand(Protocol):
     """A quantity that can be estimated from a sample of blocks.
 
-    ``kind`` names what is estimated, so that estimands of one kind go through the same code.
+    ``kind`` names the quantity, so that estimands of a kind go through the same code.
     """
 
     @property
     def kind(self) -> str:
-        """What is estimated, by the name of the code that does it."""
+        """The kind of quantity, by the name of the code that estimates it."""
 
     def measure(self, sample: Sample, alpha: float) -> Measured:
         """Return the estimate with its interval at false-exclusion rate ``alpha``."""
@@ -137,9 +137,9 @@ class Smooth:
 
     ``block_variance`` is the derived variance of one block's (linearised) statistic: for a positive
     quantity relative to its square, else absolute. With it, the interval is the hull of the studentised
-    and the score interval; without it, the studentised one corrected for skewness. ``share`` is its output,
-    if it is a share of events: where every block says the same, it has the interval that holds for all means
-    of bounded numbers, for that no event was seen does not mean that there are none.
+    and the score interval; without it, the studentised interval corrected for skewness. ``share`` is its
+    output, if it is a share of events: where every block says the same, it has the interval that holds for
+    all means of bounded numbers, for that no event was seen does not mean that there are none.
     """
 
     function: OfMeans
@@ -180,13 +180,13 @@ class Smooth:
         return replace(plain, interval=interval, model_error=model, doubt=doubt)
 
     def _of_block(self, value: float) -> float:
-        """Return the derived variance of a block where ``value`` is what is estimated."""
+        """Return the derived variance of a block where the quantity is ``value``."""
         derived = self.block_variance or 0.0
         return derived * value**2 if self.positive else derived
 
     @staticmethod
     def _without_model(plain: Measured, linear: Linearised, alpha: float, quantile: float) -> Measured:
-        """Return what is measured where no variance of a block is derived."""
+        """Return the estimate where no variance of a block is derived."""
         if not plain.error > 0:
             return replace(plain, doubt=ALL_AGREE)
         skewness = linear.skewness
@@ -208,7 +208,7 @@ class Smooth:
             place = pilot.names.index(self.share)
             if pilot.covariance[place, place] == 0:
                 return Bounded(self.share).blocks_needed(goal, pilot)
-        # The upper bound of a positive quantity lies further off than the lower one.
+        # The upper bound of a positive quantity lies further off than the lower bound.
         stretch = 1 + goal.width / abs(goal.prediction) if self.positive and goal.prediction else 1.0
         width = goal.width / stretch
         if pilot is None or self.block_variance is not None:
@@ -234,7 +234,7 @@ class DistanceToLaw:
     """The largest gap between the measured and a given distribution function at the sampler's grid.
 
     ``outputs`` are the names of the fractions of independent scores at or below each grid point; ``law`` is
-    the given function there. The interval is the Dvoretzky-Kiefer-Wolfowitz-Massart one, exact for any size.
+    the given function there. The interval is that of Dvoretzky, Kiefer, Wolfowitz and Massart, for any size.
     """
 
     law: tuple[float, ...]

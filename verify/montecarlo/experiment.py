@@ -1,4 +1,4 @@
-"""What a claim measures: comparisons with predictions, controls, and the shape and number of its blocks."""
+"""A claim's measurements: comparisons with predictions, controls, and the shape and number of blocks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import MIN_BLOCKS, Estimand, Measured, too_skewed
 
 FINEST = 1e-4
-"""The smallest tolerance of a run: what single precision does to an estimate stays far below it."""
+"""The smallest tolerance of a run: the rounding of single precision stays far below it."""
 
 Relation = Literal["=", "≤", "≥"]
-"""What is said of a quantity: that it equals the prediction, or that the prediction bounds it."""
+"""How a quantity relates to its prediction: that equals it, or bounds it."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a quantity is compared with, and the LaTeX of the exact expression that it came from.
+    """The number that a quantity is compared with, and the LaTeX of the exact expression behind it.
 
-    It is derived of just this quantity, computed from what is derived, or a threshold that is set where only
+    It is derived of just this quantity, computed from derived values, or a threshold that is set where only
     a direction or an order of size is claimed.
     """
 
@@ -86,7 +86,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Allowance:
-    """How far a computed value may lie from what it is compared with, and for what.
+    """How far a computed value may lie from its prediction, and for what reason.
 
     ``size`` is in the value's units; ``of`` names what it makes up for, so that the distance from a limit or
     a coarse spacing of numbers is never taken for rounding.
@@ -105,8 +105,8 @@ class Exact:
     """A comparison of two computed values; nothing is drawn.
 
     By ``relation`` the prediction is the value or a bound of it; ``allowance`` is how far beyond the value
-    may lie. ``code`` is the function that the computed value comes from; without it, the label stands for
-    what is computed.
+    may lie. ``code`` is the function that the computed value comes from; without it, the label names
+    the computation.
     """
 
     id: str
@@ -126,7 +126,7 @@ Comparison = Quantity | Fit | Exact
 class Control:
     """A wrong version of the claim, in words and as a comparison that must come out refuted.
 
-    ``truth`` is the derived value of what is measured, at which the control's power is computed; where
+    ``truth`` is the derived value of the quantity, at which the control's power is computed; where
     nothing is derived for the control's own world it is None, and the measured value serves.
     """
 
@@ -156,12 +156,12 @@ def cells_of(comparisons: Iterable[Comparison]) -> list[Cell]:
 
 
 def every_comparison(experiment: Experiment) -> list[Comparison]:
-    """Return the checks and what the controls compare, in order."""
+    """Return the checks and the comparisons of the controls, in order."""
     return [*experiment.checks, *(control.comparison for control in experiment.controls)]
 
 
 def route_of(comparison: Comparison) -> tuple[str, ...]:
-    """Return the code that a comparison goes through: what a control of it must go through as well.
+    """Return the code that a comparison goes through, which a control of it must go through as well.
 
     For a quantity the classes of its input and statistic, or of its sampler, the kind of its estimand and
     the relation; for a fit its model and coefficient; for an exact comparison the function that computes it.
@@ -178,7 +178,7 @@ def route_of(comparison: Comparison) -> tuple[str, ...]:
 def band(prediction: float, width: float, relation: Relation = "=") -> tuple[float, float]:
     """Return the values that count as agreeing: within ``width`` of the prediction, or beyond it.
 
-    A bound leaves one side open, at infinity.
+    For a bound, an end of the band is infinite.
     """
     low = -math.inf if relation == "≤" else prediction - width
     high = math.inf if relation == "≥" else prediction + width
@@ -250,7 +250,7 @@ class WeightedFit:
             third = float(row**3 @ (errors**3 * skewnesses))
             interval, skewness = (value - half, value + half), third / error**3 if error > 0 else 0.0
         blocks = sum(p.blocks for p in points)
-        # Skewness averages out in a fit; what else casts doubt on a point does not.
+        # Skewness averages out in a fit; other doubts of a point do not.
         doubt = next((p.doubt for p in points if p.doubt and not p.skewness), "")
         if not doubt and not intervals.is_reliable(skewness, alpha):
             doubt = too_skewed(blocks * intervals.least_blocks(skewness, alpha))
@@ -289,7 +289,7 @@ _PER_SCORE = 0.8
 """Time that one score takes until its row's softmax is reduced, in units of drawing one component."""
 
 _DEVIATIONS = 6.0
-"""Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned one."""
+"""Standard errors that a typical check's tolerance spans at its first look, of 7.2 at the planned look."""
 
 
 def block_cost(d: int, side: int) -> float:
@@ -302,9 +302,9 @@ def block_cost(d: int, side: int) -> float:
 def best_queries(keys: int, d: int) -> int:
     """Return how many queries should share their ``keys`` keys where each row counts by itself.
 
-    m rows take m + keys vectors to draw, and m·keys scores. What they have in common is the keys, by whose
-    lengths and angles they differ the less the more keys and dimensions there are: as measured for 2 to 512
-    keys, the variance of their mean is about 1/m + 1/(d√keys) of that of one row. The product of variance and
+    m rows take m + keys vectors to draw, and m·keys scores. They share the keys, by whose lengths and angles
+    they differ the less the more keys and dimensions there are: as measured for 2 to 512 keys, the variance
+    of their mean is about 1/m + 1/(d√keys) of that of a single row. The product of variance and
     time, a + bm, is smallest at m = √(a·d√keys/b), and flat where queries outnumber keys.
     """
     once, per_row = keys * d, d + keys * (_PER_SCORE + _MULTIPLY_ADD * d)

@@ -1,4 +1,4 @@
-"""What the scatter of groups of blocks tells: an interval without skewness, and wrong block variances."""
+"""The scatter of groups of blocks: an interval free of skewness, and a test of derived block variances."""
 
 import math
 import sys
@@ -19,15 +19,15 @@ _COMPARED = GROUPS // 2
 """Groups whose means are put in order: two of those that blocks are dealt to, together."""
 
 _NORMAL_BY, _AND_BY = 0.33554, 0.415
-"""A mean of B numbers is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³ of one."""
+"""A mean of B numbers z is normal but for a probability of 0.33554(ρ + 0.415)/√B, with ρ = E|z|³."""
 
-_UNDERRATED = 2.0  # how many times the sampled deviation the true one may be, in an interval of group means
+_UNDERRATED = 2.0  # true over sampled deviation at most, in an interval of group means
 _ROUGH = 1.5  # how many times the blocks are planned that a pilot's skewness asks for, which is rough
 
 _TINY = 1e-9
 
 _GROSS = 4.0
-"""Factor over the sampled block variance from which on a derived one is contradicted as too large."""
+"""Factor over the sampled block variance from which on a derived variance is contradicted as too large."""
 
 _KURTOSIS_PER_SKEWNESS = 4.0
 """Every distribution of skewness γ has a kurtosis of at least γ² + 1; this multiple of it is allowed for."""
@@ -89,7 +89,7 @@ class Linearised:
 
 
 def underrating(blocks: int, kurtosis: float, share: float) -> float:
-    """Return a bound of the probability that the sampled variance is ``share`` of the true one or less.
+    """Return a bound of the probability that the sampled variance is ``share`` of the true variance or less.
 
     For blocks of at most this ``kurtosis``. Source: A. Maurer, A bound on the deviation probability for sums
     of non-negative random variables, J. Inequal. Pure Appl. Math. 4 (2003), 15, for the squared deviations.
@@ -126,11 +126,11 @@ def interval(linear: Linearised, alpha: float) -> Interval | None:
     """Return the interval of the blocks' mean, less the estimate, whatever their skewness; None if too few.
 
     Its ends are order statistics of the groups' means. These lie below the mean of a block with probability
-    ½, but for the distance of a group's mean from a normal one, and as often above it; so the ends enclose it
+    ½, but for the distance of a group's mean from a normal law, and as often above it; so the ends enclose it
     at ``alpha``/2. Where groups are too small for that distance to be small, order statistics enclose the
-    median of group means, which lies within one standard deviation of their mean. Twice the sampled
+    median of group means, which lies within a standard deviation of their mean. Twice the sampled
     deviation is allowed for it, too little with probability ``alpha``/2 at most. Both hold for every
-    kurtosis up to the one provided for.
+    kurtosis up to ``kurtosis_provided``.
 
     Source: L. Devroye, M. Lerasle, G. Lugosi and R. Oliveira, Sub-Gaussian mean estimators, Ann. Stat. 44
     (2016), 2695-2725, for groups; I. Shevtsova, On the absolute constants in the Berry-Esseen type
@@ -140,6 +140,7 @@ def interval(linear: Linearised, alpha: float) -> Interval | None:
     if not linear.groups.size or linear.sample.blocks < blocks_needed(linear, alpha):
         return None
     size = 2 * linear.group_size
+    # Order statistics of the mean itself; where groups are too small for them, of the median, which is wider.
     rank, beyond = rank_below(0.5 - _abnormality(linear) / math.sqrt(size), alpha), 0.0
     if rank == 0:
         rank, beyond = rank_below(0.5, alpha), _UNDERRATED * math.sqrt(linear.variance / size)
@@ -150,7 +151,7 @@ def interval(linear: Linearised, alpha: float) -> Interval | None:
 
 
 def _abnormality(linear: Linearised) -> float:
-    """Return what, over the root of a number of blocks, their mean's distribution is off a normal one.
+    """Return how far a mean of blocks is from a normal law, times the root of the number of blocks.
 
     By Lyapunov's inequality E|z|³ is at most the root of the kurtosis.
     """
@@ -179,11 +180,11 @@ def _chances(alpha: float) -> Array:
 def contradiction(linear: Linearised, derived: Interval, bend: float = 0.0) -> str:
     """Return how the sample contradicts the ``derived`` variance of a block, nothing where it does not.
 
-    ``derived`` are its least and largest value over the interval of what is estimated; ``bend`` is the block
+    ``derived`` are its least and largest value over the interval of the estimate; ``bend`` is the block
     deviation that the error of the slope may make or hide. Too small a variance shows in groups far out: at
-    most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a one shows
-    in the sampled variance, for kurtoses up to the one provided for. Either says so of a right variance with
-    probability ``FALSE_CONTRADICTION`` at most.
+    most one in nine lies three deviations off, whatever the distribution (Chebyshev). Too large a variance
+    shows in the sampled variance, for kurtoses up to ``kurtosis_provided``. A right variance is contradicted
+    with probability ``FALSE_CONTRADICTION`` at most in either way.
     """
     least, most = derived
     distances = np.abs(linear.groups) * math.sqrt(linear.group_size)

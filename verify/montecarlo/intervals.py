@@ -79,7 +79,7 @@ def skewness_corrected(value: float, error: float, skewness: float, blocks: int,
 def is_reliable(skewness: float, alpha: float) -> bool:
     """Return whether an estimate of this skewness is normal enough in its tails: |γ|z³/3 ≤ 0.6.
 
-    The skewness of a mean of B blocks is that of one block over √B.
+    The skewness of a mean of B blocks is that of a block over √B.
     """
     return abs(skewness) * normal_quantile(alpha) ** 3 / 3 <= SKEWNESS_LIMIT
 

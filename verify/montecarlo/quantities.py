@@ -1,4 +1,4 @@
-"""Measures expressions: which blocks are drawn, which means are taken of them, and what is estimated.
+"""Measures expressions: which blocks are drawn, which means are taken of them, and how these are combined.
 
 A quantity is a smooth function of means, such as ``Var(score)``, the mean square less the squared mean.
 Each mean is a column of the blocks' statistics; all quantities of a setting share a cell, and with it its
@@ -59,10 +59,10 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True)
 class Simulation:
-    """Blocks of families of random numbers, of which the means of expressions are kept.
+    """Blocks of families of random numbers, reduced to the means of expressions.
 
     ``outputs`` are the expressions by name, ``sizes`` the lengths of the families' ranges in a block,
-    ``values`` those of symbols. Of ``order`` 1, means alone are kept. It is compiled in each process
+    ``values`` those of symbols. Of ``order`` 1, means alone are taken. It is compiled in each process
     that draws, once.
     """
 
@@ -81,7 +81,7 @@ class Simulation:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of what is drawn of each family for one block."""
+        """The shape of the draws of each family for one block."""
         sizes = dict(self.sizes)
         return {
             str(family.label): tuple(sizes[extent] for extent in family.ranges) for family, _ in self.laws
@@ -107,7 +107,7 @@ class Simulation:
         return self.compiled_with(short=True)
 
     def compiled_with(self, *, short: bool) -> Compiled:
-        """Return the operations that compute the outputs, the faster ones if ``short``."""
+        """Return the operations that compute the outputs, the faster operations if ``short``."""
         compiler = Compiler(dict(self.sizes), dict(self.values), dict(self.laws))
         written = [compiler.terms(expression) for _, expression in self.outputs]
         terms = list(dict.fromkeys(term for parts in written for _, term in parts))
@@ -118,7 +118,7 @@ class Simulation:
         )
 
     def draws(self, rng: np.random.Generator, count: int) -> dict[str, Array]:
-        """Return what is drawn of each family for ``count`` blocks, with single precision's digits."""
+        """Return the draws of each family for ``count`` blocks, with single precision's digits."""
         shapes = zip(self.shapes.items(), self.laws, strict=True)
         return {name: law.draw(rng, (count, *shape), single=True) for (name, shape), (_, law) in shapes}
 
@@ -190,7 +190,7 @@ def _renamed(x: sp.Expr) -> sp.Expr:
 class BlockVariance:
     """The variance of a mean of f(S) over a block's scores, by the covariances of pairs of them.
 
-    A pair is the same score twice, or shares the query, or the key; ``value`` is what is estimated.
+    A pair is the same score twice, or shares the query, or the key; ``value`` is the estimated quantity.
     """
 
     value: float
@@ -223,7 +223,7 @@ def block_variance(
     (dot,) = dots
     left, first, right, second = dot.args
     alone = not any(mean.has(Column, sp.Indexed) for mean in means.values())
-    # Of sums over keys, no place is that of one score.
+    # A sum over keys has no place at which it is of a single score.
     is_free = all({first, second} <= free_indices(mean) for mean in means.values())
     if left == right or first == second or not (alone and is_free):
         return None
@@ -272,17 +272,17 @@ def measurement(
     shape: Mapping[Any, int] | None = None,
     settings: Settings = (),
 ) -> tuple[Cell, dict[str, Estimand]]:
-    """Return the cell in which quantities of one setting are measured, and what estimates each from it.
+    """Return the cell in which quantities of one setting are measured, and the estimand of each.
 
     Args:
         name: The cell's id, which seeds its streams.
         quantities: Expressions in means, variances, covariances and quantiles, by name.
-        laws: What is drawn: the law of each family.
+        laws: The law of each family.
         at: Values of sizes and symbols. Numbers of queries or keys of which any is meant are chosen, if none
             are given, so that ``tolerance`` is reached soonest.
         tolerance: The relative half-width that is wanted.
         shape: Lengths of ranges in a block, where they are not the values of their sizes.
-        settings: What else the cell records.
+        settings: Further settings that the cell records.
 
     Raises:
         ClaimError: a size or a symbol has no value, or an expression cannot be compiled.
@@ -312,7 +312,7 @@ def measurement(
         for x in means.values():
             if outputs.setdefault(_text(x), x) != x:
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-        # Means over any query and over any other one are the same output, whose slope counts once.
+        # Means over any query and over any other query are the same output, whose slope counts once.
         entered = dict.fromkeys((symbols_of[mean], _text(x)) for mean, x in means.items())
         function = OfMeans(expression, tuple(entered))
         positive, of_block = is_nonnegative(quantities[key]), None
@@ -333,7 +333,7 @@ def measurement(
 
 
 PAIRS = 64
-"""Independent scores of a block in which shares are held against a law."""
+"""Independent scores of a block in which shares are compared with a law."""
 
 
 def of_pairs(
@@ -342,9 +342,9 @@ def of_pairs(
     laws: Mapping[Family, Distribution],
     at: Mapping[Any, Any],
 ) -> tuple[Cell, dict[str, Estimand]]:
-    """Return the cell in which shares of independent scores are counted, and what estimates each gap from it.
+    """Return the cell in which shares of independent scores are counted, and the estimand of each gap.
 
-    Each query has a key of its own, for the interval of a distance to a law is one for independent values.
+    Each query has a key of its own, for the interval of a distance to a law is for independent values.
     """
     own: dict[Any, Any] = {
         family: Family(family.label, *(m if extent == n else extent for extent in family.ranges))
@@ -440,7 +440,7 @@ def _settings(
     sizes: Mapping[Any, int],
     chosen: Sequence[Any],
 ) -> Settings:
-    """Return what is drawn as a cell records it: the dimension, laws, other values, and a block's shape."""
+    """Return the settings that a cell records: the dimension, laws, other values, and a block's shape."""
     values: dict[str, int | float | str] = {}
     for symbol, value in at.items():
         number = sp.sympify(value)
@@ -459,7 +459,7 @@ def _settings(
 
 
 def _sentence_of(program: Program) -> str:
-    """Return the first sentence of a program's docstring, which connects it to what is derived.
+    """Return the first sentence of a program's docstring, which connects it to the derivation.
 
     Raises:
         ClaimError: it has none.
@@ -503,7 +503,7 @@ def _scale(
 
 
 def _rounded(value: float, fine: float) -> sp.Rational:
-    """Return a number with two digits of what is ``fine``."""
+    """Return a number rounded to the second digit of ``fine``."""
     digit = sp.Rational(10) ** (math.floor(math.log10(fine)) - 1)
     return digit * round(value / float(digit))
 

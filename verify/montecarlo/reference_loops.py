@@ -93,7 +93,7 @@ def gradients_of_loops(
 
 
 def over_queries(scores: Array) -> Array:
-    """Return the softmax along the wrong axis: every key's weights over the queries sum to one."""
+    """Return the softmax along the wrong axis: every key's weights over the queries sum to 1."""
     return np.swapaxes(attention.softmax(np.swapaxes(scores, -1, -2)), -1, -2)
 
 
@@ -120,7 +120,7 @@ def largest_ratio(over: OfRows, under: OfRows, keys: int) -> float:
 
 @cache  # the same whatever the tolerance
 def worst_row(over: OfRows, under: OfRows, keys: int) -> Array:
-    """Return the sorted row of ``keys`` probabilities with the largest over/under that is found.
+    """Return the sorted row of ``keys`` probabilities with the largest over/under that the search reaches.
 
     Source: R. Storn and K. Price, Differential Evolution, J. Global Optimization 11 (1997), 341-359.
     """

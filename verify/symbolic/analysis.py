@@ -37,7 +37,7 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     """Decide that the lines are equal once their integrals are carried out.
 
     Args:
-        primitive: The author's primitive of the one integral before; by default SymPy integrates. Of drawn
+        primitive: The author's primitive of the single integral before; by default SymPy integrates. Of drawn
             components it is between finite ends, and visibly has no pole.
         given: Inequalities under which the integral is what it is, such as ``(d > 2,)``.
 
@@ -60,7 +60,7 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
 
 
 def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
-    """Return what a primitive rises by; it has the integrand as its derivative, and nowhere jumps."""
+    """Return the rise of a primitive, which has the integrand as its derivative, and nowhere jumps."""
     variable, low, high = integral.limits[0]
     try:
         decide_equality(derived(Derivative(primitive, variable)), integral.function)
@@ -70,7 +70,7 @@ def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
         primitive = definition(primitive)
         if not {low, high}.isdisjoint({oo, -oo}) or not _is_smooth(primitive, Signs(given)):
             raise StepError(f"that {primitive} has no jump from {low} to {high} is not visible")
-        # A sum of one number is how many times that.
+        # A constant summed over an index is that constant times the number of terms.
         ends = [
             put_in(primitive, {variable: end}).replace(
                 lambda part: isinstance(part, Sum) and part.function.is_number, lambda part: part.doit()
@@ -127,11 +127,11 @@ _TURNING: Mapping[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     Abs: (lambda x: -x, lambda x: x),
     sign: (lambda _: S.NegativeOne, lambda _: S.One),
 }
-"""What is another function of x below 0 and above, the larger of 0 and x among them: both functions."""
+"""Functions of x that are another function below 0 than above, the larger of 0 and x among them: both."""
 
 
 def _parted(integral: Any) -> Any:
-    """Return an integral as two where a part of it turns at the zero of what visibly rises all the way."""
+    """Return an integral as two where a part of it turns at the zero of an argument that visibly rises."""
     if len(integral.limits) != 1 or len(integral.limits[0]) != 3:
         return integral
     (variable, low, high), function = integral.limits[0], integral.function
@@ -166,8 +166,8 @@ def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
 def limit(*, given: tuple[Any, ...] = ()) -> LineCheck:
     """Decide that the lines are equal once each ``Limit`` in them is carried out.
 
-    SymPy does that; of drawn components, a limit is the value there of what is visibly continuous: of sums,
-    products and exponentials, and of powers of what is positive there.
+    SymPy does that; of drawn components, a limit is the value there of a visibly continuous expression: of
+    sums, products and exponentials, and of powers of a base that is positive there.
     """
 
     def carried_out(x: Any) -> Any:
@@ -212,8 +212,8 @@ def by_density(variables: Mapping[Any, Any], laws: Laws) -> LineCheck:
     """Decide that means of functions of components are integrals over their densities.
 
     Args:
-        variables: The variable of integration for each component, the innermost first; a positive one stands
-            for the size of a component whose sign does not matter, and goes from 0 on.
+        variables: The variable of integration for each component, the innermost first; a positive variable
+            stands for the size of a component whose sign does not matter, and goes from 0 on.
         laws: The laws of their families, which are normal or have a density.
 
     Example:
@@ -265,7 +265,7 @@ def _over(x: Any, signed: Any, variable: Any, density: Any) -> Any:
 
 
 def leading(variable: Any, to: Any = oo) -> LineCheck:
-    """Decide that this line is the leading term of the one before as a variable tends ``to``, written ~."""
+    """Decide that this line is the leading term of the line before as a variable tends ``to``, written ~."""
 
     def compare(before: Any, after: Any, _: Relation) -> None:
         if before == 0 or after == 0:
@@ -278,9 +278,9 @@ def leading(variable: Any, to: Any = oo) -> LineCheck:
 
 
 def between(lower: Chain, upper: Chain) -> LineCheck:
-    """Decide a ``Limit`` by two chains that bound what stands in it from below and above."""
+    """Decide a ``Limit`` by two chains that bound its expression from below and above."""
     rests = resting_on(lower, upper)
-    # What the chains themselves are given holds in the end, as is seen to.
+    # The chains' own conditions hold in the limit: that is checked below.
     in_the_end = (*lower.stated, *upper.stated)
     assumed = tuple(x for x in rests.pop("assumed") if x not in in_the_end)
 
@@ -313,7 +313,7 @@ def _constant_means(end: Any, variable: Any, laws: Laws | None) -> dict[Any, Any
     """Return symbols for means in a bound that do not depend on a variable, not as a size either."""
     if any(moment.has(variable) for law in (laws or {}).values() for moment in law.raw):
         return {}
-    # What runs over a range depends on its size, which is not written there.
+    # A sum over a range, such as softmax, depends on the range's size, which is not written there.
     signs, sized = Signs(), (variable, *((Dot, Named, *BINDERS) if variable.is_integer else ()))
     means = [mean for mean in end.atoms(E) if not mean.has(*sized)]
     return {mean: Dummy("E", real=True, positive=signs.positive(mean) or None) for mean in means}
@@ -323,8 +323,8 @@ def equivalent(solved_for: Any = None, *, given: tuple[Any, ...] = ()) -> LineCh
     """Decide that two equations have the same solutions, related by ⇔.
 
     Args:
-        solved_for: A symbol that the second is solved for; by default one gap between the sides is a
-            visibly positive or negative multiple of the other.
+        solved_for: A symbol that the second is solved for; by default the gap between the sides of either
+            equation is a visibly positive or negative multiple of the gap of the other.
         given: Inequalities that it needs, such as ``(n > 1,)``.
     """
 
@@ -358,7 +358,7 @@ def _solve(gap: Any, symbol: Any, after: Any, signs: Signs) -> None:
         raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")
 
 
-# ---- what they share -------------------------------------------------------------------------------------
+# ---- shared by these checks ------------------------------------------------------------------------------
 
 
 def _same(before: Any, after: Any) -> None:
@@ -386,7 +386,7 @@ def _tends(x: Any, variable: Any, to: Any) -> Any:
 
 
 def _reached(part: Any, signs: Signs) -> Any:
-    """Return a limit by SymPy; of drawn components, the value there of what is visibly continuous."""
+    """Return a limit by SymPy; of drawn components, the value there of a visibly continuous expression."""
     x, variable, to, _ = part.args
     if not families_of(x) or x.has(E) or not to.is_finite:
         return _tends(x, variable, to)

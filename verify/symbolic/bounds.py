@@ -1,7 +1,7 @@
-"""Bounds: what the larger side has more is stated and visibly not negative; earlier chains are put in.
+"""Bounds: the excess of the larger side is stated and visibly not negative; earlier chains are put in.
 
-``at_most(excess)`` says that the line before is at most this one, and by how much; ``signs`` sees that the
-excess is not negative. ``earlier(chain)`` puts what a chain shows into a part of a line, which may stand
+``at_most(excess)`` says that the line before is at most this line, and by how much; ``signs`` sees that the
+excess is not negative. ``earlier(chain)`` puts a chain's result into a part of a line, which may stand
 inside of ``E``, ``Sum``, ``Integral`` and functions that visibly go one way; so a bound is averaged, summed
 and integrated where it is put in, and needs no step of its own for that.
 """
@@ -49,10 +49,10 @@ def _by_excess(relations: str, excess: Any, given: tuple[Any, ...], laws: Laws |
 
 
 def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
-    """Decide that the line before is at most this one, which is larger by the ``excess``.
+    """Decide that the line before is at most this line, which is larger by the ``excess``.
 
     Args:
-        excess: This line less the one before, written so that it is visibly not negative (for "<" positive).
+        excess: This line less the line before, written so that it is visibly not negative (for "<" positive).
         given: Inequalities between symbols that it needs, such as ``(n > 2,)`` or ``(Le(Abs(x[j]), M),)``.
         laws: The laws of the families, where the difference is the excess only under them.
 
@@ -64,12 +64,12 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
 
 
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
-    """Decide that the line before is at least this one, smaller by the ``excess``; else as ``at_most``."""
+    """Decide that the line before is at least this line, smaller by the ``excess``; else as ``at_most``."""
     return _by_excess("≥>", sympify(excess), given, laws)
 
 
 def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
-    """Decide that this line has a ``value`` for the absolute value of what it is ``of``.
+    """Decide that this line has a ``value`` for the absolute value ``of`` an expression.
 
     Args:
         of: A number whose absolute value stands in the line before.
@@ -104,7 +104,7 @@ def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
 
 
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:
-    """Decide a line by what an established chain shows, put in for a part of the line before.
+    """Decide a line by the result of an established chain, put in for a part of the line before.
 
     An equation may be put in anywhere and read from either side. A bound may be put in where the line
     visibly goes one way: inside of E, sums, integrals, functions that rise or fall, and products with what
@@ -113,8 +113,8 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
     Args:
         chain: The chain, whose lines hold.
         at: Values of the chain's symbols, where it is put in at these. A value may be drawn, such as the
-            length of a query, apart from what the chain is about: then both sides are averaged over it. The
-            value of an entry of given numbers, such as ``A[i, j]``, is one for every i and j.
+            length of a query, from families that are not in the chain: then both sides are averaged over it.
+            The value of an entry of given numbers, such as ``A[i, j]``, is an expression for every i and j.
         given: Inequalities under which the line goes one way, or the chain holds at these values.
 
     Example:
@@ -142,7 +142,7 @@ def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[A
 
 
 def resting_on(*chains: Chain) -> dict[str, Any]:
-    """Return what a line has of the chains that it rests on: what they assume, their laws and citations."""
+    """Return the assumptions, laws and citations that a line has from the chains that it rests on."""
     checks = [line.check for chain in chains for line in chain.lines]
     laws = {family: law for check in checks for family, law in (check.laws or {}).items()}
     return {
@@ -162,7 +162,7 @@ class _PutIn:
     words: str
 
     def compare(self, before: Any, after: Any, relation: Relation) -> None:
-        """Return where the line before comes to this one with the chain put in."""
+        """Return where the line before comes to this line with the chain put in."""
         require_holding(self.chain)
         self._require()
         (old, new), kind = (put_in(side, self.at) for side in self._averaged()), self.chain.relation
@@ -176,7 +176,7 @@ class _PutIn:
             if problem:
                 backwards = self._problem(left, right, relation, new, old, _TURNED[kind])
                 if backwards:
-                    # What came further before it failed tells more.
+                    # The attempt that came furthest before it failed gives the best message.
                     beginnings = ("no part", "put in for")
                     far = max(
                         problem, backwards, key=lambda text: [not text.startswith(x) for x in beginnings]
@@ -192,7 +192,7 @@ class _PutIn:
     def _averaged(self) -> tuple[Any, Any]:
         """Return the chain's sides; where a value is drawn, as means over that too, by the tower rule.
 
-        What it is drawn of must be apart from what the chain speaks of, and each side linear in its means.
+        Its families must not stand in the chain, and each side must be linear in its means.
         """
         drawn = set().union(*map(families_of, self.at.values()))
         # A chain without means speaks of values, whatever they are drawn of.
@@ -239,7 +239,7 @@ class _PutIn:
     def _problem(
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
     ) -> str:
-        """Return why ``after`` is not what ``before`` comes to with ``old`` replaced; empty where it is."""
+        """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
         signs, written = Signs((*self.given, *self._conditions)), replaced(before, old, new)
         other_line = f"put in for {old}, it gives {written}, which is not this line"
         if kind == "=" and written != before:
@@ -362,21 +362,21 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
 
 
 def replaced(x: Any, old: Any, new: Any) -> Any:
-    """Return an expression with ``new`` wherever ``old`` is written, also as some of the terms or factors."""
+    """Return an expression with ``new`` wherever ``old`` is written, also as a part of a sum or a product."""
     if x == old:
         return new
     if isinstance(x, IndexedBase) or not x.args:
         return x
-    # What a sum or a derivative runs over is no place to put something in.
+    # Nothing is put in for the variable of a sum or a derivative, nor into its ends.
     inner = x.args[:1] if isinstance(x, _RUNNING) else x.args
     args = [*(replaced(part, old, new) for part in inner), *x.args[len(inner) :]]
-    if any(part is not kept for part, kept in zip(args, x.args, strict=True)):
+    if any(part is not before for part, before in zip(args, x.args, strict=True)):
         x = x.func(*args)
     return _in_part(x, old, new) if type(x) is type(old) else x
 
 
 def _in_part(x: Any, old: Any, new: Any) -> Any:
-    """Return a power, product or sum with ``new`` for a root of it, some factors, or some terms."""
+    """Return a power, product or sum with ``new`` for a root of it, for factors, or for terms."""
     if isinstance(x, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
         return new ** (x.exp / old.exp)
     if isinstance(x, Mul):
@@ -394,8 +394,8 @@ def _in_part(x: Any, old: Any, new: Any) -> Any:
 def put_in(x: Any, values: Mapping[Any, Any]) -> Any:
     """Return an expression at values of its symbols; a variable that is summed over is none of them.
 
-    Such a variable gets another name where a value speaks of one of its name. A derivative by what has a
-    value now is taken first. Of given numbers the value of one entry is that of all, at their own indices.
+    Such a variable gets another name where a value speaks of a symbol of its name. A derivative by a symbol
+    with a value is taken first. Of given numbers the value of an entry is that of all, at their own indices.
     """
     if x in values:
         return values[x]

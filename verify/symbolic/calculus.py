@@ -30,7 +30,7 @@ Entry = tuple[Family, tuple[Any, ...]]
 
 
 class NotDerived(ClaimError):  # noqa: N818 - what it says is an outcome
-    """No value follows from the moments that are assumed; its text says what is missing."""
+    """No value follows from the moments that are assumed; its text names the missing moment or form."""
 
 
 class MomentMissing(NotDerived):
@@ -40,7 +40,7 @@ class MomentMissing(NotDerived):
 def expected(expression: Any, laws: Laws, *, short: bool = True) -> Expr:
     """Return the value of an expression in means of polynomials of components and scores, for every size.
 
-    What stands outside of means, such as ratios and roots, stays. Different free indices of one range are
+    Operations outside of means, such as ratios and roots, stay. Different free indices of a range are
     different places. A long value takes a while to be written in its shortest form; it is left where not
     ``short``.
 
@@ -108,7 +108,7 @@ def _sum_of_means(x: Sum, laws: tuple[tuple[Family, Law], ...]) -> Expr:
 
 
 def _outermost(x: Sum) -> tuple[Any, Any, Any, Any]:
-    """What a sum sums, by its outermost index, and both ends."""
+    """The terms of a sum by its outermost index, and both ends."""
     (*before, (index, low, high)) = x.limits
     return (Sum(x.function, *before) if before else x.function), index, low, high
 
@@ -145,7 +145,7 @@ class _Term(NamedTuple):
 
 
 def _times(*terms: _Term) -> _Term:
-    """Return the product of terms, whose indices are different ones."""
+    """Return the product of terms, no two of which share an index."""
     factors, bounds, entries = zip(*terms, strict=True)
     return _Term(math.prod(factors, start=S.One), sum(bounds, ()), sum(entries, ()))
 
@@ -158,7 +158,7 @@ def _is_part(x: Any) -> bool:
 
 
 def _terms(x: Expr) -> Iterator[_Term]:
-    """Multiply out: sums become sums of one product each, with an index of their own for each factor."""
+    """Multiply out: sums become sums of single products, in which each factor has an index of its own."""
     names: dict[Any, Dummy] = {}
 
     def opened(part: Any) -> Any:
@@ -204,7 +204,7 @@ def _total(term: _Term, moments: _Moments) -> Any:
     rest = tuple(pair for pair in term.bound if pair[0] != index)
 
     def value(place: Any) -> Any:
-        """Return the mean with a place put in, which is none of the others or equal to one of them."""
+        """Return the mean with a place put in, a new place or a place of another index."""
         entries = _moved(term.entries, index, place)
         return _total(_Term(term.factor.xreplace({index: place}), rest, entries), moments)
 
@@ -234,7 +234,7 @@ class _Moments:
         self.laws = laws
         self.names: dict[Any, Any] = {}
         self.missing: dict[tuple[Family, int], Dummy] = {}
-        # What stands for a moment that is 0 beside one that is missing: their product need not exist.
+        # Stands for a moment that is 0 beside a missing moment: their product need not exist.
         self.zero = Dummy()
 
     def total(self, term: _Term) -> Expr:
@@ -251,7 +251,7 @@ class _Moments:
                 if self._raw(base, order) is None:
                     values.add(self.missing.setdefault((base, order), Dummy()))
         polynomials, *generators = ring([Dummy() for _ in values], QQ)
-        self.names, self._one = dict(zip(values, generators, strict=True)), polynomials.one
+        self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
         back = {generator.as_expr(): value for value, generator in self.names.items()}
         return self._sum(entries, bound).as_expr().xreplace(back)
 
@@ -262,13 +262,13 @@ class _Moments:
         return None if given.is_finite is False or given is S.NaN else given
 
     def _in_ring(self, value: Any) -> Any:
-        return self.names[value] if value in self.names else self._one * QQ(value.p, value.q)
+        return self.names[value] if value in self.names else self._unit * QQ(value.p, value.q)
 
     def _product(self, counts: Counter[Entry]) -> Any:
         """Π E x^power over different components."""
         raw = {entry: self._raw(entry[0], power) for entry, power in counts.items()}
         all_given = None not in raw.values()
-        result = self._one
+        result = self._unit
         for (base, places), value in raw.items():
             if value is None:
                 result *= self.names[self.missing[base, counts[base, places]]]
@@ -277,7 +277,7 @@ class _Moments:
         return result
 
     def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
-        """Sum over all indices but those of the range that has most of them one by one, those at once."""
+        """Sum over the indices of the range that has most of them at once, over all others one by one."""
         if not bound:
             return self._product(Counter(entries))
         sizes = Counter(bound.values())
@@ -297,7 +297,7 @@ class _Moments:
         return total
 
     def _at_once(self, entries: tuple[Entry, ...], bound: dict[Any, Any], size: Any) -> Any:
-        """Sum over all indices of one range: those that stand with the same entries are counted together."""
+        """Sum over all indices of a range: those that stand with the same entries are counted together."""
         standing: dict[Any, Counter[Entry]] = {index: Counter() for index in bound}
         alone: Counter[Entry] = Counter()
         for base, places in entries:
@@ -310,7 +310,7 @@ class _Moments:
         if not apart:
             return apart
         kinds = Counter(frozenset(standing[index].items()) for index in bound)
-        total, falling = self._one * 0, self._one
+        total, falling = self._unit * 0, self._unit
         for number, value in enumerate(self._partitions(tuple(kinds), tuple(kinds.values()), {})):
             total += falling * value
             falling *= self._in_ring(size) - number
@@ -319,10 +319,10 @@ class _Moments:
     def _partitions(self, kinds: Any, counts: tuple[int, ...], known: dict[Any, list[Any]]) -> list[Any]:
         """Sums over all ways to let so many indices of each kind coincide, by the number of places."""
         if not any(counts):
-            return [self._one]
+            return [self._unit]
         if counts not in known:
-            sums = [self._one * 0] * (sum(counts) + 1)
-            # One index of the first kind that is left, and those that coincide with it.
+            sums = [self._unit * 0] * (sum(counts) + 1)
+            # Choose the indices that coincide with an index of the first kind that is left.
             first = next(kind for kind, count in enumerate(counts) if count)
             fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
             for others in product(*(range(count + 1) for count in fewer)):
@@ -338,14 +338,14 @@ class _Moments:
         return known[counts]
 
 
-# ---- given functions of some families: of weights p and centred values, E(Σpv)² = E Σp² -------------------
-# Families are independent. So where a mean holds softmax, a maximum or another function of some of them,
-# these are given, as the entries of a matrix are; the mean over the others follows from their moments, and
-# what is left is averaged over those that were given.
+# ---- families given inside of functions: of weights p and centred values, E(Σpv)² = E Σp² -----------------
+# Families are independent. So those in softmax, a maximum or another function inside of a mean are given, as
+# the entries of a matrix are; the mean over the others follows from their moments, and the result is averaged
+# over the given families.
 
 
 class _Over(Function):  # type: ignore[misc]  # SymPy has no types
-    """What is to be averaged over the families that are given."""
+    """A mean over the families that are given, still to be taken."""
 
     nargs = 1
 
@@ -354,7 +354,7 @@ def conditional(expression: Any, laws: Laws) -> Expr:
     """Return an expression whose means are taken over families that stand in no function, given the others.
 
     Raises:
-        NotDerived: a mean is of no polynomial of the others, or one of their moments is not given.
+        NotDerived: a mean is of no polynomial of the others, or needs a moment of theirs that is not given.
     """
 
     def averaged(over: Any) -> Any:
@@ -373,7 +373,7 @@ def _given(x: Any, laws: Laws) -> Expr:
     """Return E x, families that are given as numbers, and the mean over these marked.
 
     Given are those that stand in functions, those without a law, and where a program's columns are among
-    them, which depend on all families, every one.
+    them, which depend on all families, every family.
     """
     functions = {part for part in x.atoms(Function, Max, Min) if not isinstance(part, Dot | E | Named)}
     functions |= {part for part in x.atoms(Pow) if not (part.exp.is_Integer and part.exp.is_positive)}
@@ -397,7 +397,7 @@ def _given(x: Any, laws: Laws) -> Expr:
 
 
 def as_entry(score: Any) -> Any:
-    """Return a score as the entry of a row: what holds of any rows holds of those of vectors."""
+    """Return a score as the entry of a row: a line that holds of any rows holds of those of vectors."""
     left, first, right, second = score.args
     if left == right:
         return score.definition
@@ -405,7 +405,7 @@ def as_entry(score: Any) -> Any:
 
 
 def _nested(x: Any) -> Expr:
-    """Return a sum over several indices as sums within each other, each of what depends on its index."""
+    """Return a sum over several indices as sums within each other, each of the factors with its index."""
     factors, limits = list(Mul.make_args(x.function)), list(x.limits)
     while limits:
         limit = min(limits, key=lambda each: sum(factor.has(each[0]) for factor in factors))

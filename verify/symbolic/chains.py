@@ -1,7 +1,7 @@
 """Chains: a derivation line by line, each with its reason and the check that decides it.
 
 A check decides one line, or refuses it; whatever it says, the second net (``refutation``) tries to refute the
-line as well. What a chain comes to is *derived*, or *derived, citing* the theorems that its lines rest on.
+line as well. The end of a chain is *derived*, or *derived, citing* the theorems that its lines rest on.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from verify.symbolic.vocabulary import Laws
 
 Relation = Literal["=", "≤", "<", "≥", ">", "~", "⇔"]
-"""How a line stands to the one before it; "~": it is its leading term, "⇔": each implies the other."""
+"""How a line stands to the line before it; "~": it is its leading term, "⇔": each implies the other."""
 
 Compare = Callable[[Any, Any, Relation], None]
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A published theorem that a line may rest on: its name, what it says, its conditions and its source.
+    """A published theorem that a line may rest on: its name, statement, conditions and source.
 
     ``source`` is the bibliographic text, ``url`` its address.
     """
@@ -45,16 +45,16 @@ class Theorem:
 
 @dataclass(frozen=True, kw_only=True)
 class LineCheck:
-    """What decides a line, and what the line rests on.
+    """The check that decides a line, and the assumptions that the line rests on.
 
     Args:
-        compare: Returns where a line follows, given the line before, this one and their relation; else it
+        compare: Returns where a line follows, given the line before, this line and their relation; else it
             raises ``StepError``, also where that could not be decided.
-        words: What it is called in print, such as "algebra".
+        words: Its name in print, such as "algebra".
         relations: How lines may be related that it decides.
         given: Inequalities of SymPy under which alone the line holds.
         needs: Other relations under which alone it holds, such as values that are put in.
-        assumed: What is said to be assumed besides ``given``, each a relation or a sentence.
+        assumed: Assumptions that are stated besides ``given``, each a relation or a sentence.
         laws: The laws of the families that it assumes, None where it needs none.
         cites: The theorems that it rests on, none where it decides the line by itself.
         is_exact: Whether it decides a line exactly, so that the second net tries fewer points.
@@ -77,7 +77,7 @@ class LineCheck:
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """What the line assumes besides laws, in sentences."""
+        """The line's assumptions besides laws, in sentences."""
         everything = (*self.given, *self.assumed)
         return tuple(dict.fromkeys(x if isinstance(x, str) else sentence(x) for x in everything))
 
@@ -92,7 +92,7 @@ class LineCheck:
             raise StepError(
                 f"the line is related by {relation}, but this check, {self.words}, is for {allowed}"
             )
-        # What SymPy has decided where it was written leaves nothing to check.
+        # An equation that SymPy decided when it was written is True or False: nothing is left to check.
         if isinstance(before, BooleanAtom) or isinstance(after, BooleanAtom):
             raise StepError("it is True or False at once; write it as Eq(…, …, evaluate=False)")
         self.compare(before, after, relation)
@@ -100,7 +100,7 @@ class LineCheck:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chain: what it says, why, how that is checked, and how it stands to the line before."""
+    """One line of a chain: its expression, its reason, its check, and how it stands to the line before."""
 
     expression: Any
     because: str
@@ -116,9 +116,9 @@ class Related(Function):  # type: ignore[misc]  # SymPy has no types
 
 @dataclass(frozen=True)
 class CheckedLine:
-    """A line with what became of it: ``problem`` says why it fails, ``tried`` how the second net tried it.
+    """A line with its outcome: ``problem`` says why it fails, ``tried`` how the second net tried it.
 
-    ``tried`` is empty where no point was found at which the line could be evaluated.
+    ``tried`` is empty where the line could be evaluated at no point.
     """
 
     line: Line
@@ -136,10 +136,10 @@ class Chain:
 
     Args:
         start: The expression that it begins with.
-        lines: What follows, each from the one before.
-        name: What texts and experiments call it by; a claim's main chain needs none.
-        title: What the page prints above it.
-        defines: What the start is, in words, where it is not the quantity that the claim is about.
+        lines: The lines that follow, each from the line before.
+        name: Its name in texts and experiments; a claim's main chain needs none.
+        title: Its heading on the page.
+        defines: The start in words, where it is not the quantity that the claim is about.
         given: Conditions under which all lines hold, as relations of SymPy between symbols. What a check of
             a line says of symbols as its own ``given`` is among them.
 
@@ -162,7 +162,7 @@ class Chain:
         self.stated, self.given = given, tuple(dict.fromkeys((*given, *conditions)))
 
     def then(self, expression: Any, because: str, check: LineCheck, relation: Relation = "=") -> Chain:
-        """Return the chain with one line more, as ``Line`` has it."""
+        """Return the chain with a further line, as ``Line`` has it."""
         lines = (*self.lines, Line(expression, because, check, relation))
         return Chain(
             self.start, *lines, name=self.name, title=self.title, defines=self.defines, given=self.stated
@@ -193,7 +193,7 @@ class Chain:
 
     @property
     def proposition(self) -> Related:
-        """What the chain shows, if all its lines hold."""
+        """The relation of start and end that holds if all lines do."""
         return Related(self.start, Symbol(self.relation), self.end)
 
     @property
@@ -211,6 +211,7 @@ class Chain:
                 line.check.decide(before, after, line.relation)
                 conditions = tuple(map(as_drawn, (*self.given, *line.check.conditions)))
                 refuting = partial(refute, before, line.relation, after, line.check.laws, conditions)
+                # An exact check leaves little to refute: a few points do, unless none could be evaluated.
                 tried = (line.check.is_exact and refuting(briefly=True)) or refuting()
             except (StepError, Counterexample) as error:
                 problem = str(error)
@@ -223,10 +224,10 @@ class Chain:
 
 @dataclass(frozen=True)
 class Derivation:
-    """What a claim derives: a main chain, and others, with names, that it rests on or speaks of.
+    """The chains of a claim: the main chain, and others, with names, that it rests on or speaks of.
 
     Chains are in the order in which they are read. Where ``nothing`` says why nothing is derived for the
-    statement itself, none of them is the main one.
+    statement itself, none of them is the main chain.
     """
 
     chains: tuple[Chain, ...]
@@ -234,9 +235,9 @@ class Derivation:
 
     @classmethod
     def of(cls, given: Any) -> Derivation:
-        """Return what an author's ``derive`` gives as a derivation: a chain, several, or one already.
+        """Return the result of an author's ``derive``, a chain, several or a derivation, as a derivation.
 
-        Of several, the main one is that without a name.
+        Of several, the main chain is that without a name.
 
         Raises:
             ClaimError: it is something else, no chain or two are without a name, or two have the same.
@@ -257,7 +258,7 @@ class Derivation:
 
     @property
     def main(self) -> Chain | None:
-        """The chain of what the claim says, None where nothing is derived for that."""
+        """The chain of the claim's own statement, None where nothing is derived for it."""
         if self.nothing:
             return None
         return next(chain for chain in self.chains if not chain.name or len(self.chains) == 1)
@@ -269,7 +270,7 @@ class Derivation:
 
     @property
     def start(self) -> Any:
-        """The start of the main chain: what the claim is about."""
+        """The start of the main chain: the quantity that the claim is about."""
         return self._main.start
 
     @property

@@ -1,4 +1,4 @@
-"""What decides a line, as authors write it: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
+"""The checks of lines, as authors write them: ``algebra``, ``moments(laws)``, ``substitute({…})``."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def moments(laws: Laws) -> LineCheck:
 
 
 def _decide_given_functions(before: Any, after: Any, laws: Laws, under: str, missing: NotDerived) -> None:
-    """Compare means over what stands in no function, given the rest; if they differ, over drawn laws."""
+    """Compare means over the families in no function, given the rest; if they differ, over drawn laws."""
     try:
         decide_equality(conditional(before, laws), conditional(after, laws))
     except (StepError, ClaimError) as error:
@@ -86,7 +86,7 @@ def _as_entries(x: Any, laws: Laws) -> Any:
 
 
 def substitute(values: Mapping[Any, Any]) -> LineCheck:
-    """Return the check that a line is the one before with values put in for symbols, sizes or free indices.
+    """Return the check that a line is the line before at values of symbols, sizes or free indices.
 
     Example:
         >>> Line(2 * sigma, "two components", substitute({d: 2}))
@@ -125,7 +125,7 @@ def substitute(values: Mapping[Any, Any]) -> LineCheck:
 
 
 def _keep_apart(x: Any, values: Mapping[Any, Any]) -> None:
-    """Raise where two free indices over one range, which mean different places, become one."""
+    """Raise where two free indices over one range, which mean different places, become the same."""
     places: dict[tuple[Any, Any], Any] = {}
     for index in sorted(free_indices(x), key=str):
         with suppress(ClaimError):
@@ -143,7 +143,7 @@ def _difference(before: Any, after: Any) -> str:
     return f" by {factor(difference)}"
 
 
-# ---- chains that are written for a question: its definition, what its terms contribute, and the value -----
+# ---- chains that are written for a question: its definition, the share of its terms, and the value --------
 
 
 def derive(expression: Any, laws: Laws) -> Chain:
@@ -171,7 +171,7 @@ LONGEST = 45
 
 
 def _multiplied_out(x: Any, laws: Laws) -> Any:
-    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different ones."""
+    """Put in each mean in falling factorials: d·… of equal indices, d(d - 1)·… of two different indices."""
     if isinstance(x, Sum):
         return expected(x, laws)
     if not isinstance(x, E):

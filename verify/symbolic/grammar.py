@@ -6,7 +6,7 @@
     atom       = number | name | name "(" expression {"," expression} ")"
                | "(" expression ")" | "|" expression "|"
 
-What a statement has computed may also hold lists of numbers, such as ``softmax([2, 1]/sqrt(d_k), 1)`` and
+A statement's computation may also hold lists of numbers, such as ``softmax([2, 1]/sqrt(d_k), 1)`` and
 ``[1, 2]·[3, 4]``. Nothing of a text is executed. What ``notation.plain`` prints of a question about a single
 query can be read.
 """
@@ -27,7 +27,7 @@ from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Q
 
 
 class QuestionError(ClaimError):
-    """A question or a formula cannot be read: what is wrong, and a mark below the place."""
+    """A question or a formula cannot be read; its text says why, with a mark below the place."""
 
 
 class _Token(NamedTuple):
@@ -85,7 +85,7 @@ _MEANS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "kurtosis": (1, lambda x: _standardized(x, 4)),
     "skewness": (1, lambda x: _standardized(x, 3)),
 }
-"""What averages, with the number of its arguments."""
+"""Functions that average, with the number of their arguments."""
 
 _BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
     "sum": of.over_keys,
@@ -94,7 +94,7 @@ _BINDERS: Mapping[str, Callable[[Any, Index], Any]] = {
     "entropy": Entropy,
     "logsumexp": of.LogSumExp,
 }
-"""What runs over all keys."""
+"""Functions that run over all keys."""
 
 
 def _weights(scores: Any) -> Any:
@@ -111,7 +111,7 @@ _LISTS: Mapping[str, Callable[[Any], Any]] = {
     "logsumexp": lambda scores: log(sum(scores.applyfunc(exp))),
 }
 _LISTS = {**_LISTS, "entropy": _LISTS["H"]}
-"""What is made of a list of numbers; of a list by softmax, the second argument takes one."""
+"""Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
 _SCALED = {"p_scaled": "p", "H_scaled": "H"}
 _ELSEWHERE = {
@@ -119,7 +119,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("variance", "v"), "Var(…)"),
     **dict.fromkeys(("dot", "inner"), "q·k"),
 }
-"""What is called otherwise here."""
+"""Usual names that have another here."""
 _RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
 _QUESTION = (*_MEANS, *_BINDERS, *_PLAIN, *_CONSTANTS, *_RANDOM, "P", "softmax")
 
@@ -154,7 +154,7 @@ def parse_formula(text: str) -> Expr:
 
 
 def parse_value(text: str) -> Expr:
-    """Return what a statement has computed, which may hold means, d_k, and lists of numbers.
+    """Return the expression that a statement has computed: with means, d_k, and lists of numbers.
 
     Raises:
         QuestionError: it is no such expression, or its value is a list.
@@ -216,7 +216,7 @@ class _Reader:
         return self._tokens[self._place]
 
     def _take(self, *texts: str) -> _Token | None:
-        """Return the next token and go on, if it is one of these signs."""
+        """Return the next token and go on, if it is among these signs."""
         token = self._next
         if token.kind != "sign" or token.text not in texts:
             return None
@@ -291,7 +291,7 @@ class _Reader:
         return Abs(self._number_of(inside, token)) if token.text == "|" else inside
 
     def _inside(self, opening: _Token, numbers: Sequence[int] = (1,), name: str = "a bracket") -> list[Any]:
-        """Return what stands in a bracket that was opened, one of so many expressions."""
+        """Return the expressions in a bracket that was opened; ``numbers`` says how many there may be."""
         before, self._bars = self._bars, opening.text == "|"
         self._deep += 1
         if self._deep > _DEEPEST:
@@ -330,7 +330,7 @@ class _Reader:
         return self._inside(opening, numbers, token.text)
 
     def _named(self, token: _Token) -> Any:
-        """Return what a name stands for, a function with what it is of."""
+        """Return the expression that a name stands for, a function with its arguments."""
         name = token.text.replace("Σ", "sum")
         name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
         if token.kind == "score" and not self.formula:
@@ -368,7 +368,7 @@ class _Reader:
         if token.text in ("q", "k"):
             self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
         what = "function" if self._next.text == "(" else "name"
-        # Every letter is near some name.
+        # Every single letter is near a name, so that a suggestion would mislead.
         if here := _ELSEWHERE.get(token.text.lower()):
             self.fail(f"no {what} {token.text!r}; write {here}", token)
         near = self.known if len(token.text) > 1 else ()

@@ -1,7 +1,7 @@
-"""Laws that have exactly the moments that are assumed, and are otherwise as unlike the normal one as may be.
+"""Laws that have exactly the moments that are assumed, and are otherwise as unlike the normal law as may be.
 
 A law is known by the coefficients of its orthogonal polynomials: the next is x - centre times the last, less
-spread² times the one before. Moments give the first of them, one each; what follows may be chosen. Nodes and
+spread² times the last but one. Each moment gives a coefficient; the further ones may be chosen. Nodes and
 weights are those of Gauss's rule: eigenvalues of a matrix of three diagonals. Source: G. H. Golub and
 J. H. Welsch, Calculation of Gauss Quadrature Rules, Math. Comp. 23 (1969), 221-230.
 """
@@ -25,7 +25,7 @@ class NoLaw(Exception):  # noqa: N818  # no error of the program
 
 @dataclass(frozen=True)
 class NumericLaw:
-    """A law by its coefficients, or normal with one centre and one spread, or by its quantiles.
+    """A law by its coefficients, or normal with a single centre and spread, or by its quantiles.
 
     Of a ``whole`` law all moments are given, so that its coefficients go on and a rule only comes near it.
     """

@@ -2,8 +2,8 @@
 
 An equation that is wrong holds at a random point modulo a prime P with a probability of about degree/P, that
 is never; of signs, which are a draw of two, it is tried as often as that takes. Sums are written out, at
-several sizes: all different, and more of them than the degree. What cannot be evaluated, or at one size
-only, is *not decided*, which is no equality. ``points`` evaluates.
+several sizes: all different, and more of them than the degree. Sides that cannot be evaluated, or at one size
+only, are *not decided*, which is no equality. ``points`` evaluates.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def decide_equality(
 
     Raises:
         Unequal: they differ; its text says at which sizes.
-        Undecided: one could not be evaluated; its text says why.
+        Undecided: a side could not be evaluated; its text says why.
     """
     given = None if laws is None else tuple(sorted(laws.items(), key=lambda item: str(item[0])))
     error = _error(sympify(before), sympify(after), given, tuple((sizes or {}).items()))
@@ -158,7 +158,7 @@ def _assignments(before: Any, after: Any, fixed: Mapping[Any, int]) -> Iterator[
     shuffled = random.Random(1)  # noqa: S311 - nothing is secret
     order = shuffled.sample(pool, len(pool))
     for number in range(times):
-        # The next numbers in the order: different within a row, and each size takes a new one in each row.
+        # The next numbers in the order: different within a row, and for each size another in each row.
         row = [order[(number + at) % len(order)] for at in range(len(counting))]
         yield {**dict(zip(counting, row, strict=True)), **fixed}
 

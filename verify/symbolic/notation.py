@@ -24,7 +24,7 @@ SIGNS = {"=": "=", "≤": r"\le", "≥": r"\ge", "<": "<", ">": ">", "~": r"\sim
 """How relations of lines and statements are written in LaTeX."""
 
 _LARGE = (sympy.Sum, sympy.Product, sympy.Integral, sympy.Limit, of.LogSumExp, of.Largest)
-"""What reaches to the end of its product, and is a factor only in brackets or as the last."""
+"""Notations that reach to the end of their product: factors only in brackets or as the last."""
 
 _RELATIONS = {"==": "=", "<=": r"\le", ">=": r"\ge", "!=": r"\ne"}
 _BRACKETS = re.compile(
@@ -54,7 +54,7 @@ def plain(expression: Any) -> str:
 
 
 class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
-    """Writes one expression; which of its indices tell something is found out first.
+    """Writes one expression, after it has seen which of its indices tell something.
 
     With a ``stroke``, short fractions stand on the line. SymPy calls methods by the names of classes; ``exp``
     is what the printed is raised to.
@@ -66,7 +66,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         places = set(_places(expression))
         by_size = {size: {place for other, place in places if other == size} for size, _ in places}
         self._hidden = {place for places in by_size.values() for place in places if len(places) == 1}
-        # What a printed sign of a sum or a maximum runs over is printed, too.
+        # The index of a printed sum or maximum is printed, too.
         sums, rows = expression.atoms(sympy.Sum, sympy.Product), expression.atoms(of.Largest, of.LogSumExp)
         summed = {limit[0] for part in sums for limit in part.limits} | {part.args[1] for part in rows}
         self._hidden = {place for place in self._hidden if isinstance(place, Index)} - summed
@@ -163,7 +163,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return _raised(rf"\left[{self._event(expr)}\right]", exp)
 
     def _event(self, indicator: Any) -> str:
-        """Return x > y for the indicator of x - y; what is random stands on the left."""
+        """Return x > y for the indicator of x - y, with random terms on the left."""
         terms = Add.make_args(indicator.args[0])
         fixed = [term for term in terms if not of.families_of(term)]
         if 0 < len(fixed) < len(terms):
@@ -221,7 +221,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return " ".join([rf"{sign}\frac{{{over}}}{{{under}}}", *map(self._print, large)])
 
     def _product(self, factors: list[Any]) -> str:
-        """Return factors side by side, in brackets what would not be read as a factor."""
+        """Return factors side by side, in brackets where they would not be read as factors."""
         text, dots = "", sum(map(_is_dot, factors))
         factors = sorted(factors, key=_rank)
         for place, factor in enumerate(factors):
@@ -330,7 +330,7 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
             below.append(S.Exp1)
         else:
             above.append(factor)
-    # √2/2 is 1/√2, and of several roots one is made: √(2 d_k/π).
+    # √2/2 is 1/√2, and several roots are drawn together: √(2 d_k/π).
     for root in [factor for factor in above if _is_root(factor) and factor.base in below]:
         above.remove(root)
         below[below.index(root.base)] = root
@@ -352,7 +352,7 @@ _ORDER = {"q": 0, "k": 1, "v": 2, "u": 3}
 
 
 def _renamed(expression: Any) -> dict[Any, Any]:
-    """Return names for what belongs to keys by which it stands behind what belongs to queries."""
+    """Return names by which the numbers of keys stand behind those of queries."""
     of_keys = (symbol for symbol in expression.free_symbols if symbol.is_Symbol and symbol.name[-2:] == "_k")
     names = {x: Symbol(f"{x.name[:-1]}q~", **x.assumptions0) for x in of_keys if x not in _SIZES}
     families = of.families_of(expression)
@@ -360,7 +360,7 @@ def _renamed(expression: Any) -> dict[Any, Any]:
 
 
 def _rank(factor: Any) -> tuple[Any, ...]:
-    """Return where a factor stands in a product: numbers, symbols, sums, what is random, large signs."""
+    """Return where a factor stands in a product: numbers, symbols, sums, random numbers, large signs."""
     base = factor.base if factor.is_Pow else factor
     if factor.is_number:
         return 0, 0 if isinstance(factor, Number) else 1, str(factor)
@@ -385,7 +385,7 @@ _LETTERS = {"μ": r"\mu", "σ": r"\sigma", "ρ": r"\rho", "τ": r"\tau", "λ": r
 
 
 def assumptions_of(chain: Any) -> tuple[str, ...]:
-    """Return what a chain assumes, in sentences: laws, what its checks add, conditions, domains."""
+    """Return the assumptions of a chain, in sentences: laws, those of its checks, conditions, domains."""
     expressions = [chain.start, *(sympify(line.expression) for line in chain.lines)]
     families = set().union(*map(of.families_of, expressions))
     laws: dict[Family, Law] = {}
@@ -410,7 +410,7 @@ def assumptions_of(chain: Any) -> tuple[str, ...]:
 
 
 def _laws(laws: dict[Family, Law]) -> list[str]:
-    """Return what is assumed of families, those of one law together."""
+    """Return the assumptions on families, those of the same law together."""
     sentences, groups = list[str](), dict[Law, list[str]]()
     for family in (family for family in _VECTORS if family in laws):
         groups.setdefault(laws[family], []).append(_VECTORS[family])

@@ -1,4 +1,4 @@
-"""What an expression is at a point: in many digits, or in floats over all outcomes of what is drawn at once.
+"""Values of expressions at a point: in many digits, or in floats over all outcomes of all draws at once.
 
 A ``Point`` goes through an expression node by node. A mean and an integral are alike: both put an array of
 nodes in for what is drawn, or integrated over, along an axis of its own, and add up with weights.
@@ -90,7 +90,7 @@ class Point:
         return handler(self, expression)
 
     def number(self, value: Any) -> Any:
-        """Return a number as one of the point's arithmetic; arrays stay."""
+        """Return a number in the point's arithmetic; arrays stay."""
         if self.exact:
             return mp.mpf(value.p) / value.q if isinstance(value, sympy.Rational) else mp.mpmathify(value)
         if isinstance(value, np.ndarray | np.float64):
@@ -139,7 +139,7 @@ class Point:
                 drawn = _draws_of(law, self.seed + 2, key) if law else _anything(self.seed + 1, key)[outcomes]
                 self.components[key] = drawn
             else:
-                # At some points all are close to each other, the same, or far from each other.
+                # By seed they lie close to each other, coincide, or lie far from each other.
                 apart = (1.0, 0.125, 0.0, 8.0)[self.seed % 4]
                 self.components[key] = float(1 - apart // 1 % 2 + apart * _anything(self.seed, key)[0])
         return self.number(self.components[key])
@@ -170,7 +170,7 @@ class Point:
             return np.vectorize(lambda *numbers: self.number(function(*map(number, numbers))))(*arguments)
 
     def total(self, terms: list[Any]) -> Any:
-        """Return the sum of numbers; in floats, what it loses where they cancel is of their size."""
+        """Return the sum of numbers; in floats, the loss where they cancel is measured by their size."""
         if not self.exact and not self.depth and all(isinstance(term, float) for term in terms):
             self._added(np.array(terms))
         return reduce(operator.add, terms)
@@ -214,7 +214,7 @@ class Point:
         return components
 
     def _outcomes(self, keys: list[Any]) -> tuple[dict[Any, Any], Any]:
-        """Return arrays of what components are in every outcome, and the chances of the outcomes."""
+        """Return arrays of the components' values in every outcome, and the chances of the outcomes."""
         drawn = [key for key in keys if key[0] in self.laws]
         joint = [key for key in keys if key[0] not in self.laws]
         most = (200 if self.depth else MOST) // (len(JOINT) if joint else 1)
@@ -268,7 +268,7 @@ class Point:
             terms = self.value(function) * slope
         if np.size(terms) > MOST_TERMS:
             raise NotEvaluated("an integral of too many terms")
-        # Where floats overflow beside what is negligible, the terms are 0.
+        # Where floats overflow beside a negligible factor, the terms are 0.
         bad = ~np.isfinite(terms)
         sizes = np.where(bad, 0.0, np.abs(np.where(bad, 0, terms)))
         beside = np.zeros(bad.shape, dtype=bool)
@@ -336,13 +336,13 @@ def _symbol(point: Point, symbol: Any) -> Any:
 
 @lru_cache(maxsize=2**14)
 def _exponents(product: Any) -> tuple[list[Any], list[Any]]:
-    """Return what exponentials in a product are of, and its other factors."""
+    """Return the exponents of the exponentials in a product, and its other factors."""
     exponentials = [part for part in product.args if isinstance(part, exp)]
     return [part.args[0] for part in exponentials], [x for x in product.args if x not in exponentials]
 
 
 def _product(point: Point, expression: Any) -> Any:
-    """Return a product; in floats exponentials first add up what they are of, as each may overflow."""
+    """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
     exponents, others = _exponents(expression)
     if point.exact or len(exponents) < 2:
         return reduce(operator.mul, map(point.value, expression.args))
@@ -420,7 +420,7 @@ _FLOATS: dict[str, Callable[..., Any]] = {
 
 
 def _function(point: Point, expression: Any) -> Any:
-    """Return a function of mpmath's; NumPy's or SciPy's in floats where there is one."""
+    """Return a function of mpmath's; in floats NumPy's or SciPy's where they have it."""
     name = {"polygamma": "psi", "ceiling": "ceil"}.get(expression.func.__name__, expression.func.__name__)
     if not hasattr(mp, name):
         raise NotEvaluated(f"{name} is not evaluated")
@@ -466,7 +466,7 @@ def _handler(kind: Any) -> Callable[[Point, Any], Any] | None:
 
 
 def evaluated(expression: Any, point: Point) -> Any:
-    """Return the value of an expression at a point: a number, infinite for some integrals, or one for draws.
+    """Return the value of an expression at a point: a number, which may be infinite, or an array of draws.
 
     Raises:
         NotEvaluated: it has none.
@@ -508,7 +508,7 @@ def holds(condition: Any, point: Point) -> bool:
 
 
 def mean_of_row(x: Any, point: Point) -> float:
-    """Return the mean of a polynomial of what is drawn from a row, by one-dimensional integrals.
+    """Return the mean of a polynomial of a row's scores and weights, by one-dimensional integrals.
 
     Raises:
         ValueError: it is of another kind, or of scores that are not centred and normal.
@@ -530,7 +530,7 @@ def mean_of_row(x: Any, point: Point) -> float:
             return value * deviation * float(np.sum(z * density)) / 256 / math.sqrt(2 * math.pi)
         mean = mean_log_total if isinstance(first, of.LogSumExp) else mean_entropy
         return value * _exactly(mean, keys, deviation)
-    # A sum over all keys, or one key's share of it, of powers of a weight and its score.
+    # A sum over all keys, or a single key's share of it, of powers of a weight and its score.
     is_sum = isinstance(first, Sum) and len(drawn) == 1 and len(first.limits) == 1
     factors = Mul.make_args(first.function) if is_sum else drawn
     value *= float(point.value(Mul(*(part for part in factors if not families_of(part)))))

@@ -33,7 +33,7 @@ modulo P fit 64 bits. 2, 3, 5, …, 23 are squares modulo both, -1 modulo neithe
 P = 2 * Q + 1
 
 Numbers = Any
-"""Numbers modulo P or Q: an array of uint64 with the points along its last axis, or one for all of them."""
+"""Numbers modulo P or Q: an array of uint64 with the points along its last axis, or a number for them all."""
 
 
 class Axis(NamedTuple):
@@ -69,8 +69,8 @@ class TooManyOutcomes(Undecided):
 class Points:
     """Random points: numbers modulo P and Q for all that an expression is made of.
 
-    A number is made from the seed of its point, the name of what is drawn, and other numbers that it depends
-    on. Points that are not ``valid`` lack a root or a quotient; ``budget`` is how many parts are evaluated.
+    A number is made from the seed of its point, its name, and other numbers that it depends on. Points that
+    are not ``valid`` lack a root or a quotient; ``budget`` is how many parts may still be evaluated.
     """
 
     def __init__(self, seed: int, count: int, sizes: Mapping[Any, int], laws: Laws, budget: int) -> None:
@@ -101,7 +101,7 @@ class Points:
         return number * number % modulus
 
     def place(self, *sides: Any) -> None:
-        """Give each free index a number, different ones within a range."""
+        """Give each free index a number; within a range they differ."""
         taken: dict[Any, set[int]] = {}
         for side in sides:
             for part in side.atoms(Indexed):
@@ -131,6 +131,7 @@ class Points:
 
     def with_numbers(self, x: Any) -> Any:
         """Return an expression with sizes and places put in."""
+        # An index on an axis stays a symbol: it has many places at once, and its values are an array.
         numbers = {symbol: self.sizes.get(symbol, self.places.get(symbol)) for symbol in x.free_symbols}
         known = {symbol: Integer(number) for symbol, number in numbers.items() if isinstance(number, int)}
         return x.xreplace(known) if known else x
@@ -149,7 +150,7 @@ class Points:
 
     @contextmanager
     def having(self, **state: Any) -> Iterator[None]:
-        """Let variables, or outcomes and worlds, be others; what is known does not depend on them alone."""
+        """Let variables, or outcomes and worlds, be others, with a memory of values of their own."""
         before = {name: getattr(self, name) for name in ("known", *state)}
         self.__dict__.update(known={}, **state)
         yield
@@ -215,7 +216,7 @@ def _is_square(numbers: Numbers, modulus: int) -> Any:
 
 @lru_cache(maxsize=65536)
 def _integers(x: Any) -> tuple[Any, ...]:
-    """Return the symbols of an expression that may be indices, in some order."""
+    """Return the symbols of an expression that may be indices, in any order."""
     return tuple(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
 
 
@@ -259,6 +260,7 @@ def _pow(points: Points, x: Any, modulus: int) -> Numbers:
 
 
 def _exp(points: Points, x: Any, modulus: int) -> Numbers:
+    # P = 2Q + 1, and squares modulo P have order Q: so exponents are numbers modulo Q.
     exponents = points.value(x.args[0] if isinstance(x, exp) else S.One, Q)
     if modulus == Q:
         return points.draw_square(Q, "exp", exponents)
@@ -266,7 +268,7 @@ def _exp(points: Points, x: Any, modulus: int) -> Numbers:
 
 
 def _log(points: Points, x: Any, modulus: int) -> Numbers:
-    """By log xy = log x + log y; of what is no product, any number that belongs to its value."""
+    """By log xy = log x + log y; of any other expression, a random number that belongs to its value."""
     inside = sympify(points.sizes.get(x.args[0], x.args[0]))
     if isinstance(inside, exp):
         return points.value(inside.args[0], modulus)
@@ -325,7 +327,7 @@ def _bounds_a_sum(x: Any, index: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """A sum as a factor before it, what is summed, and its outermost index with both ends."""
+    """A sum as a factor before it, its terms, and its outermost index with both ends."""
     (*before, (index, low, high)) = x.limits
     if before:
         return S.One, Sum(x.function, *before), index, low, high
@@ -334,7 +336,7 @@ def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def _mean(points: Points, x: Any, modulus: int) -> Numbers:
-    """Over all outcomes of families with laws, and over a few of what else is drawn, with random weights."""
+    """Over all outcomes of families with laws, and over a few draws of all others, with random weights."""
     (of,) = x.args
     others = {family for family in families_of(of) if not isinstance(family, Given)} - set(points.laws)
     entries = sorted(_entries(points, of), key=str)
@@ -519,7 +521,7 @@ def _delta(points: Points, x: Any, modulus: int) -> Numbers:
 
 
 def _imaginary(points: Points, x: Any, modulus: int) -> Numbers:
-    """Of i, any number, in exponents only: what needs i² = -1 is not decided."""
+    """Of i, any number, in exponents only: a line that needs i² = -1 is not decided."""
     if modulus == P:
         raise Undecided("i has exact arithmetic in exponents only")
     return points.draw(Q, x)

@@ -2,7 +2,7 @@
 
 ``refute`` tries both sides at corners of the domains of all symbols and at random points, in many digits;
 where there is a mean, over all outcomes of small laws with the assumed moments; normal laws and integrals by
-quadrature of two sizes, whose difference is the error; what has too many outcomes by draws, beyond six
+quadrature of two sizes, whose difference is the error; means with too many outcomes by draws, beyond six
 standard errors. It proves nothing: a line that passes has not been refuted.
 """
 
@@ -37,10 +37,10 @@ BUDGET = 60_000
 """How much work a line may take, in nodes of expressions; about half a second."""
 
 POINTS, FEWER, MEANS, FEW = 60, 12, 12, 2
-"""The most points of a line, of one with components or an integral, of one with a mean, and in long rows."""
+"""The most points of a line: plain, with components or an integral, with a mean, and in long rows."""
 
 MANY, LONG = 20, (1024, 10**6, 10**60)
-"""Sizes of rows that are drawn besides, and those of normal scores whose means are integrals over one."""
+"""Sizes of rows that are drawn besides, and of rows of normal scores whose means are integrals."""
 
 WIDER = 16
 """How many times wider scores of long rows are spread as well."""
@@ -49,7 +49,7 @@ THRIFT = 3
 """How many times fewer points a line has that is tried briefly; it is tried in no long rows."""
 
 STANDARD_ERRORS = 6.0
-"""How far draws must be from what a line says."""
+"""How many standard errors draws must be from a line to refute it."""
 
 CHOICES = (
     (((0, 1),), ((0, 1),)),
@@ -57,10 +57,10 @@ CHOICES = (
     (((0.25, 1.25), (-1.5, 0.5)), ((-1.5, 1),)),
     (((-0.75, 1.5), (2.0, 1.0)), ((0.5, 0.75), (1.0, 2.0))),
 )
-"""What is chosen of the laws of families, see ``law_with``: ±1 first, then 2 and -1/2, then three values."""
+"""Choices that moments leave of the laws, see ``law_with``: ±1 first, then 2 and -1/2, then three values."""
 
 ALLOWED = {"=": (0,), "≤": (-1, 0), "<": (-1,), "≥": (0, 1), ">": (1,)}
-"""The signs that the left side less the right one may have."""
+"""The signs that the left side less the right side may have."""
 
 _FACTS = ("integer", "positive", "negative", "zero", "nonnegative", "nonpositive", "real", "even", "odd")
 _law_with = cache(law_with)
@@ -85,7 +85,7 @@ def refute(
         before: The left side.
         relation: One of = ≤ < ≥ > ~ ⇔.
         after: The right side.
-        laws: The laws of what is drawn. Without them means are over an arbitrary joint law; families that
+        laws: The laws of the families. Without them means are over an arbitrary joint law; families that
             ``laws`` leave out are given numbers if they are ``Given``, or stand outside means.
         given: Conditions under which the line holds. An equation of a symbol says what it stands for.
         briefly: Whether a third of the points will do, as for a line that is decided exactly.
@@ -158,7 +158,7 @@ class _Trial:
         return any(side.has(*kinds) for side in self.sides)
 
     def is_unknown(self) -> bool:
-        """Return whether one side has a name of which nothing is said, as of what the other side defines."""
+        """Return whether a side has a name of which nothing is said, as where the other side defines it."""
         first, second = map(free_symbols, self.sides)
         of_laws = set(_symbols_of(x for law in self.laws.values() for x in law.raw))
         unsaid = (x for x in (first ^ second) - of_laws - set(self.put) if x.is_complex is None)
@@ -240,7 +240,7 @@ class _Trial:
         """Return values where lines tend to fail: small ones, those near ends of the domain, large ones."""
         small = Rational(1, 1000)
         values: list[Any] = [2, 1, 3, 0, -1, -2, Rational(1, 2), Rational(-1, 2), Rational(1, 10), 5]
-        # Where exponentials of a thousand cancel, no number of digits tells what is left.
+        # Where exponentials of a thousand cancel, no number of digits shows the rest.
         large = 30 if self.has(exp, HyperbolicFunction) else 1000
         values += [] if moderate else [small, large, -small, -large]
         low, high = self._bounds(symbol)
@@ -321,7 +321,7 @@ class _Trial:
     def _components_allowed(self, point: Point) -> bool:
         """Return whether conditions on components hold, for all places of their indices."""
         for condition in self.of_components:
-            # What is never negative is positive in almost every outcome of a law without atoms.
+            # An expression that is never negative is positive in almost every outcome of a law without atoms.
             laws = [self.laws[family] for family in families_of(condition) if family in self.laws]
             is_positive = isinstance(condition, Gt) and condition.lts == 0 and all(law.whole for law in laws)
             if is_positive and Signs().nonnegative(condition.gts):
@@ -376,7 +376,7 @@ class _Trial:
             return False
         error = 1e-7 * max(*map(abs, values[0]), 1.0)
         if self.has(Integral):
-            # What the author integrates may have a peak too narrow for these rules.
+            # An author's integrand may have a peak too narrow for these rules.
             point.coarse = 1
             coarse = self._values(point)
             if coarse is None or max(abs(x - y) for x, y in zip(values[0], coarse[0], strict=True)) > error:
@@ -413,7 +413,7 @@ class _Trial:
         return False
 
     def counterexample(self, point: Point, left: Any, right: Any) -> Counterexample:
-        """Return the error that names the point, and what both sides are there."""
+        """Return the error that names the point and the values of both sides there."""
         says = f"{_number(left)} {self.relation} {_number(right)} is false"
         return Counterexample(f"{self.where(point)}{says}")
 
@@ -450,7 +450,7 @@ class _Trial:
             else:
                 open_points.append(point)
         if any(counts.values()):
-            # What holds for a few keys need not for many.
+            # A line that holds for a few keys need not hold for many.
             open_points = [*self._drawn_from(fixed, 4, MANY)] if self.rows else []
         counts["drawn"] = sum(map(self.by_draws, open_points[: 4 // self.thrift]))
         if self.rows and self.thrift == 1:
@@ -468,7 +468,7 @@ class _Trial:
                 values.update({x: wider * values[x] for x in self.symbols if x.is_positive})
                 if not self._allows(values):
                     continue
-            # Two laws at the first points, so that each is tried soon; then one.
+            # Two laws at the first points, so that each is tried soon; later one law a point.
             for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4])[: 2 if number <= 4 else 1]:
                 if (laws := self._laws(values, choice)) is None:
                     break
@@ -483,7 +483,7 @@ class _Trial:
     def _laws(self, values: dict[Any, Any], choice: Any) -> dict[Family, NumericLaw] | None:
         """Return laws of all families at a point, None where its symbols give moments that no law has.
 
-        Moments that are symbols alone, the third or a higher one, become those of the laws.
+        Moments that are symbols alone, from the third on, become those of the laws.
         """
         laws = dict[Family, NumericLaw]()
         for place, family in enumerate(sorted(self.families & set(self.laws), key=str)):

@@ -1,7 +1,7 @@
 """Means over a row of n independent normal scores as one-dimensional integrals, each with its error.
 
 With scores s of mean 0 and standard deviation σ, x = exp(s) and Z = Σx, the softmax weights are p = x/Z, and
-1/Z^k = ∫ t^(k-1)/Γ(k)·exp(-tZ) dt makes the keys independent: what is averaged becomes a product of means
+1/Z^k = ∫ t^(k-1)/Γ(k)·exp(-tZ) dt makes the keys independent: the integrand becomes a product of means
 over single keys, φ_ab(t) = t^a·E[x^a s^b exp(-tx)], and for each other key ψ = φ_00, the Laplace transform of
 a lognormal variable. That holds for any n, and costs no more for a million keys than for two.
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _RULES = ((0.24, 10.5), (0.27, 10.0))
-"""Step in u, and reach in standard deviations, of the rule that counts and of the one that checks it."""
+"""Step in u, and reach in standard deviations, of the rule that counts and of the rule that checks it."""
 
 _ROUNDING = 2.0**-46
-"""What rounding may do to a sum, relative to the sum of its terms' sizes: 64 units in the last place."""
+"""Rounding error of a sum, relative to the sum of its terms' sizes: 64 units in the last place."""
 
 _NOTHING = 1e-40
-"""What a kernel of size 1 may be off a constant for nothing: less than any sum over a million keys shows."""
+"""A kernel of size 1 so near to a constant is that constant: no sum over a million keys shows the rest."""
 
 _NODES = (3, 5, 8, 12, 18, 26)
-"""Nodes of the Gauss rules over a query's length, of which one after another is taken."""
+"""Nodes of the Gauss rules over a query's length, which are taken in turn."""
 
 PRECISE = 1e-7
-"""So near to the rule before, relative to the value, the next one is the last."""
+"""So near to the rule before, relative to the value, the next rule is the last."""
 
 ON_PAPER = 1e-3
 """So near to the rule before, a point of a curve lies where it belongs for any eye."""
@@ -59,7 +59,7 @@ Exponents = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Approximation:
-    """A number and how far it may be from the exact one."""
+    """A number and how far it may be from the exact number."""
 
     value: float
     error: float
@@ -139,7 +139,7 @@ def mean_largest_weight(keys: int, deviation: float) -> Approximation:
     """Return E max p, the mean of 1/Σexp(s - max s) over the place m of the largest score.
 
     Given it the others are independent and smaller by y, so that E max p is n times the integral over t and m
-    of e^(-t)·φ(m)·[∫_0^∞ φ(m - y)·exp(-t·e^(-y)) dy]^(n-1). For up to some dozens of keys.
+    of e^(-t)·φ(m)·[∫_0^∞ φ(m - y)·exp(-t·e^(-y)) dy]^(n-1). For a few dozen keys at most.
     """
     values = [_largest_weight(keys, deviation, fineness) for fineness in (1.3, 1.0)]
     return Approximation(values[0], abs(values[0] - values[1]) + _ROUNDING)
@@ -149,7 +149,7 @@ def _largest_weight(keys: int, deviation: float, fineness: float) -> float:
     step = 0.3 / fineness
     u = np.arange(-36.0, 4.0, step)
     tops, top_weights = legendre(-7.0, 8.0, round(48 * fineness))
-    # By how much the others are smaller; what is smaller by more than the edge adds nothing to the sum.
+    # By how much the others are smaller; a score smaller by more than the edge adds nothing to the sum.
     edge = min(45.0, 15 * deviation)
     gaps, gap_weights = legendre(0.0, edge, round(90 * fineness))
     kernel = np.exp(-np.exp(u[:, None] - gaps)) * gap_weights
@@ -244,7 +244,7 @@ def _recurrence(dimension: float) -> tuple[Array, Array]:
 
 
 class _TrapezoidRule:
-    """The trapezoid rule in u = ln t and in s, for scores of one standard deviation.
+    """The trapezoid rule in u = ln t and in s, for scores of a given standard deviation.
 
     φ_ab(u) = ∫ (v - u)^b·exp(av - e^v)·φ_σ(v - u) dv is a correlation on the common grid of u and s = v - u.
     Below its grid of u less than exp(-38) of an integral is left even for a million keys, for n(1 - ψ) is at
@@ -262,7 +262,7 @@ class _TrapezoidRule:
         self.u = self.step * np.arange(first, last + 1)
         self._v = self.step * np.arange(first - half, last + half + 1)
         self._exp_v, self._places = np.exp(self._v), np.arange(len(self.u))
-        # Where v is 0, and the constant that a kernel may be becomes another.
+        # Where v is 0: a kernel goes from its constant on the left to that on the right about here.
         self._zero = half - first
         self._phi: dict[tuple[int, int], Array] = {}
         self._others: dict[int, Array] = {}
@@ -297,6 +297,7 @@ class _TrapezoidRule:
         apart[: self._zero] -= before
         apart[self._zero :] -= after
         varying = np.abs(apart) > _NOTHING
+        # Of the kernel's two ends, which are most of it, the correlation is known: constant times a sum.
         first, stop, reach = int(varying.argmax()), len(varying) - int(varying[::-1].argmax()), len(weights)
         smoothed = np.zeros(len(self.u))
         correlated = np.correlate(kernel[first:stop], weights, "full")

@@ -17,7 +17,7 @@ from verify.symbolic.vocabulary import Softmax, StepError, Var, range_of
 INEQUALITIES = (Le, Lt, Ge, Gt)
 
 MEANS = (E, Sum, Integral)
-"""What is not negative where its argument is not."""
+"""Operations whose result is not negative where their argument is not."""
 
 RISING = (exp, log, tanh, atan, erf)
 """Functions of a real number that rise wherever they are real."""
@@ -48,14 +48,14 @@ class Signs:
             less, more, strict = relation.lts, relation.gts, isinstance(relation, Lt | Gt)
             sides = (less, less.args[0], -less.args[0]) if isinstance(less, Abs) else (less,)
             self.facts += [(more - side, strict) for side in sides]
-            # Ends are put in for the symbol they bound, so they may not speak of one that is bounded itself.
+            # Ends are put in for the symbol they bound, so they may speak of no symbol with ends.
             for symbol, end, place in ((less, more, 1), (more, less, 0)):
                 if symbol.is_Symbol and not end.free_symbols & {symbol, *self.ends}:
                     whole = strict and symbol.is_integer and end.is_integer
                     self.ends.setdefault(symbol, [-oo, oo])[place] = end + (1 - 2 * place if whole else 0)
 
     def within(self, limits: Any) -> Signs:
-        """Return the same for what stands inside a sum or an integral, between the ends of its variables."""
+        """Return the signs inside of a sum or an integral, between the ends of its variables."""
         bounds = []
         for variable, *ends in limits:
             both = (kind(variable, end) for kind, end in zip((Ge, Le), ends, strict=False) if end.is_finite)
@@ -70,7 +70,7 @@ class Signs:
         if (x, strict) not in self.seen:
             self.seen[x, strict] = False  # a reason may not rest on itself
             self.seen[x, strict] = any(reason(self, x, strict) for reason in self._REASONS)
-            # Between two ends a symbol is written so that it never reaches the upper one.
+            # Between two ends a symbol is written so that it never reaches the upper end.
             for symbol in x.free_symbols & set(self.ends) if strict and self.seen[x, strict] else ():
                 low, high = self.ends[symbol]
                 if low != -oo and high != oo and (high - symbol, True) not in self.facts:
@@ -121,9 +121,9 @@ class Signs:
         return False
 
     def _apart(self, first: Any, second: Any) -> bool:
-        """Return whether two indices mean different places: free ones do, one that runs comes to any.
+        """Return whether two indices mean different places: free indices do, a running index comes to any.
 
-        One that runs is apart from another that visibly comes before or after all that it runs over.
+        A running index is apart from an index that visibly comes before or after all that it runs over.
         """
         if first == second or not self.bound & {first, second}:
             return bool(first != second)
@@ -144,7 +144,7 @@ class Signs:
         written = x.func(*map(self.plain, x.args)) if x.args and not isinstance(x, _HIDDEN) else x
         if isinstance(x, _HIDDEN):
             written = _Hidden("h")
-            # SymPy's symbols share what is known of them with all that are declared alike.
+            # SymPy's symbols share their known facts with all that are declared alike.
             written._assumptions = StdFactKB(written.assumptions0)
             written.signs, written.whole = self, x
         elif isinstance(x, Symbol):
@@ -168,7 +168,7 @@ class Signs:
     # The closed list; each says in its docstring what it sees.
 
     def _part_by_part(self, x: Any, strict: bool) -> bool:
-        """Sums and products of what has a sign, and powers: even ones, and any of what is positive."""
+        """Sums and products of expressions with a sign, even powers, and all powers of a positive base."""
         if isinstance(x, Mul):
             signs = 1
             for part in x.args:
@@ -186,7 +186,7 @@ class Signs:
         return False
 
     def _assumed(self, x: Any, strict: bool) -> bool:
-        """What SymPy's own assumptions say."""
+        """The verdict of SymPy's own assumptions."""
         plain = self.plain(x)
         return bool(plain.is_positive if strict else plain.is_nonnegative)
 
@@ -218,7 +218,7 @@ class Signs:
         return not strict or not any(True for _ in reached)
 
     def _end(self, x: Any, strict: bool) -> bool:
-        """A sum with the largest of several, or less the least, that has the sign with one of them."""
+        """A sum with the largest of several, or less the least, that has the sign with any of them."""
         for term in Add.make_args(x) if isinstance(x, Add) else ():
             for kind, end in ((Max, term), (Min, -term)):
                 for part in end.args if isinstance(end, kind) else ():
@@ -242,7 +242,7 @@ class Signs:
         return False
 
     def _coefficients(self, x: Any, strict: bool) -> bool:
-        """Quotients of polynomials of what is not negative, with coefficients that are not."""
+        """Quotients of polynomials with coefficients that are not negative, in variables that are not."""
         above, below = (expand(part) for part in fraction(together(self.plain(x))))
         if not isinstance(above, Add | Mul) and below == 1:
             return False
@@ -253,7 +253,7 @@ class Signs:
         return False
 
     def _given(self, x: Any, strict: bool) -> bool:
-        """What is given, for any index, and what is left without it."""
+        """A given inequality, at any index, and the rest of the sum without it."""
         for fact, is_strict in self.facts:
             pattern = fact.xreplace({index: Wild(index.name) for index in fact.atoms(Index)})
             wild = [part for part in pattern.atoms(Indexed, Dot) if part.has(Wild)]
@@ -271,6 +271,7 @@ class Signs:
         terms = Add.make_args(x)
         for more in filter(self.nonnegative, terms):
             for less in (-term for term in terms if not self.nonnegative(term)):
+                # x is (more - less) + rest, so that both may be decided apart.
                 rest = x - more + less
                 exceeds = self._exceeds(more, less, strict and rest == 0)
                 if exceeds and (rest == 0 or self.nonnegative(rest, strict=strict)):
@@ -286,7 +287,7 @@ class Signs:
         return self.at_most_one(less / more, strict=strict) and (not strict or self.positive(more))
 
     def _factors(self, x: Any, strict: bool) -> bool:
-        """A sum that is a product of such."""
+        """A sum that is a product of factors with a sign."""
         factors = factor(x) if isinstance(x, Add) else x
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
@@ -298,7 +299,7 @@ class Signs:
 
 
 class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
-    """A symbol for what SymPy knows no sign of; the sign is worked out when SymPy asks for it."""
+    """A symbol for a part whose sign SymPy does not know; it is worked out when SymPy asks for it."""
 
     def _eval_is_real(self) -> bool | None:
         if isinstance(self.whole, MEANS):

@@ -1,7 +1,7 @@
-"""Published theorems that lines of derivations rest on, and the check that cites one.
+"""Published theorems that lines of derivations rest on, and the check that cites a theorem.
 
-A cited line is printed as such: that the theorem applies is the reader's to judge. What can be seen of its
-conditions is checked: that a law is normal where it has to be, which way a bound goes, that Jensen's function
+A cited line is printed as such: that the theorem applies is the reader's to judge. Conditions that show in
+a line are checked: that a law is normal where it has to be, which way a bound goes, that Jensen's function
 bends that way. The rest of the conditions stands in the table.
 """
 
@@ -153,7 +153,7 @@ THEOREMS: Mapping[str, Theorem] = {
         "section 5.3.1",
     ),
 }
-"""By a short name, what a line may cite. A line by another theorem is given that as a ``Theorem``."""
+"""Theorems that a line may cite by a short name; any other theorem is given as a ``Theorem``."""
 
 
 def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[str, ...] = ()) -> LineCheck:
@@ -162,7 +162,7 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
     Args:
         theorem: Its short name in ``THEOREMS``, or a theorem that is not in this table.
         laws: The laws of the families that the line speaks of; the line is tried under them.
-        assumes: Conditions of the theorem that the line needs and a reader has to be told, in words.
+        assumes: Conditions of the theorem that the line needs and a reader has to know, in words.
 
     Raises:
         ClaimError: there is no theorem of this name.
@@ -198,7 +198,7 @@ def cited(theorem: str | Theorem, *, laws: Laws | None = None, assumes: tuple[st
 
 
 def is_normal(law: Law) -> bool:
-    """Return whether a law is assumed to be normal, and not only to share some moments with one."""
+    """Return whether a law is assumed to be normal, and not only to share moments with a normal law."""
     if not law.whole or len(law.raw) < 3:
         return False
     variance = law.raw[2] - law.raw[1] ** 2
@@ -211,7 +211,7 @@ def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> Non
 
 
 def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
-    """An upper bound of the largest of normals; where that is subtracted, a lower one of the line."""
+    """An upper bound of the largest of normals; where that is subtracted, a lower bound of the line."""
     for largest, bound, upper in ((before, after, "≤<"), (after, before, "≥>")):
         means = [mean for mean in largest.atoms(E) if mean.has(Largest)]
         if means and not bound.has(Largest):
@@ -224,7 +224,7 @@ def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
 
 
 def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
-    """The mean of f is above f of the mean where f is visibly convex; what f is may be hidden to us."""
+    """The mean of f is above f of the mean where f is visibly convex; the function may be hidden from us."""
     for inside, outside in ((before, after), (after, before)):
         for mean in outside.atoms(E):
             (x,) = mean.args
@@ -249,13 +249,13 @@ _ALLOWED = {
     }.items()
     for name in names
 }
-"""How a line may be related that cites a theorem; of all others it is an equation."""
+"""Relations of a line that cites the theorem; every other theorem gives an equation."""
 
 _NORMAL = {
     *("normal combination", "rotation", "change of measure", "stein", "chi-square"),
     *("normal maximum", "interpolation"),
 }
-"""Theorems for which some family of the line has to be normal."""
+"""Theorems for which a family of the line has to be normal."""
 
 _FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
     "jensen": _jensen,
@@ -263,4 +263,4 @@ _FORMS: Mapping[str, Callable[[str, Any, Any, Relation], None]] = {
     "central limit": _in_the_limit,
     "monotone convergence": _in_the_limit,
 }
-"""What else can be seen of some theorems' conditions."""
+"""Conditions of theorems that can be seen in the line itself."""

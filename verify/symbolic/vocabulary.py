@@ -1,9 +1,9 @@
-"""What statements about attention are written with: means, families of components, scores, weights.
+"""The words of statements about attention: means, families of components, scores, weights.
 
 Everything here is plain SymPy: an expression is derived line by line, printed, and compiled to arrays. What
 is random stands inside ``E``, and belongs to a *family*: ``q[a, i]`` is component i of query a. An index that
-no sum binds means *any*, and two such indices over one range mean *different ones*: ``Cov(score_of(a, j)**2,
-score_of(b, j)**2)`` is about two queries and one key.
+no sum binds means *any*, and two such indices over one range mean *different places*:
+``Cov(score_of(a, j)**2, score_of(b, j)**2)`` is about two queries and one key.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ a, b, i, j, l, e = (Index(name) for name in "abijle")  # noqa: E741 - as they st
 
 
 class Family(IndexedBase):  # type: ignore[misc]  # SymPy has no types
-    """Random numbers of one kind, one for each place in its ``ranges``: ``Family("x", m, d)[a, i]``.
+    """Random numbers of a kind, a number for each place in its ``ranges``: ``Family("x", m, d)[a, i]``.
 
     The sizes are no arguments in SymPy's sense: a number put in for d leaves the family what it is. Families
-    of one name and the same sizes are one object, for a proof compares them a million times.
+    of the same name and sizes are the same object, for a proof compares them a million times.
     """
 
     ranges: tuple[Any, ...]
@@ -80,7 +80,7 @@ class Given(Family):
 
 
 class Made(Family):
-    """What programs make of the draws: numbers of unknown law, which depend on all families."""
+    """Numbers that programs make of the draws: of unknown law, and dependent on all families."""
 
 
 q, k = Family("q", m, d), Family("k", n, d)
@@ -88,11 +88,11 @@ v, u = Family("v", n, d_v), Family("u", m, d_v)
 """Components of queries, keys, values, and of the gradient that reaches an output."""
 
 s = Family("s", m, n)
-"""Scores of rows: the one of query a and key j is ``s[a, j]``, independent of all others."""
+"""Scores of rows: that of query a and key j is ``s[a, j]``, independent of all others."""
 
 
 class _LikeItsArgument(Function):  # type: ignore[misc]  # SymPy has no types
-    """What is real, positive or not negative where its first argument is."""
+    """A function that is real, positive or not negative where its first argument is."""
 
     def _eval_is_extended_real(self) -> Any:
         return self.args[0].is_extended_real
@@ -118,7 +118,7 @@ class Var(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for."""
+        """The mean square less the squared mean."""
         (x,) = self.args
         return E(x**2) - E(x) ** 2
 
@@ -131,7 +131,7 @@ class Cov(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for."""
+        """The mean product less the product of the means."""
         x, y = self.args
         return E(x * y) - E(x) * E(y)
 
@@ -170,7 +170,7 @@ class Dot(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for: the sum over components."""
+        """The sum over components that it stands for."""
         left, first, right, second = self.args
         return Sum(left[first, i] * right[second, i], (i, 1, self.size))
 
@@ -192,7 +192,7 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for; j stays the key that is meant, another index runs over all of them."""
+        """Its quotient; j stays the key that is meant, and another index runs over all keys."""
         x, other = self.row
         return exp(self.args[0]) / Sum(exp(x), (other, 1, range_of(x, other)))
 
@@ -205,7 +205,7 @@ class Softmax(Function):  # type: ignore[misc]  # SymPy has no types
         other = Index(next(name for name in names if name not in taken))
         if isinstance(key, Index):
             return x.xreplace({key: other}), other
-        # A number may stand elsewhere in x, too: what is meant is the place of a key.
+        # A number may stand elsewhere in x, too: only the place of a key is meant.
         moved = {part: _moved(part, key, other) for part in x.atoms(Indexed, Dot)}
         return x.xreplace(moved), other
 
@@ -218,7 +218,7 @@ class Entropy(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for: log-sum-exp less the mean score."""
+        """Log-sum-exp less the mean score, which it stands for."""
         x, key = self.args
         return LogSumExp(x, key) - Sum(Softmax(x, key) * x, (key, 1, range_of(x, key)))
 
@@ -231,7 +231,7 @@ class LogSumExp(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for."""
+        """The logarithm of the sum."""
         x, key = self.args
         return log(Sum(exp(x), (key, 1, range_of(x, key))))
 
@@ -262,7 +262,7 @@ class Named(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def definition(self) -> Expr:
-        """What it stands for."""
+        """The expression that the name stands for."""
         return self.args[1]
 
 
@@ -287,7 +287,7 @@ def squares(x: Any, key: Index = j) -> Expr:
 
 @lru_cache(maxsize=8192)
 def definition(expression: Any) -> Expr:
-    """Return an expression with every function of this module put in by what it stands for.
+    """Return an expression with every function of this module replaced by its definition.
 
     ``E``, ``Quantile``, ``Largest`` and ``Indicator`` stay.
     """
@@ -300,7 +300,7 @@ def definition(expression: Any) -> Expr:
 def range_of(expression: Any, index: Index) -> Expr:
     """Return the size of the range of an index, from the first family that has it.
 
-    Where a sum within binds an index of this name, that is another one, and counts only if there is no other.
+    An index of this name that a sum within binds is another index, and counts only if there is no other.
 
     Raises:
         ClaimError: no family of the expression has the index.
@@ -319,7 +319,7 @@ def range_of(expression: Any, index: Index) -> Expr:
 
 
 def unnamed(expression: Any) -> Any:
-    """Return an expression with what has a name put in for it."""
+    """Return an expression with every named part replaced by the name's definition."""
     return sympify(expression).replace(lambda part: isinstance(part, Named), lambda part: part.definition)
 
 
@@ -371,11 +371,11 @@ def _moved(part: Any, number: Any, index: Index) -> Any:
 
 @dataclass(frozen=True)
 class Law:
-    """What is assumed of the components of a family: independent, with these raw moments.
+    """The assumed law of the components of a family: independent, with these raw moments.
 
-    ``raw`` are E x⁰, E x¹, … as far as they are assumed; of a law that is ``whole``, such as the normal one,
+    ``raw`` are E x⁰, E x¹, … as far as they are assumed; of a law that is ``whole``, such as the normal law,
     every moment is. ``words`` say it: "mean 0 and variance 1". A law without moments is known by its
-    ``density``, a function of a symbol, and its ``quantile``, one of an array of probabilities.
+    ``density``, a function of a symbol, and its ``quantile``, a function of an array of probabilities.
     """
 
     words: str
