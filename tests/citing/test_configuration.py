@@ -1,12 +1,16 @@
-"""What a project sets in its pyproject.toml, and which documents paths name."""
+"""What a project sets in its pyproject.toml, and where its site has what a key names."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.report.records import record
+from sphobjinv import Inventory
+
+from tests.report.records import PAIRWISE, record
 from tests.tool import Ended
+from verify.citing.lookup import by_key
+from verify.report.site import inventory
 from verify.citing.configuration import Configuration, configuration
 from verify.errors import SettingsError
 
@@ -99,3 +103,31 @@ def test_the_settings_of_the_project_above_count(project: Path) -> None:
         configuration(project)
     (project / "pyproject.toml").write_text("[project]\nname = 'x'\n", encoding="utf-8")
     assert configuration(project) == Configuration(folder=project)
+
+
+def test_the_site_is_named_once(project: Path, tool: Tool) -> None:
+    """In pyproject.toml; cite and values take it from there, and --url stands before it."""
+    site, other = "https://example.org/verify", "https://example.org/other"
+    set_up(project, f'results = "committed.json"\nsite = "{site}/"\n')
+    page = f"{site}/claims/score-variance/"
+    assert f"url = {{{page}}}" in tool("cite", "score-variance", "--format", "bibtex").out
+    cited = tool("cite", "score-variance", "--format", "bibtex", "--url", other).out
+    assert f"url = {{{other}/report.html#score-variance}}" in cited
+    assert all(page in line for line in tool("values", "score-variance").out.splitlines())
+
+
+def test_the_inventory_has_every_place() -> None:
+    """Each key of a claim, a finding and a statement once, under a name that says which."""
+    run = record()
+    made = Inventory(zlib=inventory(run))
+    assert (made.project, made.version) == ("sdpa-verify", run.tool.version)
+    labels = {label.name: label for label in made.objects}
+    keys = {key for key in by_key(run) if ":" not in key and key != "run"}
+    assert labels.keys() == {
+        f"statement:{key.removeprefix('source.')}" if key.startswith("source.") else f"claim:{key}"
+        for key in keys
+    }
+    assert {(label.domain, label.role) for label in made.objects} == {("std", "label")}
+    assert labels[f"claim:{PAIRWISE.id}"].uri == f"claims/{PAIRWISE.id}/index.html"
+    key = f"{PAIRWISE.id}.{PAIRWISE.checks[0].id}"
+    assert labels[f"claim:{key}"].uri_expanded == f"claims/{PAIRWISE.id}/index.html#{key}"

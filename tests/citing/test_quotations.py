@@ -1,4 +1,4 @@
-"""An author's own text is checked number by number and never written."""
+"""Forms write what is right of a value; an author's own text is checked number by number."""
 
 from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
@@ -6,10 +6,162 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.citing.test_forms import DIGEST, KNOWN
-from verify.citing.languages import PLAIN
+from verify.citing.languages import HTML, LATEX, MARKDOWN, OUTPUT, PLAIN, RST, TYPST, Language
+from verify.citing.lookup import written
 from verify.citing.quotations import fault_of, fitting, replaceable, same
-from verify.citing.values import ExactNumber, Value
+from verify.citing.values import ExactNumber, Value, reading
+from verify.errors import CitationError
+
+
+def figure(exact: str, printed: str, rounding: str = "nearest") -> ExactNumber:
+    """Return a figure that was rounded to what is printed."""
+    return ExactNumber(Decimal(exact), rounding, Decimal(printed))  # type: ignore[arg-type]
+
+
+LOW, HIGH = figure("0.99784", "0.9978", "down"), figure("1.00381", "1.0039", "up")
+INNER = (figure("0.99963", "0.9996", "down"), figure("1.00203", "1.0021", "up"))
+HALF = figure("0.00301", "0.0031", "up")
+DIGEST = "0123456789abcdef" * 4
+KNOWN = {
+    value.key: value
+    for value in (
+        Value("k.c", "1.0008 [0.9978, 1.0039]", (figure("1.00083", "1.0008"), LOW, HIGH), "k"),
+        Value("k.c:low", "0.9978", (LOW,), "k"),
+        Value("k.c:high", "1.0039", (HIGH,), "k"),
+        Value("k.c:estimate", "1.0008", (figure("1.00083", "1.0008"),), "k"),
+        Value("k.c:interval", "[0.9978, 1.0039]", (LOW, HIGH), "k"),
+        Value("k.c:halfwidth", "0.0031", (HALF,), "k"),
+        Value("k.c:error", "6.1×10⁻⁴", (figure("0.00061", "0.00061"),), "k"),
+        Value("k.c:interval95", "[0.9996, 1.0021]", INNER, "k"),
+        Value("k.c:draws", "92 414 464", (figure("92414464", "92414464"),), "k"),
+        Value("k.c:level", "99.38%", (figure("99.381", "99.38"),), "k"),
+        Value("k.c:sure", "1 − 6.1×10⁻⁷", (figure("0.99999939", "0.99999939", "fixed"),), "k"),
+        Value(
+            "k.n",
+            "-",
+            (figure("-0.512", "-0.51"), figure("-0.52", "-0.52", "down"), figure("-0.48", "-0.48", "up")),
+            "k",
+        ),
+        Value("k.n:low", "−0.52", (figure("-0.52", "-0.52", "down"),), "k"),
+        Value("k.s", "2.37×10⁻⁹", (figure("2.3749E-9", "2.37E-9"),), "k"),
+        Value("k.t", "9.96×10⁸", (figure("996100000", "9.96E8"),), "k"),
+        Value("k.zero", "0.0×10⁻⁶", (figure("-3.9E-9", "0E-7"),), "k"),
+        Value("k", "confirmed", (), "k"),
+        Value("k:digest", DIGEST, (), "k"),
+        Value("run:seed", "7", (figure("7", "7", "fixed"),), "k"),
+        Value("run:good", "57", (figure("57", "57"),), "k"),
+        Value("run:all", "59", (figure("59", "59"),), "k"),
+        Value("run:none", "0", (figure("0", "0"),), "k"),
+    )
+}
+SPACES = {0xA0: " ", 0x202F: " "}
+
+
+@pytest.mark.parametrize(
+    ("key", "form", "text"),
+    [
+        ("k.c", "default", "1.0008 [0.9978, 1.0039]"),
+        ("k.c", ".3f", "1.001 [0.997, 1.004]"),
+        ("k.c", ".0%", "100% [99, 101]%"),
+        ("k.c", "pm", "1.0008 ± 0.0006"),
+        ("k.c:estimate", "pm,.3f", "1.001 ± 0.001"),
+        ("k.c", "pm,.1%", "(100.1 ± 0.1)%"),
+        ("k.c", "interval95,.2f", "[0.99, 1.01]"),
+        ("k.c", "high,.2f", "1.01"),
+        ("k.s", ".11f", "0.00000000237"),
+        ("k.s", ".1e", "2.4×10⁻⁹"),
+        ("k.t", ".1e", "1.0×10⁹"),
+        ("k.c:draws", ".2g", "92 000 000"),
+        ("k.c:draws", ".2e", "9.24×10⁷"),
+        ("k.c:level", ".3g", "99.4%"),
+        ("k:digest", ".12", DIGEST[:12]),
+        ("k.c", '"{low:.1f} to {high}, {estimate:.2g}"', "0.9 to 1.0039, 1.0"),
+        ("k.c", '.0%,"{low}–{high}"', "99%–101%"),
+        ("k.c:estimate", "error,.4f", "0.0006"),
+        ("k.c", '"{pm:.3f} and **{high}**, {low}."', "1.001 ± 0.001 and **1.0039**, 0.9978."),
+        ("k.c", '.2f,"{low} < {estimate}"', "0.99 < 1.00"),
+        ("k", '"**{text}**"', "**confirmed**"),
+        ("run:good", '"{good} of {all} claims"', "57 of 59 claims"),
+    ],
+)
+def test_what_a_form_writes(key: str, form: str, text: str) -> None:
+    """Ends are rounded outwards; ± stands before the standard error."""
+    assert written(KNOWN, key, form).translate(SPACES) == text
+
+
+GLUED = (
+    r"1{low}; {low}5; {low}{high}; -{low}; −{low}; {low}%; {low} %; {low} \%; {low} × 10²; x{low}; {low}.5; "
+    r"1.{low}; {low}^2; {low}e5; 1/{low}; {low} * 2; {low}²; {low} \times 10; "
+    r"{low} 000; √{low}; 2 × {low}; 1 {low}; {low} 5; {low} {high}"
+)
+"""Parts of sentences beside which something makes another number of them."""
+
+
+@pytest.mark.parametrize(
+    ("key", "form", "what"),
+    [
+        ("k.c", "digit=3", "has no part 'digit=3'; choose draws, error"),
+        ("k.c", "digits", "interval95, .*or default, .Nf, .Ne"),
+        ("k.c", "", "no form ''; choose default"),
+        ("k.c", ".2g,.2f", "no form '.2g,.2f'; choose default"),
+        ("k.c", "default,.2g", "no form"),
+        ("k.c", '"{' + "x" * 500 + '}"', "no form"),
+        ("k.c", '"{low:3}"', "no form '3'"),
+        ("k.c", '"{lo}"', "has no part 'lo'; choose draws, error, estimate"),
+        *(("k.c", f'"a {glued} b"', "makes another number of it") for glued in GLUED.split("; ")),
+        ("k.c", ".99g", "no more digits that mean something; ask for fewer"),
+        ("k.n", "pm", "which pm does not suit"),
+        ("k.c", "pm,.2f", "of which this leaves 0"),
+        ("run:good", ".1%", "which .1% does not suit; choose default, .Nf"),
+        ("k.c:sure", ".2g", "does not suit; choose default, "),
+        ("k", ".2g", "does not suit"),
+        ("k.s", ".2f", "of which this leaves 0; ask for more digits"),
+        ("k:digest", ".11", "11 digits of a digest; give 12 to 64"),
+    ],
+)
+def test_a_form_that_does_not_suit_is_refused(key: str, form: str, what: str) -> None:
+    """In one line, with those that do."""
+    with pytest.raises(CitationError, match=what):
+        written(KNOWN, key, form)
+
+
+@given(st.decimals(-(10**6), 10**6, places=4, allow_nan=False), st.integers(0, 4), st.sampled_from("fe%g"))
+def test_a_specification_writes_what_python_writes(exact: Decimal, places: int, kind: str) -> None:
+    """But for signs, groups and powers of ten; what would leave 0 is refused."""
+    known = {"k": Value("k", "", (ExactNumber(exact, printed=exact),), "k")}
+    form = f".{places + (kind == 'g')}{kind}"
+    wanted = Decimal(format(exact, form).rstrip("%")) / (100 if kind == "%" else 1)
+    if exact and not wanted:
+        with pytest.raises(CitationError, match="leaves 0"):
+            written(known, "k", form)
+        return
+    text = written(known, "k", form)
+    number = reading(text)
+    assert number is not None
+    assert (number / 100 if kind == "%" else number) == wanted
+    if kind in "f%":
+        assert text.replace("−", "-").replace("\u202f", "") == format(exact, form)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        (PLAIN, "−2.37×10⁻⁹ ± 1"),
+        (HTML, "−2.37×10<sup>-9</sup> ± 1"),
+        (MARKDOWN, "−2.37×10⁻⁹ ± 1"),
+        (RST, "−2.37×10⁻⁹ ± 1"),
+        (LATEX, r"\ensuremath{-2.37\times 10^{-9}\ \pm \ 1}"),
+        (TYPST, "−2.37×10#super[-9] ± 1"),
+        (OUTPUT, "-2.37e-9 ± 1"),
+    ],
+)
+def test_each_language_has_its_markup(language: Language, text: str) -> None:
+    """For numbers; words are escaped, and a sentence's own words stay as they are."""
+    assert language.written("−2.37×10⁻⁹ ± 1", is_number=True) == text
+    if language not in {PLAIN, OUTPUT}:
+        assert language.written("<b> *x* #y", is_number=False) != "<b> *x* #y"
+    sentence = written(KNOWN, "k.s", '"about {text} *here*"', language.written)
+    assert sentence == f"about {language.written('2.37×10⁻⁹', is_number=True)} *here*"
 
 
 @pytest.mark.parametrize(

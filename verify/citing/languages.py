@@ -50,11 +50,13 @@ class Language:
 
 
 class Passage(NamedTuple):
-    """A text as it is read, and where each of its characters starts and ends in the file.
+    """A text as it is read, and where each of its characters starts and ends in the ``file``.
 
     What ``is_code`` is compared and never written.
     """
 
+    path: Path
+    file: str
     text: str
     starts: range | list[int]
     ends: range | list[int]
@@ -66,6 +68,11 @@ class Passage(NamedTuple):
         first = self.starts[start] if start < len(self.starts) else self.ends[-1] if self.ends else 0
         return (first, self.ends[end - 1]) if end > start else (first, first)
 
+    def error(self, at: int, what: str) -> CitationError:
+        """Return what is wrong at a place of the text, with the line of the file."""
+        line = self.file.count("\n", 0, self.place(at, at)[0]) + 1
+        return CitationError(f"{self.path}:{line}: {what}")
+
 
 def passages(path: Path, text: str) -> Iterator[Passage]:
     """Yield the texts of a file: of a notebook its cells, of any other the whole.
@@ -76,12 +83,12 @@ def passages(path: Path, text: str) -> Iterator[Passage]:
     language = language_of(path)
     if language is NOTEBOOK:
         try:
-            yield from _cells(text)
+            yield from _cells(path, text)
         except (ValueError, RecursionError, AttributeError, KeyError, TypeError) as error:
             what = "is not a notebook, which is JSON with a list of cells; save it again"
             raise CitationError(f"{path}: {what}") from error
     else:
-        yield Passage(text, range(len(text)), range(1, len(text) + 1), language)
+        yield Passage(path, text, text, range(len(text)), range(1, len(text) + 1), language)
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"')
@@ -90,7 +97,7 @@ _CHARACTER = re.compile(
 )
 
 
-def _cells(text: str) -> Iterator[Passage]:
+def _cells(path: Path, text: str) -> Iterator[Passage]:
     """Yield the source of each cell of a notebook, with where its characters stand in the file."""
     strings = list(_STRING.finditer(text))
     numbers = iter(range(len(strings)))
@@ -108,7 +115,7 @@ def _cells(text: str) -> Iterator[Passage]:
         signs = [sign for start, end in spans for sign in _CHARACTER.finditer(text, start + 1, end - 1)]
         shown = "".join(sign[0] if sign[0][0] != "\\" else json.loads(f'"{sign[0]}"') for sign in signs)
         starts, ends = [sign.start() for sign in signs], [sign.end() for sign in signs]
-        yield Passage(shown, starts, ends, PYTHON if is_code else MARKDOWN, is_code)
+        yield Passage(path, text, shown, starts, ends, PYTHON if is_code else MARKDOWN, is_code)
 
 
 def blank(text: str) -> str:

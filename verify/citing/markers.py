@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from verify.citing.languages import OUTPUT, PLAIN, Comment, Language, Passage, blank, blanked, passages
-from verify.errors import CitationError
 
 _TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>", re.DOTALL)
 _END, _OFF, _ON = "/verify", "verify: off", "verify: on"
@@ -55,14 +54,6 @@ class _Marker(NamedTuple):
     closing: str
 
 
-class _MarkerError(Exception):
-    """What is wrong with the marker at a place of a passage."""
-
-    def __init__(self, place: int, what: str) -> None:
-        super().__init__(what)
-        self.place = place
-
-
 def quotes_in(path: Path, text: str, known: Collection[str] = ()) -> list[Quote]:
     """Return what a document quotes, in its order; of what looks like code, the quotations of ``known`` keys.
 
@@ -71,18 +62,12 @@ def quotes_in(path: Path, text: str, known: Collection[str] = ()) -> list[Quote]
     """
     lines, quotes = [0, *(end.end() for end in re.finditer("\n", text))], []
     for passage in passages(path, text):
-
-        def line(place: int, passage: Passage = passage) -> int:
-            return bisect_right(lines, passage.place(place, place)[0])
-
-        try:
-            for begin, inside in _quotes(passage, known):
-                start, end = passage.place(inside.start, inside.end)
-                _, key_end = passage.place(inside.key_end - 1, inside.key_end)
-                quote = replace(inside, line=line(begin), is_code=passage.is_code)
-                quotes.append(replace(quote, start=start, end=end, key_end=key_end))
-        except _MarkerError as error:
-            raise CitationError(f"{path}:{line(error.place)}: {error}") from error
+        for begin, inside in _quotes(passage, known):
+            line = bisect_right(lines, passage.place(begin, begin)[0])
+            start, end = passage.place(inside.start, inside.end)
+            _, key_end = passage.place(inside.key_end - 1, inside.key_end)
+            quote = replace(inside, line=line, is_code=passage.is_code)
+            quotes.append(replace(quote, start=start, end=end, key_end=key_end))
     return sorted(quotes, key=attrgetter("start"))
 
 
@@ -123,11 +108,7 @@ def _switched_on(passage: Passage) -> str:
 
 
 def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int, Quote]]:
-    """Yield the quotations of a passage, each after the place of its marker, without lines.
-
-    Raises:
-        _MarkerError: a marker is misspelt, not closed, nested, or closes nothing.
-    """
+    """Yield the quotations of a passage, each after the place of its marker, without lines."""
     language, text = passage.language, _switched_on(passage)
     for match in _DOCTEST.finditer(text):
         printed, start = match["output"].strip(), match.start("output")
@@ -140,12 +121,12 @@ def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int
         (start, end), (quoted, key) = match.span("inside"), split_role(match["inside"])
         stop = end if quoted is None else start + len(quoted)
         yield match.start(), Quote(key, 0, start, stop, quoted, end, language)
-    yield from _marked(prose, text, language, known).items()
+    yield from _marked(prose, text, passage, known).items()
 
 
-def _marked(prose: str, text: str, language: Language, known: Collection[str]) -> dict[int, Quote]:
+def _marked(prose: str, text: str, passage: Passage, known: Collection[str]) -> dict[int, Quote]:
     """Return what stands between markers, by where these start; in code, of known keys alone."""
-    markers = list(_markers(prose, text, language))
+    markers, language = list(_markers(prose, text, passage)), passage.language
     # What is code cannot always be known, but a quotation of a value can.
     pairs = {
         opening.start: _between(opening, closing.start, text, language)
@@ -159,22 +140,22 @@ def _marked(prose: str, text: str, language: Language, known: Collection[str]) -
             continue
         if opened and marker.key:
             what = f"a marker inside that of {opened.key}; close it with {opened.closing} first"
-            raise _MarkerError(marker.start, what)
+            raise passage.error(marker.start, what)
         if opened:
             pairs[opened.start] = _between(opened, marker.start, text, language)
         elif not marker.key:
             what = f"{marker.closing} closes nothing; remove it, or correct the marker before it"
-            raise _MarkerError(marker.start, what)
+            raise passage.error(marker.start, what)
         opened = marker if marker.key else None
     if opened:
         what = f"the marker of {opened.key} is not closed; end what it quotes with {opened.closing}"
-        raise _MarkerError(opened.start, what)
+        raise passage.error(opened.start, what)
     return pairs
 
 
-def _markers(prose: str, text: str, language: Language) -> Iterator[_Marker]:
+def _markers(prose: str, text: str, passage: Passage) -> Iterator[_Marker]:
     """Yield the markers of a text; one in its prose that is misspelt is an error."""
-    for start, end, content, (opening, closing) in _comments(text, language):
+    for start, end, content, (opening, closing) in _comments(text, passage.language):
         inside = text[content].strip()
         match, problem = _START.fullmatch(inside), ""
         end_marker = f"{opening} {_END} {closing}".rstrip()
@@ -184,7 +165,7 @@ def _markers(prose: str, text: str, language: Language) -> Iterator[_Marker]:
             right = f"{opening} verify: KEY {closing}".rstrip()
             problem = f"misspelt marker {inside!r}; write {right} or {end_marker}"
         if problem and _MEANT.match(inside) and prose[start:end].strip():
-            raise _MarkerError(start, problem)
+            raise passage.error(start, problem)
         if not problem and not (match and match["key"] in {"off", "on"}):
             yield _Marker(start, end, match["key"].strip() if match else "", end_marker)
 
