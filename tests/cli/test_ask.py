@@ -87,16 +87,6 @@ def test_unreadable_expressions_are_marked(
     assert marked in (None, shown)
 
 
-def test_results_of_other_claims_are_not_replaced(tool: Tool, tmp_path: Path) -> None:
-    """A folder with results of other claims is refused before anything is drawn."""
-    (tmp_path / "results.json").write_text(
-        '{"claims": [{"id": "mine", "chapter": "user"}]}', encoding="utf-8"
-    )
-    ended = tool("ask", "Var(q·k)", "--out", tmp_path, *FEW)
-    assert ended.status == 2
-    assert "has results of mine" in ended.complaint
-
-
 @pytest.mark.slow
 def test_answer_is_written_as_an_ordinary_report(tmp_path: Path) -> None:
     """With --out there are page, PDF and results, also of what is only measured."""

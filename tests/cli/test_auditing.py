@@ -127,15 +127,12 @@ PROBED: dict[str, tuple[str, tuple[str, ...], int, str]] = {
     "not causal": (FUNCTION, ("--causal",), 1, "✗ causal: no, not yes"),
     "wrong intention": (FUNCTION, ("--intended", "1/d"), 1, "✗ the scale is 1/sqrt(d) where 1/d is intended"),
     "softmax over the queries": (FUNCTION.replace("axis=-1", "axis=-2"), (), 1, "is over the queries"),
-    **{
-        f"off by {percent}%": (
-            FUNCTION.rstrip() + f" * (1 + {percent / 100} * np.sin(np.arange(v.shape[-1])))\n",
-            (),
-            1,
-            "wrong ",
-        )
-        for percent in (7, 29, 100)
-    },
+    "off by a share": (
+        FUNCTION.rstrip() + " * (1 + 0.07 * np.sin(np.arange(v.shape[-1])))\n",
+        (),
+        1,
+        "wrong ",
+    ),
     "another scale": (FUNCTION.replace("np.sqrt(q.shape[-1])", "2.9"), (), 1, "the scale is 0.344"),
     "another scale, intended": (FUNCTION.replace("np.sqrt(q", "(q"), ("--intended", "1/d"), 0, ""),
     "interleaved": (GROUPED, ("--key-heads", "1", "--heads", "2", "--groups", "interleaved"), 0, ""),

@@ -67,16 +67,6 @@ def test_misuse_is_reported_in_one_line(
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_help_and_version(tool: Tool) -> None:
-    """Both go to standard output with status 0, for the tool and each command."""
-    assert tool("--version").out == f"sdpa-verify, version {__version__}\n"
-    for command in ((), ("report",), ("run",), ("render",), ("plan",), ("list",), ("show",)):
-        ended = tool(*command, "--help")
-        assert ended.status == 0
-        assert ended.out.startswith("Usage: ")
-        assert ended.err == ""
-
-
 def test_help_imports_nothing_heavy() -> None:
     """What a person waits for is the command, not the libraries of other commands."""
     code = (

@@ -154,6 +154,12 @@ def test_results_can_be_rendered_elsewhere(
             "? doubled-keys  undecided: ",
             id="undecided",
         ),
+        pytest.param(
+            [(".then(4 * d", ".then(4 * d + 1")],
+            1,
+            "✗ doubled-keys  undecided: the derivation failed",
+            id="a line that does not follow",
+        ),
     ],
 )
 def test_the_exit_status_says_the_outcome(
@@ -175,20 +181,6 @@ def test_the_exit_status_says_the_outcome(
     assert ended.out.startswith(mark)
     assert ended.status == status
     assert (tmp_path / "results.json").is_file()
-
-
-@pytest.mark.slow
-def test_a_line_that_does_not_follow_ends_with_status_1(
-    tool: Tool, tmp_path: Path, claim_file: Callable[..., Path]
-) -> None:
-    """A claim whose derivation fails is not confirmed, however well the measurement agrees."""
-    path = claim_file((".then(4 * d", ".then(4 * d + 1"))
-    ended = tool(
-        "run", "doubled-keys", "--claims", path, "--profile", "quick", "--workers", 1, "--out", tmp_path
-    )
-    assert ended.status == 1
-    assert ended.out.startswith("✗ doubled-keys  undecided: the derivation failed")
-    assert tool("show", "doubled-keys", "--claims", path).status == 1
 
 
 def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,30 +74,27 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path, write: Any) -> None:
     assert contents(tmp_path) == {"out": OLD}
 
 
-class TestTogether:
-    """Several files are replaced only when all of them lie complete on the disk."""
+@pytest.mark.parametrize("failure", [full_disk, interrupt])
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_none_of_several_files_is_replaced_without_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, failure: Any
+) -> None:
+    """The disk fills up at the first, second or third file: all three keep their old content."""
+    write_together({tmp_path / name: OLD for name in ("a", "b", "c")})
+    calls = 0
+    right = os.fsync
 
-    @pytest.mark.parametrize("failure", [full_disk, interrupt])
-    @pytest.mark.parametrize("failing", [1, 2, 3])
-    def test_none_is_replaced_if_one_cannot_be_filled(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int, failure: Any
-    ) -> None:
-        """The disk fills up at the first, second or third file: all three keep their old content."""
-        write_together({tmp_path / name: OLD for name in ("a", "b", "c")})
-        calls = 0
-        right = os.fsync
+    def fsync(handle: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            failure()
+        right(handle)
 
-        def fsync(handle: int) -> None:
-            nonlocal calls
-            calls += 1
-            if calls == failing:
-                failure()
-            right(handle)
-
-        monkeypatch.setattr(os, "fsync", fsync)
-        with pytest.raises((OutputError, KeyboardInterrupt)):
-            write_together({tmp_path / name: NEW for name in ("a", "b", "c")})
-        assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), OLD)
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises((OutputError, KeyboardInterrupt)):
+        write_together({tmp_path / name: NEW for name in ("a", "b", "c")})
+    assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), OLD)
 
 
 def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
@@ -109,51 +106,51 @@ def test_checking_a_folder_leaves_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "results.json").read_bytes() == OLD
 
 
-class TestLinksAndDevices:
-    """What is there already stays what it is."""
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """Its goal is replaced, be it there or not."""
+    (tmp_path / "goal").write_bytes(b"old")
+    for goal in ("goal", "new"):
+        link = tmp_path / f"to-{goal}"
+        link.symlink_to(goal)
+        write_whole(link, b"content")
+        assert link.is_symlink()
+        assert (tmp_path / goal).read_bytes() == b"content"
 
-    def test_a_link_stays_one(self, tmp_path: Path) -> None:
-        """Its goal is replaced, be it there or not."""
-        (tmp_path / "goal").write_bytes(b"old")
-        for goal in ("goal", "new"):
-            link = tmp_path / f"to-{goal}"
-            link.symlink_to(goal)
-            write_whole(link, b"content")
-            assert link.is_symlink()
-            assert (tmp_path / goal).read_bytes() == b"content"
 
-    def test_links_in_a_circle_are_reported(self, tmp_path: Path) -> None:
-        """They lead nowhere, and stay."""
-        (tmp_path / "a").symlink_to("b")
-        (tmp_path / "b").symlink_to("a")
-        with pytest.raises(OutputError, match=r"a: cannot be written \(Too many levels"):
-            write_whole(tmp_path / "a", b"content")
-        assert (tmp_path / "a").is_symlink()
+def test_links_in_a_circle_are_reported(tmp_path: Path) -> None:
+    """They lead nowhere, and stay."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OutputError, match=r"a: cannot be written \(Too many levels"):
+        write_whole(tmp_path / "a", b"content")
+    assert (tmp_path / "a").is_symlink()
 
-    def test_a_file_keeps_its_mode(self, tmp_path: Path) -> None:
-        """What only its owner may read stays so; what is read-only is not replaced."""
-        path = tmp_path / "private"
-        path.write_bytes(b"old")
-        path.chmod(0o600)
-        write_whole(path, b"new")
-        assert path.stat().st_mode & 0o777 == 0o600
-        path.chmod(0o444)
-        with pytest.raises(OutputError, match="it is read-only"):
-            write_whole(path, b"newer")
-        assert path.read_bytes() == b"new"
 
-    def test_what_is_no_file_of_its_own_is_appended_to(self, tmp_path: Path) -> None:
-        """Standard output that goes to a log leaves the log what it holds."""
-        log = tmp_path / "log"
-        log.write_text("before\n")
-        code = (
-            "from pathlib import Path; from verify.files.writing import write_whole; "
-            "write_whole(Path('/dev/stdout'), b'ours\\n')"
-        )
-        with log.open("a") as stream:
-            subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
-        assert log.read_text() == "before\nours\n"
-        assert Path("/dev/stdout").is_symlink()
+def test_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    """What only its owner may read stays so; what is read-only is not replaced."""
+    path = tmp_path / "private"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    write_whole(path, b"new")
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o444)
+    with pytest.raises(OutputError, match="it is read-only"):
+        write_whole(path, b"newer")
+    assert path.read_bytes() == b"new"
+
+
+def test_what_is_no_file_of_its_own_is_appended_to(tmp_path: Path) -> None:
+    """Standard output that goes to a log leaves the log what it holds."""
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    code = (
+        "from pathlib import Path; from verify.files.writing import write_whole; "
+        "write_whole(Path('/dev/stdout'), b'ours\\n')"
+    )
+    with log.open("a") as stream:
+        subprocess.run([sys.executable, "-c", code], stdout=stream, check=True)
+    assert log.read_text() == "before\nours\n"
+    assert Path("/dev/stdout").is_symlink()
 
 
 FILES = {"index.html": b"new", "a/b.txt": b"b"}

@@ -109,26 +109,10 @@ def control_that_is(verdict: Verdict, name: str) -> ControlRecord:
 
 def exact_check(name: str, value: float, latex: str, quantity: str) -> Check:
     """Return a check of two exact values."""
-    return Check.model_validate(
-        {
-            "id": name,
-            "quantity": quantity,
-            "method": "exact",
-            "cell": {},
-            "prediction": value,
-            "prediction_latex": latex,
-            "estimate": value,
-            "standard_error": 0,
-            "interval": (value, value),
-            "level": 1,
-            "tolerance": 0,
-            "tolerance_of": "",
-            "band": (value, value),
-            "looks": 0,
-            "blocks": 0,
-            "draws": 0,
-        }
+    made = check(
+        name, value, value, error=0, quantity=quantity, method="exact", of="", latex=latex, tolerance=0
     )
+    return made.model_copy(update={"level": 1, "looks": 0, "blocks": 0, "draws": 0})
 
 
 def control(name: str, what: str, prediction: float, estimate: float, **more: object) -> ControlRecord:

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from io import BytesIO
-from typing import NamedTuple
 
 import pikepdf
 import pytest
@@ -18,7 +17,7 @@ from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
-from verify.report.fonts import FACES, MONO, SERIF, Face, rules_for_screen
+from verify.report.fonts import FACES, MONO, SERIF, rules_for_screen
 from verify.report.drawings import draw_figures
 from verify.report.pdf import render_pdf
 
@@ -30,33 +29,29 @@ def opened(pdf: bytes) -> pikepdf.Pdf:
 
 
 def test_is_tagged_and_says_what_it_is(opened: pikepdf.Pdf) -> None:
-    """It has a structure tree, a language, a title that viewers show, and says it is PDF/A-3a."""
+    """Sound by qpdf, with language and title, PDF/A-3a; links are tabbed in reading order."""
     root = opened.Root
+    assert opened.check_pdf_syntax() == []
     assert root.MarkInfo.Marked
-    assert len(root.StructTreeRoot.K) > 0
+    assert root.ViewerPreferences.DisplayDocTitle
     assert str(root.Lang) == "en"
     assert "Scaled dot-product attention" in str(opened.docinfo["/Title"])
     with opened.open_metadata() as metadata:
         assert metadata["pdfaid:part"] == "3"
         assert metadata["pdfaid:conformance"].upper() == "A"
+    assert {str(page.get("/Tabs")) for page in opened.pages} == {"/S"}
+    links = [link for page in opened.pages for link in page.get("/Annots", [])]
+    assert len(links) > 20
+    assert all(str(link.Contents) and "/StructParent" in link for link in links)
 
 
-def test_qpdf_finds_no_fault(opened: pikepdf.Pdf) -> None:
-    """The library of qpdf reads every object and stream without a complaint."""
-    assert opened.check_pdf_syntax() == []
-
-
-def test_pages_and_bookmarks(opened: pikepdf.Pdf) -> None:
-    """It has the pages one expects, and bookmarks for chapters and claims."""
+def test_pages_bookmarks_and_destinations(opened: pikepdf.Pdf) -> None:
+    """As many pages as one expects; chapters can be gone to, and every claim and check by its id."""
     assert 5 <= len(opened.pages) <= 9
     with opened.open_outline() as outline:
         titles = [item.title for item in outline.root]
         below = [child.title for item in outline.root for child in item.children]
     assert any("Raw scores" in title for title in titles + below)
-
-
-def test_claims_and_checks_are_named_destinations(opened: pikepdf.Pdf) -> None:
-    """Every claim and check can be linked to by its id."""
     names = pikepdf.NameTree(opened.Root.Names.Dests)
     assert {"score-variance", "score-variance.slope", "pairwise-estimator"} <= set(names)
 
@@ -145,54 +140,26 @@ def test_what_does_not_fit_on_a_page_is_reported(monkeypatch: pytest.MonkeyPatch
         render_pdf(run)
 
 
-class Tagged(NamedTuple):
-    """An element of the structure with the role of the one around it."""
+def test_formulas_figures_and_headers_are_told_apart(opened: pikepdf.Pdf) -> None:
+    """Formulas and drawings have words; a header has a scope, and one that a cell names is there."""
 
-    role: str
-    above: str
-    element: pikepdf.Object
+    def elements(element: pikepdf.Object) -> Iterator[pikepdf.Object]:
+        for child in element.get("/K", []):
+            if isinstance(child, pikepdf.Dictionary) and "/S" in child:
+                yield child
+                yield from elements(child)
 
-
-@pytest.fixture(scope="module")
-def tagged(opened: pikepdf.Pdf) -> list[Tagged]:
-    """Return all elements of the structure in reading order."""
-
-    def below(element: pikepdf.Object, above: str) -> Iterator[Tagged]:
-        for kid in element.get("/K", []):
-            if isinstance(kid, pikepdf.Dictionary) and "/S" in kid:
-                role = str(kid.S)[1:]
-                yield Tagged(role, above, kid)
-                yield from below(kid, role)
-
-    return list(below(opened.Root.StructTreeRoot, ""))
-
-
-def test_viewers_show_the_title_and_tab_through_links_in_order(opened: pikepdf.Pdf) -> None:
-    """Pages with links are tabbed by structure, and every link says where it leads."""
-    assert opened.Root.ViewerPreferences.DisplayDocTitle
-    assert {str(page.get("/Tabs")) for page in opened.pages} == {"/S"}
-    links = [link for page in opened.pages for link in page.get("/Annots", [])]
-    assert len(links) > 20
-    assert all(str(link.Contents) and "/StructParent" in link for link in links)
-
-
-def test_formulas_and_figures_are_distinguished(tagged: list[Tagged]) -> None:
-    """Both have words; only a drawing is a figure."""
-    words = {
-        role: {str(one.element.Alt) for one in tagged if one.role == role} for role in ("Figure", "Formula")
-    }
+    by_role: dict[str, list[pikepdf.Object]] = {}
+    for element in elements(opened.Root.StructTreeRoot):
+        by_role.setdefault(str(element.S)[1:], []).append(element)
+    words = {role: {str(element.Alt) for element in by_role[role]} for role in ("Figure", "Formula")}
     assert all(text.strip() for texts in words.values() for text in texts)
     assert all(text.startswith(("Variance of a score", "Measured over")) for text in words["Figure"])
     assert len(words["Formula"]) > 20
-
-
-def test_headers_say_what_they_head(tagged: list[Tagged]) -> None:
-    """Every header has a scope, and every header that a cell names is there."""
-    headers = [one.element for one in tagged if one.role == "TH"]
-    assert {str(header.A.Scope) for header in headers} == {"/Row", "/Column"}
-    named = {str(name) for one in tagged if one.role == "TD" for name in one.element.A.Headers}
+    assert {str(header.A.Scope) for header in by_role["TH"]} == {"/Row", "/Column"}
+    named = {str(name) for cell in by_role["TD"] for name in cell.A.Headers}
     assert named
-    assert named <= {str(header.ID) for header in headers}
+    assert named <= {str(header.ID) for header in by_role["TH"]}
 
 
 @pytest.mark.parametrize("edition", ["brief", pytest.param("report", marks=pytest.mark.slow)])
@@ -234,39 +201,27 @@ def test_an_edition_that_there_is_not(run: RunRecord, tmp_path: object) -> None:
         api.render(run, tmp_path, edition="long")  # type: ignore[arg-type]
 
 
-CHARACTERS = "Var q·k = 64 ± 0.1"
-
-
 RULE = re.compile(
     r"@font-face\{font-family:'([^']+)';font-weight:(\d+);font-style:(\w+);"
-    r"src:url\('([^']+)'\) format\('(\w+)'\);font-display:block\}\n"
+    r"src:url\('data:font/woff2;base64,([^']+)'\) format\('woff2'\);font-display:block\}\n"
 )
 
 
-def rules(text: str) -> list[tuple[str, str, str, str, str]]:
-    """Return family, weight, style, address and kind of each rule; there is nothing beside rules."""
-    assert RULE.sub("", text) == ""
-    return RULE.findall(text)
-
-
-@pytest.fixture(scope="module")
-def screen() -> list[tuple[str, str, str, str, str]]:
-    """Return the rules for the screen with a few characters."""
-    return rules(rules_for_screen(CHARACTERS, ""))
-
-
-@pytest.mark.parametrize("place", range(len(FACES)))
-def test_the_screen_carries_what_it_shows(screen: list[tuple[str, str, str, str, str]], place: int) -> None:
-    """Each character of the page has a glyph as wide as in the whole face, and no other has one."""
-    face: Face = FACES[place]
-    family, weight, style, address, kind = screen[place]
-    assert (family, int(weight), style, kind) == (*face[:3], "woff2")
-    content = base64.b64decode(address.removeprefix("data:font/woff2;base64,"), validate=True)
-    assert len(content) < 20_000
-    with TTFont(BytesIO(content)) as font, TTFont(face.for_screen, lazy=True) as whole:
-        glyphs = font.getBestCmap()
-        assert set(map(chr, glyphs)) == set(CHARACTERS)
-        for code, name in glyphs.items():
-            assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
-        kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
-        assert ("GPOS" in font) == (kerned and family != MONO)
+def test_the_screen_carries_what_it_shows() -> None:
+    """A face has a glyph for each character of the page, as wide as in the whole face, and for no other."""
+    characters = "Var q·k = 64 ± 0.1"
+    rules = rules_for_screen(characters, "")
+    assert RULE.sub("", rules) == ""
+    assert len(RULE.findall(rules)) > len(FACES)
+    # The faces of formulas come after these.
+    for face, (family, weight, style, address) in zip(FACES, RULE.findall(rules), strict=False):
+        assert (family, int(weight), style) == face[:3]
+        content = base64.b64decode(address, validate=True)
+        assert len(content) < 20_000
+        with TTFont(BytesIO(content)) as font, TTFont(face.for_screen, lazy=True) as whole:
+            glyphs = font.getBestCmap()
+            assert set(map(chr, glyphs)) == set(characters)
+            for code, name in glyphs.items():
+                assert font["hmtx"][name][0] == whole["hmtx"][whole.getBestCmap()[code]][0]
+            kerned = style == "normal" and (family, int(weight)) != (SERIF, 600)
+            assert ("GPOS" in font) == (kerned and family != MONO)

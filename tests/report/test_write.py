@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.records import PAIRWISE, SCORE_VARIANCE, record
-from verify.evidence import RunRecord, load
+from verify.evidence import load
 from verify.report import formulas as formulas_module
 from verify.report import html, pdf
 from verify.report import drawings
@@ -18,11 +18,6 @@ from verify.report.formulas import Formulas
 from verify.report.write import write_report
 
 PHASES = ["figures", "html", "pdf", "write"]
-
-
-def fake_pdf(_record: RunRecord, _parts: object, _edition: str) -> bytes:
-    """Stand in for the slow PDF."""
-    return b"%PDF"
 
 
 pytestmark = pytest.mark.usefixtures("no_faces")
@@ -78,34 +73,41 @@ class Panic(BaseException):
     """Stand in for what a compiled library raises that gave up."""
 
 
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")
+
+
 @pytest.mark.parametrize(
-    ("phase", "raised"),
+    ("step", "raised", "problem"),
     [
-        ("drawings.draw_figures", RecursionError),
-        ("html.Report", SystemExit),
-        ("html.render_html", Panic),
-        ("pdf.render_pdf", Panic),
-        ("pdf.render_pdf", SystemExit),
+        (
+            "drawings.draw_figures",
+            RecursionError("why"),
+            "rendering: not foreseen: RecursionError: why; the results are",
+        ),
+        ("html.Report", SystemExit("why"), "rendering: not foreseen: SystemExit: why; the results are"),
+        ("html.render_html", Panic("why"), "rendering: not foreseen: Panic: why; the results are"),
+        ("pdf.render_pdf", Panic("why"), "rendering: not foreseen: Panic: why; the results are"),
+        ("pdf.render_pdf", SystemExit("why"), "rendering: not foreseen: SystemExit: why; the results are"),
+        ("pdf.render_pdf", FULL, "rendering, pdf: a-temporary-file: No space left on device"),
     ],
 )
-def test_whatever_is_raised_in_rendering_the_results_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, phase: str, raised: type[BaseException]
+def test_whatever_is_raised_in_rendering_the_results_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, raised: BaseException, problem: str
 ) -> None:
-    """What was not foreseen, even an exit, is reported in one line, after the results were written."""
+    """What was not foreseen, even an exit, is reported in one line, and a full disk costs its step only."""
 
     def give_up(*_: object) -> None:
         assert load.load(tmp_path / "results.json") == made
-        raise raised("why")
+        raise raised
 
     made = record(PAIRWISE)
-    monkeypatch.setattr(pdf, "render_pdf", fake_pdf)
-    monkeypatch.setattr(f"verify.report.{phase}", give_up)
+    monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
+    monkeypatch.setattr(f"verify.report.{step}", give_up)
     written = write_report(made, tmp_path, lambda _phase: None, 1)
-    assert written.problem is not None
-    assert str(written.problem).startswith(
-        f"rendering: not foreseen: {raised.__name__}: why; the results are"
-    )
+    assert str(written.problem).startswith(problem)
     assert load.load(tmp_path / "results.json") == made
+    if raised is FULL:
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
 
 
 def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
@@ -120,20 +122,6 @@ def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
     with pytest.raises(KeyboardInterrupt):
         write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
-
-
-def test_a_disk_full_while_rendering_costs_that_step_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No room for a library's temporary files is reported with the phase, and the results are written."""
-
-    def full(_record: RunRecord, _parts: object, _edition: str) -> bytes:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a-temporary-file")
-
-    monkeypatch.setattr(pdf, "render_pdf", full)
-    written = write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "results.json"]
-    assert "rendering, pdf: a-temporary-file: No space left on device" in str(written.problem)
 
 
 def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
