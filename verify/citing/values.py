@@ -327,6 +327,6 @@ def _finding_texts(finding: Finding) -> Texts:
             texts[":error"] = _number(finding.standard_error, error)
         if ends:
             texts[":level"] = level_text(finding.level)
-    said = {":cause": plain(finding.cause), ":fix": plain(finding.fix)}
-    judged = _words({**said, ":judgement": finding.judgement.value})
-    return texts | _counts({"sequences": finding.sequences}) | judged
+    words_of = {":cause": plain(finding.cause), ":fix": plain(finding.fix)}
+    words_of[":judgement"] = finding.judgement.value
+    return texts | _counts({"sequences": finding.sequences}) | _words(words_of)
