@@ -166,6 +166,6 @@ def test_a_title_is_filled_without_a_run() -> None:
     """From chains and symbols; what only a run knows is refused."""
     named = claim(title="Scores have {main:end}")
     assert named.words(DERIVED, ()).fill("title", named.title) == "Scores have $4 d_k$"
-    assert replace(WORDS, claim=named).said()["title"] == "Scores have $4 d_k$"
+    assert replace(WORDS, claim=named).texts()["title"] == "Scores have $4 d_k$"
     with pytest.raises(ClaimError, match=r"its title has \{share\}: no slot 'share'"):
-        replace(WORDS, claim=claim(title="{share}")).said()
+        replace(WORDS, claim=claim(title="{share}")).texts()

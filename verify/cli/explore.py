@@ -68,12 +68,12 @@ def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> st
     """Return one claim with its chains as text: each line with its reason, and what checks and trials say."""
     facts = () if derivation.problem else claim.exact_values(derivation)
     measured_by = partial(claim.measured_by, derivation, PROFILES["standard"])
-    said = claim.words(derivation, None if derivation.problem else facts, measured_by).said()
+    texts = claim.words(derivation, None if derivation.problem else facts, measured_by).texts()
     blocks = [
-        f"{claim.id} — {plain(said['title'])}",
+        f"{claim.id} — {plain(texts['title'])}",
         f"Chapter: {CHAPTERS[claim.chapter].title}",
-        plain(said["statement"]),
-        plain(said["meaning"]),
+        plain(texts["statement"]),
+        plain(texts["meaning"]),
     ]
     main = derivation.main.assumptions if derivation.main else ()
     stated = [*main, *(assumption.text for assumption in claim.assumptions)]

@@ -1,7 +1,7 @@
 """Answers a reader's question: derives what follows from moments, measures always, and fits over the sizes.
 
 A question is made a claim in memory and goes the ordinary way: it is planned, drawn, judged, put on record.
-It is compared with what is derived, or with what the asker claims. Where there is neither, the quantity is
+It is compared with the derived formula, or with the asker's. Where there is neither, the quantity is
 measured to the tolerance first, and then once more from other streams.
 """
 
@@ -52,7 +52,7 @@ _MOST_DRAWS = 4 * 10**9
 """Random numbers, at most, by which a value is measured where nothing is to be decided: 10 seconds or so."""
 
 _SIDES = {"=": ("equals", "="), "≤": ("at_most", r"\le"), "≥": ("at_least", r"\ge")}
-"""What a check calls its prediction, by the relation, and the relation in LaTeX."""
+"""The argument of a check for its prediction, by the relation, and the relation in LaTeX."""
 
 _MARKS = {Verdict.CONFIRMED: "✓", Verdict.APPROXIMATE: "≈", Verdict.REFUTED: "✗", Verdict.UNDECIDED: "?"}
 _SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")
@@ -60,10 +60,10 @@ _SHORT = re.compile(r"−?\d{1,4}(/\d{1,4})?")
 
 @dataclass(frozen=True)
 class Answer:
-    """What is known of a question: what is derived, and the record of the run that measured it.
+    """The answer to a question: its derivation, and the record of the run that measured it.
 
     ``verdict`` is None where nothing is derived and no formula was given: two samples agree, no more.
-    ``print`` shows the whole answer, a notebook what its claim shows.
+    ``print`` shows the whole answer, a notebook its claim.
     """
 
     question: Question
@@ -71,7 +71,7 @@ class Answer:
 
     @property
     def formula(self) -> Expr | None:
-        """What the quantity is derived to be, for every size."""
+        """The derived value of the quantity, for every size."""
         return self.question.formula
 
     @property
@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What came of the comparison, None where nothing was compared but two samples."""
+        """The outcome of the comparison, None where nothing was compared but two samples."""
         return None if self.question.compared[0] is None else self.evidence.verdict
 
     @property
@@ -101,7 +101,7 @@ class Answer:
         return self.record.to_frame("checks")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Return matplotlib's axes, new ones if none are given, with the measured on the derived."""
+        """Return matplotlib's axes, new if none are given, with the measured on the derived."""
         return self.evidence.plot(ax=ax)
 
     def _repr_html_(self) -> str:
@@ -189,7 +189,7 @@ def ask(
     false_alarm: float = defaults.FALSE_ALARM,
     workers: Workers | int | None = None,
 ) -> Answer:
-    """Answer a question such as ``Var(q·k)``: what is derived, what is measured, and whether both agree.
+    """Answer a question such as ``Var(q·k)``: derive it, measure it, and say whether both agree.
 
     Args:
         text: The quantity, in the report's symbols: ``q·k``, ``p`` and ``p_scaled`` (the weight of any key,
@@ -201,14 +201,14 @@ def ask(
         key_law: The law of the components of keys, if it is another.
         dimensions: The values of d_k at which it is measured; 4, 16, 64 and 256 if none are given.
         keys: The numbers of keys; 16 if it depends on them and none are given.
-        against: A formula in d_k and n that is decided in place of the derived one.
-        tolerance: How far, relative to it, the measured may be from what is expected; 1% if not given.
+        against: A formula in d_k and n that is decided in place of the derived formula.
+        tolerance: How far the measured may be from the expected, relative to that; 1% if not given.
         seed: The root seed of all draws.
         false_alarm: The chance that any interval is wrong.
         workers: How many processors draw; results do not depend on it.
 
     Raises:
-        VerifyError: something cannot be read or cannot be; one line says what, and how to correct it.
+        VerifyError: an argument cannot be read or is impossible; a line says which, and how to correct it.
     """
     asked = question(
         text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
@@ -216,7 +216,7 @@ def ask(
     chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
     numbers = max(asked.dimensions) * (1 + max(asked.keys, default=1))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # A block is one query and all its keys; scores, weights and what comes of them are as large again.
+    # A block is one query and all its keys; scores, weights and arrays made of them are as large again.
     if 4 * 4 * numbers > memory:
         raise SettingsError(
             f"--dimensions {max(asked.dimensions)}: {numbers:.1e} components at once take more than this "
@@ -234,7 +234,7 @@ def ask(
         meaning += f" The claim {known.id} answers it."
     if nothing:
         meaning += f" Nothing is derived: {nothing}."
-    # What is not finite, or has no quantile, is said of the question before the run.
+    # A mean that is not finite, or a quantile that does not exist, is refused before the run.
     measured = partial(_measured, asked, chosen, workers)
     first: list[Measured] = []
     if formula is None:
@@ -268,7 +268,7 @@ def _id(at: Mapping[Any, int]) -> str:
 def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -> Items:
     """Yield a check at each place, the fits whose coefficients the formula has, and a wrong version.
 
-    ``first`` are samples from before: one of each place where there is no formula.
+    ``first`` are earlier samples: of every place where there is no formula.
     """
     (formula, relation), last = asked.compared, asked.places[-1]
     side, _ = _SIDES[relation]
@@ -297,7 +297,7 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
 def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
     """Yield the fits through the checks, over d_k or over n, with the coefficients that a formula has.
 
-    Slope and intercept are those of a formula that is a line, the exponent that of one that is a power.
+    Slope and intercept are those of a linear formula, the exponent that of a power.
     """
     lines: list[tuple[str, Symbol, str, Expr]] = []
     if len(asked.dimensions) > 1:
@@ -319,7 +319,7 @@ def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
 
 
 def _spread(asked: Question, at: dict[Any, int]) -> float:
-    """Return the standard deviation of what is averaged in a quantity whose value is 0, or 1.
+    """Return the standard deviation of the averaged numbers of a quantity whose value is 0, or 1.
 
     Of a function of several means, it is that of its linear part; it is 1 where that is not derived.
     """
@@ -346,12 +346,12 @@ def _measured(
     *,
     coarse: bool = False,
 ) -> list[Measured]:
-    """Return what is measured at places, where samples grow until the intervals have the wanted width.
+    """Return the estimates at places, where samples grow until the intervals have the wanted width.
 
-    A ``coarse`` one is of the smallest sample.
+    A ``coarse`` estimate is of the smallest sample.
 
     Raises:
-        ClaimError: what is averaged is not finite.
+        ClaimError: an averaged number is not finite.
     """
     threads = workers.count if isinstance(workers, Workers) else processors(workers)
     alpha, tolerance, results = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, []
@@ -381,14 +381,14 @@ def _measured(
             width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
             goal = Goal(alpha, 0.5, measured.value, width)
             needed = estimands[name].blocks_needed(goal, sample) if width else MIN_BLOCKS
-            # What a small sample says of how many it takes is rough.
+            # A small sample gives a rough idea only of how many blocks it takes.
             blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
         results.append(measured)
     return results
 
 
 def _draw(cell: Cell, chunk: Chunk) -> Sums:
-    # What is not finite is refused in words.
+    # Numbers that are not finite are refused in words.
     with np.errstate(all="ignore"):
         return draw_chunk(cell, chunk)
 

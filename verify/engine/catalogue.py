@@ -1,7 +1,7 @@
 """Finds the claims, refuses duplicates and malformed files by name, and picks those asked for.
 
 A claim comes with the tool, from a file of the user's own, which is imported, or from a program that uses
-this one.
+the tool.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ Beside = tuple[tuple[str, bytes], ...]
 class ClaimFile:
     """A claim file of the user's own, with the text that it was read with: that goes with it to workers.
 
-    ``beside`` are the modules in the same folder that it imports: what is stored of it depends on them.
+    ``beside`` are the modules in the same folder that it imports: its entries in the store depend on them.
     """
 
     path: Path
@@ -86,19 +86,19 @@ class InMemoryClaim:
 
 
 ClaimReference = BuiltIn | ClaimFile | InMemoryClaim
-"""What a task names its claim by; all but an ``InMemoryClaim`` can be sent to another process."""
+"""The reference of a task to its claim; all but an ``InMemoryClaim`` can be sent to another process."""
 
 Entries = dict[str, Claim | ClaimFile]
 """Claims by id."""
 
 ClaimSpecifier = str | Path | Claim | ClaimFile
-"""What names a claim: its id, the path of its file, or the claim itself."""
+"""A name of a claim: its id, the path of its file, or the claim itself."""
 
 _Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
 
 
 def reference(claim: Claim | ClaimFile) -> ClaimReference:
-    """Return what names a claim: in memory, unless it is a file or comes with the tool as it is."""
+    """Return a reference to a claim: in memory, unless it is a file or comes with the tool as it is."""
     if isinstance(claim, ClaimFile):
         return claim
     is_own = claim.chapter == USER or catalogue().get(claim.id) is not claim
@@ -116,7 +116,7 @@ def _module_of(chapter: str, name: str) -> str:
 
 @cache
 def _built_in(chapter: str, name: str) -> Claim:
-    """Return the claim of one module of a chapter, one that comes with the tool."""
+    """Return the claim of a module of a chapter that comes with the tool."""
     module = _module_of(chapter, name)
     return _claim_of(importlib.import_module(module), module, Path(name), chapter)
 
@@ -142,7 +142,7 @@ def catalogue_with(own: Sequence[Path | Claim | ClaimFile]) -> Entries:
     """Return all claims, the user's ``own`` included, as ``catalogue`` does.
 
     Raises:
-        ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share one.
+        ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share an id.
     """
     entries, _ = look_up(own)
     return entries
@@ -198,7 +198,7 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
-        ClaimError: there is no claim of that id; the nearest one is suggested.
+        ClaimError: there is no claim of that id; the nearest id is suggested.
     """
     names = set(wanted)
     for name in sorted(names - set(claims)):
@@ -207,7 +207,7 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
 
 
 def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, str]:
-    """Return the numbers of the ``chosen`` ones of all ``claims`` by id: chapter and place, such as ``1.2``.
+    """Return the numbers of the ``chosen`` among all ``claims`` by id: chapter and place, such as ``1.2``.
 
     Where all of them are the user's own they have no chapter, and are counted from 1.
     """

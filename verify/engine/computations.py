@@ -1,7 +1,7 @@
-"""What a part of a statement has computed: an expression in the words of a question, at a dimension.
+"""Computations of parts of statements: an expression in the words of a question, at a dimension.
 
 Means are derived as ``ask`` derives them. With a number of scores, the printed figure is that of one sample,
-and what is computed is what it scatters around, with its law.
+and the value that it scatters around is computed, with its law.
 """
 
 import math
@@ -29,7 +29,7 @@ from verify.symbolic.vocabulary import (
 
 _DIGITS = 30
 INCOMPATIBLE = 0.001
-"""Below this probability of what is as extreme, one sample contradicts what is derived."""
+"""Below this probability of a sample as extreme, a single sample contradicts the derivation."""
 
 FEWEST_SCORES = 100
 """For a sample of fewer scores the law is not evaluated."""
@@ -37,7 +37,7 @@ FEWEST_SCORES = 100
 
 @dataclass(frozen=True, slots=True)
 class SampleLaw:
-    """What one sample's statistic is expected to be: its standard deviation, for words, and its law.
+    """The expected scatter of a sample's statistic: its standard deviation, for words, and its law.
 
     ``below`` gives the probability that the statistic is at most so large.
     """
@@ -55,7 +55,7 @@ class SampleLaw:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A number, in words, and the claim whose derivation it needs; for one sample, with the sample's law."""
+    """A number, in words, and the claim whose derivation it needs; for a sample, with the sample's law."""
 
     value: float
     words: str
@@ -112,7 +112,7 @@ def _value(expression: Expr) -> float:
 
 
 def _claim(text: str, expression: Expr) -> str:
-    """Return the claim of the catalogue in which what an expression says is derived."""
+    """Return the claim of the catalogue that derives an expression."""
     if expression.has(E, Var, Cov, Quantile):
         return "score-variance"
     if "entropy" in text or "H(" in text:

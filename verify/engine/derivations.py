@@ -1,4 +1,4 @@
-"""The record of a derivation: its chains with what each line's check and the second net made of it."""
+"""The record of a derivation: its chains with the verdicts of each line's check and the second net."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verify.text.numbers import counted
 
 
 def derivation_record(derivation: Derivation, claim: str = "") -> DerivationRecord:
-    """Return the record of a claim's derivation, checked, with its proof in Coq if there is one."""
+    """Return the record of a claim's derivation, checked, with its proof in Coq if it has that."""
     status, reason = standing(derivation, claim)
     proofs = recorded()
     known = status.stands and claim in proofs["claims"]
@@ -30,7 +30,7 @@ def derivation_record(derivation: Derivation, claim: str = "") -> DerivationReco
 def standing(derivation: Derivation, claim: str = "") -> tuple[Proof, str]:
     """Return how sure the derivation of a claim is, and why, in one sentence.
 
-    It is proved where what Coq proved, as recorded, is what the main chain says now.
+    It is proved where the statement that Coq proved, as recorded, is that of the main chain now.
     """
     if derivation.problem:
         return Proof.FAILED, derivation.problem

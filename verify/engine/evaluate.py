@@ -1,8 +1,8 @@
 """A claim's evidence: derived, planned, measured by a generator that asks for draws, and put on record.
 
 ``evaluate`` and ``draw`` are pure functions of plain values, which any process may call. Small draws are made
-where a claim is evaluated. What is left of larger ones is handed back; called again with all that was drawn,
-in this process or another, ``evaluate`` has the generator take the same way to where it was.
+where a claim is evaluated. The rest of larger draws is handed back; called again with all that was drawn, in
+this process or another, ``evaluate`` has the generator take the same way to where it was.
 """
 
 import math
@@ -25,7 +25,7 @@ from verify.montecarlo.blocks import Cell, Chunk, Drawn, Request, Sums, draw_chu
 class CellToDraw:
     """A cell of which ``batches`` are needed, as a pickle that needs none of the claim's code to be sent.
 
-    ``drawn`` is what there is of it, ``batch_draws`` are the random components of a batch.
+    ``drawn`` are its draws so far, ``batch_draws`` the random components of a batch.
     """
 
     id: str
@@ -54,14 +54,14 @@ Mapped = Callable[..., Iterable[Sums]]
 """A function like ``map`` that draws chunks."""
 
 Rounds = tuple[tuple[Drawn, ...], ...]
-"""What was drawn for each of an evaluation's requests, in their order."""
+"""The draws for each of an evaluation's requests, in their order."""
 
 
 @dataclass(frozen=True)
 class NeedsDraws:
-    """An evaluation that is to be called again when these cells are drawn, with that as one round more.
+    """An evaluation that is to be called again when these cells are drawn, with that as a further round.
 
-    ``draws`` are the random components that it has drawn itself, ``draw_s`` the seconds that one took.
+    ``draws`` are the random components that it has drawn itself, ``draw_s`` the seconds that each took.
     """
 
     cells: tuple[CellToDraw, ...]
@@ -80,7 +80,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What a call of ``evaluate`` leads to, with the checked derivation as JSON, and the seconds it took."""
+    """The result of a call of ``evaluate``, with the checked derivation as JSON, and the seconds it took."""
 
     result: NeedsDraws | Settled
     proof: str
@@ -98,11 +98,11 @@ def evaluate(
     task_s: float,
     mapped: Mapped = map,
 ) -> Stretch:
-    """Return a claim's evidence, or what has to be drawn first.
+    """Return a claim's evidence, or the draws that it needs first.
 
     ``proof`` is the record of its checked derivation as JSON, empty where that is not known, and ``rounds``
-    what was drawn for it. Of a request that takes longer to draw than ``task_s`` seconds, the rest is left to
-    others.
+    are the draws made for it. Of a request that takes longer to draw than ``task_s`` seconds, the rest is
+    left to others.
 
     Raises:
         VerifyError: a setting is impossible for this claim, or the claim is broken.
@@ -121,7 +121,7 @@ def evaluate(
 def _measured(
     work: Work, prepared: Prepared, rounds: Rounds, task_s: float, mapped: Mapped
 ) -> NeedsDraws | Settled:
-    """Measure a claim as far as it can be by what was drawn and by what is drawn here."""
+    """Measure a claim as far as it can be by earlier draws and by those that are made here."""
     if prepared.experiment is None:
         return Settled(prepared.record().model_dump_json(by_alias=True))
     budget = ErrorBudget(work.settings.false_alarm)
@@ -134,7 +134,7 @@ def _measured(
                 answer = given.popleft()
             else:
                 before = tuple(_to_draw(request, drawn) for request in requests)
-                # Of processor time: on a busy machine what takes a second otherwise is done here as well.
+                # Of processor time: on a busy machine, too, a second's work is done here.
                 begun = time.process_time()
                 cells = tuple(_drawn_here(work, before, requests, begun + task_s, mapped))
                 now = sum(cell.draws for cell in cells) - sum(cell.draws for cell in before)
@@ -170,7 +170,7 @@ def _to_draw(request: Request, drawn: Mapping[str, Drawn]) -> CellToDraw:
 def _drawn_here(
     work: Work, cells: Sequence[CellToDraw], requests: Sequence[Request], until: float, mapped: Mapped
 ) -> Iterator[CellToDraw]:
-    """Yield cells with what was drawn of them until then, at least a chunk; all, where one cannot be sent."""
+    """Yield cells with their draws until that time, at least a chunk; all, where a cell cannot be sent."""
     if not all(cell.pickled for cell in cells):
         until = math.inf
     is_late = False
@@ -191,7 +191,7 @@ def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums,
         ClaimError: the claim's own code fails.
     """
     begun = time.perf_counter()
-    # The pickle of a cell may refer to what a claim file defines.
+    # The pickle of a cell may refer to definitions of a claim file.
     _ = work.claim.claim
     with claim_errors(work.claim.id, work.origin):
         # They were pickled by this run.

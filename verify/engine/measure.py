@@ -1,4 +1,4 @@
-"""Measures an experiment: plans and draws its samples, judges, and enlarges by half what is still undecided.
+"""Measures an experiment: plans and draws its samples, judges, and enlarges undecided samples by half.
 
 Planning and drawing are generators: they yield the requests that they need drawn, and are sent the sums.
 """
@@ -41,16 +41,16 @@ MAX_DRAWS = 10**12
 """A cell planned to draw more components than this is refused: it would take hours."""
 
 PILOT_BLOCKS = 4096
-"""Blocks of the largest pilot sample, from which the planned one goes on; the smallest has ``MIN_BLOCKS``."""
+"""Blocks of the largest pilot sample, which the planned sample continues; the smallest has ``MIN_BLOCKS``."""
 
 _FORETOLD = 2
 """How many times its size a pilot can foretell; it is doubled while planning by it asks for more."""
 
-_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)  # how many times the first look's sample the planned one is
+_BY_THEN = GROWTH ** (PLANNED_LOOK - 1)  # the planned sample over that of the first look
 _SAME = 1e-12  # so near, relative to itself, a value is the same but for rounding
 
 _QUIET = np.errstate(over="ignore", invalid="ignore")
-"""Where estimates are computed: what comes of too large sums is refused, without a warning of NumPy's."""
+"""Where estimates are computed: results of too large sums are refused, without a warning of NumPy's."""
 
 
 Sampling = Generator[list[Request], Sequence[Sums], T]
@@ -59,7 +59,7 @@ Sampling = Generator[list[Request], Sequence[Sums], T]
 
 @dataclass
 class Samples:
-    """The samples drawn so far for one claim, and the sizes planned for its cells."""
+    """The samples drawn so far for a claim, and the sizes planned for its cells."""
 
     claim: str
     settings: Settings
@@ -79,14 +79,14 @@ class Samples:
             self.sums |= dict(zip((request.cell.id for request in short), sums, strict=True))
 
     def sample(self, cell: Cell) -> Sample:
-        """Return what is known of the cell's blocks."""
+        """Return the cell's sample so far."""
         sample, sums = self._samples.get(cell.id), self.sums[cell.id]
         if sample is None or sample.blocks != sums.count:
             sample = self._samples[cell.id] = sums.sample(cell)
         return sample
 
     def goal(self, comparison: Quantity | Fit, look: int = PLANNED_LOOK) -> Goal:
-        """Return what the comparison's sample is planned for, to be decided at a ``look``."""
+        """Return the goal of the comparison's sample, to be decided at a ``look``."""
         prediction = comparison.prediction.value
         width = comparison.tolerance.width(prediction, self.settings.tolerance)
         if not width > 0:
@@ -139,7 +139,7 @@ class Samples:
                 self._plan_quantity(quantity, control=True)
 
     def _to_refute(self, wrong: Quantity | Fit, truth: float) -> Goal:
-        """Return the goal of telling the ``truth`` from what a control claims, at the first look."""
+        """Return the goal of separating the ``truth`` from the prediction of a control, at the first look."""
         goal = self.goal(wrong, 1)
         within = band(goal.prediction, goal.width, wrong.relation)
         gap = excess(truth, tenable(goal.prediction, within))
@@ -172,9 +172,9 @@ class Samples:
         self.planned[quantity.cell.id] = max(self.planned.get(quantity.cell.id, 0), blocks)
 
     def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
-        """Return the blocks that reach the ``goal``, by a pilot; request one, or a larger one if that helps.
+        """Return the blocks that reach the ``goal``, by a pilot; request it, or a larger pilot if that helps.
 
-        ``why`` tells apart the goals of one quantity.
+        ``why`` distinguishes the goals of a quantity.
         """
         cell, key = quantity.cell, (id(quantity), why)
         if cell.id not in self.sums:
@@ -192,8 +192,8 @@ class Samples:
     def _to_edge(quantity: Quantity, goal: Goal, pilot: Sample, *, control: bool) -> Goal:
         """Return the goal of telling the quantity from the edge of its band, judged by the pilot.
 
-        A wrong world lies outside the band, what keeps a bound lies inside by any distance; to refute a
-        bound is to tell the quantity from the bound itself.
+        A wrong world lies outside the band, a quantity that keeps a bound inside by any distance; to refute a
+        bound is to separate the quantity from the bound itself.
         """
         measured = quantity.estimand.measure(pilot, goal.alpha)
         within = band(goal.prediction, goal.width, quantity.relation)
@@ -201,7 +201,7 @@ class Samples:
         # A pilot that by chance lies at the edge does not make the sample endless.
         if quantity.relation == "=":
             return replace(goal, width=max(goal.width, outside))
-        # What breaks a bound by half of its tolerance lies as near to the edge as to the bound.
+        # A quantity that breaks a bound by half of its tolerance lies as near to the edge as to the bound.
         width = max(goal.width / 2, math.hypot(outside, measured.error))
         return replace(goal, prediction=measured.value, width=width)
 
@@ -210,7 +210,7 @@ class Samples:
         """Return the comparison's estimate from the samples drawn so far.
 
         Raises:
-            ClaimError: a power law is to be fitted through what is not positive, though it is predicted so.
+            ClaimError: a power law is to be fitted through an estimate that is not positive.
         """
         if isinstance(comparison, Exact):
             value = comparison.computed
@@ -232,7 +232,7 @@ class Samples:
 def measure(
     experiment: Experiment, claim: str, settings: Settings, budget: ErrorBudget
 ) -> Sampling[tuple[Findings, tuple[evidence.ControlRecord, ...]]]:
-    """Return the findings and the controls of one experiment, judged; a generator that has cells drawn.
+    """Return the findings and the controls of an experiment, judged; a generator that has cells drawn.
 
     Every comparison is judged at its planned size first; the cells of those still undecided grow by
     half, up to ``MAX_LOOKS`` looks in all. A verdict stands once given.
@@ -269,7 +269,7 @@ def refuting_power(measured: Measured, within: tuple[float, float], truth: float
     """Return the probability, at the sample size used, that an interval is disjoint from ``within``.
 
     Normal approximation about ``truth``, or about the measured value where None, with the standard error
-    (derived, where there is one) and the interval's own half-width on the band's side.
+    (derived, where that is known) and the interval's own half-width on the band's side.
     """
     low, high = measured.interval
     centre = measured.value if truth is None else truth
@@ -283,7 +283,7 @@ def refuting_power(measured: Measured, within: tuple[float, float], truth: float
 def judged(
     comparison: Comparison, measured: Measured, tolerance: float, look: int, alpha: float
 ) -> evidence.Check:
-    """Return what was measured of a comparison as a check; ``tolerance`` is the run's."""
+    """Return the measured comparison as a check; ``tolerance`` is the run's."""
     prediction = comparison.prediction
     if isinstance(comparison, Exact):
         allowance, cell = comparison.allowance, comparison.settings
@@ -325,7 +325,7 @@ def judged(
 
 
 def control_record(control: Control, check: evidence.Check, measured: Measured) -> evidence.ControlRecord:
-    """Return the evidence for a control from what its comparison is as a check."""
+    """Return the evidence for a control from its comparison as a check."""
     within = ends_of(check.band)
     if not isinstance(control.comparison, Exact):
         within = tenable(check.prediction, within)

@@ -1,4 +1,4 @@
-"""What a run will take, by the times of the reference run that ships."""
+"""The time that a run will take, by the times of the reference run that ships."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLANNING = 0.5
 
 @dataclass(frozen=True)
 class Planned:
-    """What a claim takes one worker, in seconds; nothing is known of the time of a claim of one's own."""
+    """The time of a claim for a single worker, in seconds; that of a user's own claim is not known."""
 
     claim: str
     derivation_s: float
@@ -33,7 +33,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run takes with nothing in the store: each claim, and ``start_s`` until libraries are loaded.
+    """The time of a run with an empty store: each claim, and ``start_s`` until libraries are loaded.
 
     Of claims that are ``unknown`` to the reference no times are known.
     """
@@ -46,7 +46,7 @@ class Plan:
     def wall_s(self, workers: int = 1) -> float:
         """Return the seconds from start to end with ``workers``.
 
-        All of them draw, also for a claim that is left at last, but a derivation is made by one.
+        All of them draw, also for a claim that is left at last, but a derivation is made by a single worker.
         """
         last = max((row.derivation_s + row.simulation_s / workers for row in self.claims), default=0.0)
         return self.start_s + max(last, sum(row.seconds for row in self.claims) / workers)
@@ -66,7 +66,7 @@ def sample_size(settings: Settings) -> float:
 
 
 def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings) -> Plan:
-    """Return what a run of these claims takes, on the machine of the reference run."""
+    """Return the plan of a run of these claims, with the times of the reference run's machine."""
     run = shipped().run
     larger = (_PLANNING + (1 - _PLANNING) * sample_size(settings)) / (
         _PLANNING + (1 - _PLANNING) * sample_size(run.settings)
@@ -81,7 +81,7 @@ def plan(claims: Mapping[str, Claim | ClaimFile], settings: Settings) -> Plan:
 
 
 def table(plan: Plan, workers: int = 1) -> str:
-    """Return a plan as text: a line a claim, the time from start to end, and what both rest on."""
+    """Return a plan as text: a line a claim, the time from start to end, and the basis of both."""
     rows = list(plan.claims)
     if len(rows) > 1:
         derivations_s = sum(row.derivation_s for row in rows)

@@ -20,7 +20,7 @@ from verify.symbolic.chains import Derivation
 
 @dataclass(frozen=True)
 class Work:
-    """What the evidence of a claim depends on; all but an ``InMemoryClaim`` can go to other processes."""
+    """All that a claim's evidence depends on; all but an ``InMemoryClaim`` can go to other processes."""
 
     claim: ClaimReference
     settings: Settings
@@ -35,7 +35,7 @@ class Work:
 class Prepared:
     """A claim that is derived and planned.
 
-    It has no experiment where its derivation failed: what it was to predict is not measured.
+    It has no experiment where its derivation failed: there is no prediction to be measured.
     """
 
     derivation: Derivation
@@ -60,7 +60,7 @@ class Prepared:
                 what = f"its headline {claim.headline!r} is no check of it"
                 raise ClaimError(f"claim {claim.id}: {what}; {near}")
             derived = bound_to(self.experiment)
-            # A prediction is called a threshold unless a chain derives what the check measures.
+            # A prediction is called a threshold unless a chain derives the measured quantity.
             checks = tuple(
                 check
                 if check.origin == "set" or check.method == "exact" or check.id in derived
@@ -80,7 +80,7 @@ class Prepared:
             id=claim.id,
             chapter=claim.chapter,
             chapter_title=CHAPTERS[claim.chapter].title,
-            **words.said(),
+            **words.texts(),
             assumptions=claim.assumptions,
             references=claim.references,
             authors=claim.authors,
@@ -91,7 +91,7 @@ class Prepared:
 
 
 def prepare(work: Work, proof: str) -> Prepared:
-    """Derive and plan a claim; what could only fail after drawing is refused here.
+    """Derive and plan a claim; an experiment that could only fail after drawing is refused here.
 
     ``proof`` is the record of its checked derivation as JSON, empty where it is to be checked.
     """
@@ -105,7 +105,7 @@ def prepare(work: Work, proof: str) -> Prepared:
         facts = claim.exact_values(derivation, tolerance)
         validate(experiment, claim.id, facts)
         words = replace(words, facts=facts, experiment=experiment)
-        words.said()
+        words.texts()
         experiment = words.spoken(experiment)
         record = (
             DerivationRecord.model_validate_json(proof) if proof else derivation_record(derivation, claim.id)
@@ -114,7 +114,7 @@ def prepare(work: Work, proof: str) -> Prepared:
 
 
 def _ordinary_fits(experiment: Experiment, checks: Mapping[str, Check]) -> Iterator[OrdinaryFit]:
-    """Yield one unweighted line for each set of points that a weighted fit goes through."""
+    """Yield an unweighted line for each set of points that a weighted fit goes through."""
     seen: set[tuple[str, ...]] = set()
     for fit in (check for check in experiment.checks if isinstance(check, Fit)):
         members = tuple(member.id for member in fit.members)

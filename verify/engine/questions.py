@@ -1,4 +1,4 @@
-"""A reader's question, and what is derived for it: by a claim of the catalogue, or by the moment calculus."""
+"""A reader's question, and its derivation: by a claim of the catalogue, or by the moment calculus."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Made = TypeVar("Made")
 
 WIDTH = 80
 DIMENSIONS, KEYS = (4, 16, 64, 256), (16,)
-"""Where a question is measured if nothing else is said."""
+"""Where a question is measured by default."""
 
 _LARGEST = 10**7
 _MOST_PLACES = 64
@@ -103,7 +103,7 @@ def law_named(text: str, option: str = "--law") -> Distribution:
 
 
 def called(law: Distribution) -> str:
-    """Return what a law is called before "components": ``normal``, or ``uniform(0, 1)``."""
+    """Return the name of a law before "components": ``normal``, or ``uniform(0, 1)``."""
     if law.base == "U(0,1)":
         return f"uniform({law.loc}, {law.loc + law.scale})"
     base = "exponential" if law.base == "centred exponential" else law.base
@@ -116,7 +116,7 @@ ORDERS = (2, 4, 8, 16)
 
 @lru_cache
 def assumed(law: Distribution, highest: int) -> Law:
-    """Return a law as what is assumed of components: its moments up to an order.
+    """Return a law as an assumption on components: its moments up to an order.
 
     Up to the fourth they are those of whatever law has them, more are those of the law by its name.
 
@@ -145,7 +145,7 @@ def assumed(law: Distribution, highest: int) -> Law:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: a quantity, the laws of queries and keys, sizes, and perhaps a formula to decide."""
+    """A question: a quantity, the laws of queries and keys, sizes, and perhaps a formula to decide."""
 
     text: str
     quantity: Expr
@@ -162,7 +162,7 @@ class Question:
 
     @property
     def components(self) -> str:
-        """What is drawn, in words."""
+        """The laws of the components, in words."""
         if self.query == self.key:
             return f"{called(self.query)} components"
         return f"{called(self.query)} components of queries and {called(self.key)} components of keys"
@@ -175,7 +175,7 @@ class Question:
 
     @cached_property
     def answer(self) -> tuple[Derivation, Claim | None]:
-        """What is derived: by an equation of the catalogue, by moments, or by a bound of the catalogue.
+        """The derivation: by an equation of the catalogue, by moments, or by a bound of the catalogue.
 
         The claim is that of the catalogue whose derivation it is, None where it is made for the question.
 
@@ -199,7 +199,7 @@ class Question:
         return by_claim[0] if by_claim else (Derivation((), _NO_POLYNOMIAL), None)
 
     def by_moments(self, made: Callable[[dict[Any, Law]], Made]) -> Made:
-        """Return what is made of laws with as few moments as it takes.
+        """Return the result of ``made`` for laws with as few moments as it takes.
 
         Raises:
             NotDerived: it does not follow from moments, or the laws have too few.
@@ -214,7 +214,7 @@ class Question:
 
     @property
     def derivation(self) -> Derivation:
-        """What is derived for it."""
+        """Its derivation."""
         return self.answer[0]
 
     @property
@@ -224,7 +224,7 @@ class Question:
 
     @property
     def formula(self) -> Expr | None:
-        """What the quantity is derived to be, or to be bounded by; None where nothing is derived."""
+        """The derived value of the quantity, or its bound; None where nothing is derived."""
         return self.derivation.end if self.derivation.main else None
 
     @property
@@ -235,7 +235,7 @@ class Question:
 
     @property
     def compared(self) -> tuple[Any, str]:
-        """The formula that is decided, the asker's or the derived one, and how the quantity stands to it."""
+        """The formula that is decided, the asker's or the derived, and how the quantity stands to it."""
         return (self.formula, self.relation) if self.against is None else (self.against, "=")
 
 
@@ -283,7 +283,7 @@ def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> 
 
 
 def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
-    """Yield the claims that say what the question's quantity is under its laws, with their main chains."""
+    """Yield the claims that derive the question's quantity under its laws, with their main chains."""
     quantity = normalised(asked.quantity)
     for claim in catalogue().values():
         chain = claim.derived().main
@@ -299,7 +299,7 @@ def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
 
 
 def _holds(chain: Chain, drawn: Mapping[Family, Distribution]) -> bool:
-    """Return whether the moments that a chain assumes are those of what is drawn."""
+    """Return whether the moments that a chain assumes are those of the laws drawn."""
     for assumptions in (line.check.laws for line in chain.lines if line.check.laws):
         for family in families_of(chain.start) & set(assumptions):
             raw = tuple(map(sympify, assumptions[family].raw))

@@ -12,7 +12,7 @@ from verify.text.numbers import counted
 from verify.version import __version__
 
 _DECIDE_DIGITS = ("python", "linear algebra", "numpy", "scipy", "sympy")
-"""What of the environment the last digits of a result depend on."""
+"""Parts of the environment on which the last digits of a result depend."""
 _NAMED = 12
 """This many differences are named before the others are counted."""
 
@@ -32,13 +32,13 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What became of a run that was made again.
+    """The comparison of a run with the same run made again.
 
     Attributes:
         claims: The ids of the claims that were run again.
         identical: How many of them have the digest that the file says.
         differences: The values that came out otherwise, in the order of the report.
-        missing: What the run was made with and is not here, a sentence each.
+        missing: Parts of the run's environment that are not here, a sentence each.
         digest: The digest of the claims that were made again.
     """
 
@@ -50,14 +50,14 @@ class Reproduction:
 
     @property
     def exit_status(self) -> int:
-        """0 if identical; 3 if what is missing here may be why it is not, or nothing was run; else 1."""
+        """0 if identical; 3 if a missing environment may be why it is not, or nothing was run; else 1."""
         if self.claims and self.identical == len(self.claims) and not self.differences:
             return 0
         explained = self.missing and not any(difference.apart for difference in self.differences)
         return 3 if explained or not self.claims else 1
 
     def __str__(self) -> str:
-        """Return what to say of it, a line each."""
+        """Return its words, a line for each difference."""
         lines = [f"missing here: {what}" for what in self.missing]
         for difference in self.differences[:_NAMED]:
             how = "beyond both intervals" if difference.apart else "within the intervals"
@@ -74,7 +74,7 @@ class Reproduction:
 
 
 def missing(record: RunRecord, environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield what decides the last digits and is another one here than where a run was made."""
+    """Yield the parts of the environment that decide the last digits and differ from those of a run."""
     if record.tool.version != __version__:
         yield f"sdpa-verify {record.tool.version}; this is {__version__}"
     for name in _DECIDE_DIGITS:
@@ -84,21 +84,21 @@ def missing(record: RunRecord, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def is_same(old: ClaimRecord, new: ClaimRecord) -> bool:
-    """Return whether two records of a claim have the same digest, which is that of what they hold."""
+    """Return whether two records of a claim have the same digest, which is that of their content."""
     return old.digest == new.digest == old.sealed().digest
 
 
 def differences(before: Sequence[ClaimRecord], now: Sequence[ClaimRecord]) -> Iterator[Difference]:
-    """Yield what differs between records of the same claims, in their order."""
+    """Yield the differences between records of the same claims, in their order."""
     for old, new in zip(before, now, strict=True):
         if not is_same(old, new):
-            # What else a digest covers: texts, controls, figures, lines of the derivation.
+            # A digest also covers texts, controls, figures and lines of the derivation.
             rest = Difference(old.id, old.digest[:12], new.digest[:12], apart=False)
             yield from list(_of_claim(old, new)) or [rest]
 
 
 def _of_claim(old: ClaimRecord, new: ClaimRecord) -> Iterator[Difference]:
-    """Yield what differs of a claim: its outcome, its checks, and its exact values."""
+    """Yield the differences of a claim: in its outcome, its checks, and its exact values."""
     outcome, again = (f"{claim.derivation.status}, {claim.verdict}" for claim in (old, new))
     if outcome != again:
         yield Difference(old.id, outcome, again, apart=True)

@@ -43,7 +43,7 @@ PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
 
 @dataclass
 class Callbacks:
-    """Functions that a run calls as it goes on; the default ones do nothing.
+    """Functions that a run calls as it goes on; the defaults do nothing.
 
     ``on_finish(record)`` is called for each settled claim; they need not finish in order.
     ``on_begin(claims)`` is called once before all, with the ids of the claims, when the arguments proved
@@ -66,7 +66,7 @@ def settings(
     """Return the run's settings after checking them; ``tolerance`` None means the profile's.
 
     Raises:
-        SettingsError: one of them is outside what it may be.
+        SettingsError: a setting is outside of its range.
     """
     if profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
@@ -91,7 +91,7 @@ def presentation(
     """Return the words of a report after checking them.
 
     Raises:
-        SettingsError: one of them is empty, or no text in one line with sound formulas.
+        SettingsError: a text is empty, or not in one line with sound formulas.
     """
     given = {"title": title, "question": question, "author": author}
     for name, text in given.items():
@@ -122,8 +122,8 @@ def run(
     ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
     catalogue, ``own_sources`` says that the book is the user's own, and ``pack`` the name under which it
     ships, all for the record. ``workers`` processors are used, None meaning all. A claim made in this process
-    stays in it; all others are up to the ``executor``, if there is one. The results depend on none of these,
-    nor on what the ``store`` has of earlier runs.
+    stays in it; all others are up to the ``executor``, if given. The results depend on none of these, nor on
+    the entries of earlier runs in the ``store``.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -132,7 +132,7 @@ def run(
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(tuple(claims))
     works = [Work(reference(claim), chosen) for claim in claims.values()]
-    # Libraries that a claim file may bring are no part of what results depend on.
+    # Results do not depend on libraries that a claim file may bring.
     versions()
     settled: dict[str, SettledClaim] = {}
     with using(workers) as processes, threads_of(processes.count) as threads:

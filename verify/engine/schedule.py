@@ -1,8 +1,8 @@
 """Settles claims on any executor: tasks are pure functions of plain values, and sums are added in order.
 
-A claim is evaluated by one task, and again by another one each time that draws were needed which take long:
+A claim is evaluated by a task, and again by another task each time that draws were needed which take long:
 these are tasks of chunks, of about a second each. So the results are the same to the last bit for any number
-of workers, whoever does what and when, and whatever the store has of earlier runs.
+of workers, in whatever order they work, and whatever the store has of earlier runs.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class RunProgress:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that what is known to be wanted will take at this rate; None before anything is drawn."""
+        """Seconds that the draws asked for so far will take at this rate; None before anything is drawn."""
         return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
 
 
@@ -74,7 +74,7 @@ Steps = Generator[list[Task], tuple[int, Any], SettledClaim]
 class PendingCell:
     """A cell that is being drawn, with the sums of chunks that came ahead of their turn, by their beginnings.
 
-    Its ``key`` in the store is None where it is not kept.
+    Its ``key`` in the store is None where it is not stored.
     """
 
     asked: CellToDraw
@@ -102,7 +102,7 @@ class PendingCell:
 class Schedule:
     """Settles claims.
 
-    What is made in this process stays here: ``mapped`` draws for it. All else is up to the ``executor``,
+    Claims that were made in this process stay here: ``mapped`` draws for them. Others are up to ``executor``,
     whose workers need the same versions as this process.
     """
 
@@ -134,7 +134,7 @@ class Schedule:
             self._advance(self._steps(work))
         try:
             while self._waiting or self._sent or self._settled:
-                # Where tasks are done at once, each is taken in before the next one is sent.
+                # Where tasks are done at once, each is taken in before the next is sent.
                 while self._waiting and len(self._sent) < _MOST_SENT and self._done.empty():
                     self._send(*self._waiting.popleft())
                 if self._sent:
@@ -224,7 +224,7 @@ class Schedule:
             self._settled.append(end.value)
 
     def _send(self, steps: Steps, number: int, task: Task) -> None:
-        """Send a task to the executor; what belongs to a claim made in this process is done here and now."""
+        """Send a task to the executor; a task of a claim made in this process is done here and now."""
         work = task[1][0]
         if isinstance(work.claim, InMemoryClaim):
             self._advance(steps, (number, evaluate(work, "", (), math.inf, self._mapped)))
@@ -234,7 +234,7 @@ class Schedule:
         future.add_done_callback(self._done.put)
 
     def _receive(self) -> None:
-        """Wait for a task, though not for long, and take in what it returns.
+        """Wait for a task, though not for long, and take in its result.
 
         Raises:
             VerifyError: the task failed, or its worker ended: the run ends with it.

@@ -1,4 +1,4 @@
-"""Reads what the source documents state, ``sources.toml``; one line says where a mistake is."""
+"""Reads the statements of the source documents, ``sources.toml``; a line says where a mistake is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ANY_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def refuse(*mistakes: tuple[bool, str]) -> None:
-    """Raise a ValueError that says the first of the pairs (is it so?, what is wrong) that is so."""
+    """Raise a ValueError with the text of the first of the pairs (condition, text) that is true."""
     for is_wrong, what in mistakes:
         if is_wrong:
             raise ValueError(what)
@@ -63,9 +63,9 @@ Prose = Annotated[str, AfterValidator(_prose)]
 
 
 class PartEntry(Record):
-    """What a statement says in one of its parts; ``about`` when the source itself says "about".
+    """A part of a statement; ``about`` when the source itself says "about".
 
-    ``kind`` "prints" is for what stands on the page: a figure, a formula, a line of code, an axis. Either
+    ``kind`` "prints" is for things on the page: a figure, a formula, a line of code, an axis. Either
     the ``evidence`` of a ``claim`` decides it, or the expression that it has computed, at a dimension
     ``d_k`` and as a statistic of so many ``scores``, which may be printed or said. ``given`` are the numbers
     of its text that nothing decides.
@@ -86,16 +86,16 @@ class PartEntry(Record):
 
     @property
     def evidence_kind(self) -> str:
-        """What decides this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"computed"``."""
+        """The judge of this part: ``"verdict"``, ``"check"``, ``"control"``, ``"fact"`` or ``"computed"``."""
         return "computed" if self.compute is not None else (self.evidence or "").partition(":")[0]
 
     @property
     def evidence_id(self) -> str:
-        """The id of the check, control or fact; empty for a verdict, and for what is computed."""
+        """The id of the check, control or fact; empty for a verdict, and for a computation."""
         return (self.evidence or "").partition(":")[2]
 
     def computed(self) -> Computed:
-        """Return what it has computed; ``ValueError`` says what is wrong with it."""
+        """Return its computation; a ``ValueError`` says how it is wrong."""
         return compute(self.compute or "", self.d_k, self.scores)
 
     @model_validator(mode="after")
@@ -131,15 +131,15 @@ class PartEntry(Record):
 
     @property
     def inputs(self) -> set[Decimal]:
-        """The numbers that are given to what it has computed; of 1.50 TOML keeps no last zero."""
+        """The numbers that are given to its computation; of 1.50 TOML keeps no last zero."""
         sizes = {as_decimal(size) for size in (self.d_k, self.scores) if size is not None}
         return sizes | {Decimal(number) for number in _numbers(self.compute or "")}
 
 
 class StatementEntry(Record):
-    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if one does.
+    """A statement as the file has it; ``claim`` is the claim that mainly decides it, if any does.
 
-    ``note`` was written for the outcome ``noted``; a run that decides otherwise, and one without a note,
+    ``note`` was written for the outcome ``noted``; a run that decides otherwise, or has no note to repeat,
     gives its own reasons. ``given`` are the numbers of its text that no part decides.
     """
 
@@ -160,7 +160,7 @@ class StatementEntry(Record):
             ((self.note is None) != (self.noted is None), "note and noted go together: one is missing"),
         )
         for part in self.parts:
-            # What a claim decides need not be in the text.
+            # A number that a claim decides need not be in the text.
             is_said = part.compute is None or part.printed in _numbers(f"{part.text} {self.text}")
             refuse((not is_said, f"its text does not have the number {part.printed}, which is printed"))
         others = [text for part in self.parts for text in (part.text, *part.given, *part.figures)]
@@ -185,7 +185,7 @@ def _bind(text: str, others: Iterable[str], inputs: Collection[Decimal]) -> None
 
 
 class SourceBook(Record):
-    """The source documents and what they state, in the order of the file."""
+    """The source documents and their statements, in the order of the file."""
 
     # The file's tables are called by their singular names and by no others.
     model_config = ConfigDict(populate_by_name=False)
@@ -209,7 +209,7 @@ class SourceBook(Record):
 
     @property
     def pack(self) -> str | None:
-        """The name under which the book ships, None for the default one and the user's own."""
+        """The name under which the book ships, None for the default book and the user's own."""
         return self._pack
 
     @property
@@ -237,7 +237,7 @@ class SourceBook(Record):
 
 
 def packs() -> dict[str, Path]:
-    """Return the files of statements that ship with the tool besides the default one, by their names."""
+    """Return the files of statements that ship with the tool besides the default file, by their names."""
     return {path.stem: path for path in sorted((shipped_folder("data") / "packs").glob("*.toml"))}
 
 
@@ -257,7 +257,7 @@ def read_sources(path: Path | None = None) -> SourceBook:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SourcesError(f"{path}: is not TOML: {one_line(str(error))}; correct it there") from error
     except ValidationError as error:
-        # A misspelt key is both unknown and missing: what stands there says more than what does not.
+        # A misspelt key is both unknown and missing: the key that stands there says more.
         first = min(error.errors(), key=lambda mistake: mistake["type"] == "missing")
         problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
         where = ", ".join(_in_words(first["loc"], data))

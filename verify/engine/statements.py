@@ -1,4 +1,4 @@
-"""Decides what the source documents state from the evidence of a run, to the precision they print."""
+"""Decides the statements of the source documents from the evidence of a run, to the printed precision."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,21 +11,21 @@ from verify.text.numbers import as_printed, last_digit, printed_number, rounds_t
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
 _BOUNDS = (1e-5, 1e-4, INCOMPATIBLE)
-"""What a probability may be said to be below; smaller ones are not evaluated reliably."""
+"""Bounds that a small probability is reported below; smaller probabilities are not evaluated reliably."""
 
 
 def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, ...]:
     """Return every statement of ``book`` with the outcome that the evidence of ``claims`` gives it.
 
     A part is open (``holds`` is None) when its claim is not among ``claims``, the claim's derivation
-    failed, or its evidence is undecided. Else it holds or not, and the parts make the outcome: any
-    open, ``open``; something printed is false, ``misprinted``; a figure that is said is false, or
-    everything said is, ``wrong``; some of it is, ``holds-with-conditions``; nothing is, ``holds``. The
+    failed, or its evidence is undecided. Else it holds or not, and the parts make the outcome: with an open
+    part, ``open``; with a false printed part, ``misprinted``; with a false figure in the text, or all of the
+    text false, ``wrong``; with a part of the text false, ``holds-with-conditions``; else ``holds``. The
     verdict ``approximate`` means that the exact assertion is excluded though the measurement is within
     tolerance; it satisfies a part only where the source says "about", and elsewhere limits the outcome to
     ``holds-with-conditions``. A figure that the source says is "about" may be off by less than one unit of
-    its last digit. While a statement is open its note says what it waits for, and where the
-    outcome is not the one that the note was written for, the parts' reasons stand in its place.
+    its last digit. While a statement is open its note names the evidence it waits for, and where the
+    outcome is not that which the note was written for, the parts' reasons stand in its place.
 
     Raises:
         SourcesError: a part names a check, control or fact that its claim does not have.
@@ -70,7 +70,7 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
 
 
 def _by_computation(part: PartEntry) -> dict[str, Any]:
-    """Compare a printed figure with what is computed: to its digits, or as one sample of those expected."""
+    """Compare a printed figure with the computed value: to its digits, or as a sample of those expected."""
     computed, printed = part.computed(), part.printed or ""
     shown = as_printed(computed.value, printed)
     if computed.sample is None:
@@ -92,7 +92,7 @@ def _by_computation(part: PartEntry) -> dict[str, Any]:
 
 
 def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
-    """Return what the verdict of a part's evidence says of it, and the figure that it predicts, if any."""
+    """Return the words for a part from its evidence's verdict, and the figure that it predicts, if any."""
     if claim is None:
         return _open(f"{part.claim}, which would decide it, is not in this run.")
     if claim.derivation.status is Proof.FAILED:
@@ -123,7 +123,7 @@ def _evidence(claim: ClaimRecord, kind: str, name: str) -> tuple[str, Verdict, f
 
 
 def _by_figure(part: PartEntry, verdict: Verdict, figure: float) -> dict[str, Any]:
-    """Compare a printed figure with the one that a check or a fact has."""
+    """Compare a printed figure with that of a check or a fact."""
     if verdict is Verdict.REFUTED:
         return _open(f"measurement refutes the prediction of {part.claim}, no figure is settled.")
     printed = part.printed or ""

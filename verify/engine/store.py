@@ -1,4 +1,4 @@
-"""Keeps chunks' sums, checked derivations and settled claims in SQLite, each under a hash of what it is of.
+"""Keeps chunks' sums, checked derivations and settled claims in SQLite, each under a hash of its inputs.
 
 Its write-ahead log lets several runs share it. It saves time and decides nothing: its file may be deleted.
 """
@@ -65,7 +65,7 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # What was put there is written already.
+        # All that was put there is written already.
         self._connection.close()
 
     def get(self, key: bytes) -> bytes | None:
@@ -81,11 +81,11 @@ class Store:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Say in one line what is wrong with the store, in the system's words, and what helps."""
+        """Say in one line how the store fails, in the system's words, and what helps."""
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            # SQLite quotes what it cannot read.
+            # SQLite quotes text that it cannot read.
             what = one_line(str(getattr(error, "strerror", None) or error))
             raise StoreError(
                 f"store {self.path}: unusable ({what}); give --store another path, or use --fresh"

@@ -1,4 +1,4 @@
-"""A task in any process: what that must have in common with this one, its key, its errors in a line each."""
+"""Tasks in any process: versions that it must share with this process, keys, and errors in a line each."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.linalg  # noqa: F401 - its library is one of those that versions names
+import scipy.linalg  # noqa: F401 - its library is among those that versions names
 
 from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim
 from verify.errors import SettingsError, VerifyError, WorkerError, described
@@ -21,7 +21,7 @@ from verify.version import __version__
 
 @cache
 def versions() -> dict[str, str]:
-    """Return what two machines have to have in common for their results to be the same to the last bit."""
+    """Return the versions that two machines have to share for results that are the same to the last bit."""
     # Developers edit files without another version.
     package = Path(__file__).resolve().parents[1]
     sources = [*sorted(package.rglob("*.py")), *sorted(package.rglob("*.v")), RECORD]
@@ -52,13 +52,13 @@ def key(kind: str, claim: ClaimReference, *parts: object) -> bytes | None:
 
 
 def perform(wanted: dict[str, str], task: bytes) -> Any:
-    """Return what a task leads to, in any process, if that has the ``versions`` that are ``wanted``.
+    """Return the result of a task, in any process, if that has the ``versions`` that are ``wanted``.
 
     The ``task`` is a pickle of a function of this tool and its arguments: it is not read before.
 
     Raises:
-        SettingsError: the machines differ in what decides the digits of results.
-        VerifyError: what the task has raised, in one line that any process can read.
+        SettingsError: the machines differ in a version that decides the digits of results.
+        VerifyError: the task's own error, in one line that any process can read.
     """
     for name, there in wanted.items():
         if there != (here := versions().get(name)):

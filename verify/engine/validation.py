@@ -1,4 +1,4 @@
-"""What is refused of an experiment before anything is drawn: what could not fail or is unclear."""
+"""Refuses experiments before anything is drawn: those that could not fail or are unclear."""
 
 import math
 import re
@@ -25,9 +25,9 @@ _SAME_CODE = {
     "fit": "the same model and coefficient",
     "exact": "the same function",
 }
-"""What the code is that a check and its control share, by the kind of comparison."""
+"""The code that a check and its control share, in words, by the kind of comparison."""
 
-_ROUNDING = 1e-6  # of the prediction or of 1: what single precision loses, and more
+_ROUNDING = 1e-6  # of the prediction or of 1: the rounding of single precision, and more
 MAX_BATCH_BYTES = 4 * 2**30
 """More memory than this is not asked for."""
 
@@ -63,7 +63,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
 
 
 def _wrong_numbers(comparison: Comparison) -> Iterator[str]:
-    """Yield what is wrong with an id, and numbers that are not finite."""
+    """Yield the faults of an id, and numbers that are not finite."""
     if not re.fullmatch(SLUG, comparison.id):
         yield "its id is not of lower-case words joined by hyphens; rename it"
     numbers = {"prediction": comparison.prediction.value}
@@ -81,7 +81,7 @@ def _wrong_cell(cell: Cell) -> Iterator[str]:
 
 
 def _silent(check: Comparison) -> str:
-    """Return what is to be said of a tolerance and is not."""
+    """Return the words that a tolerance needs and lacks."""
     prediction = check.prediction.value
     if isinstance(check, Exact):
         allowed = check.allowance

@@ -1,1 +1,1 @@
-"""Processes and threads that work for this one."""
+"""Processes and threads that work for this process."""

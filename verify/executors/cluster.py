@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d{1,5}")
 def connected(address: str | None) -> Iterator[Executor | None]:
     """Yield the Dask cluster with a scheduler at this address as an executor; None without an address.
 
-    What a lost worker was at is done again by another one.
+    The task of a lost worker is done again by another worker.
 
     Raises:
         SettingsError: Dask is not installed, or no worker can be reached there.
@@ -34,7 +34,7 @@ def connected(address: str | None) -> Iterator[Executor | None]:
         raise SettingsError(
             f"--cluster {address}: needs Dask; install it with `pip install 'sdpa-verify[dask]'`"
         ) from error
-    # What happens to a cluster is said here in one line.
+    # Failures of a cluster are reported here in one line, so its own log is silent.
     for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:

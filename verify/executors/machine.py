@@ -17,8 +17,8 @@ from threadpoolctl import OpenBLASController, ThreadpoolController, threadpool_i
 
 from verify.errors import SettingsError
 
-# Parameters of mallopt, as in glibc's malloc.h, with bytes of an array that is still taken from memory at
-# hand, the most that glibc allows, and those that are kept at most.
+# Parameters of mallopt, as in glibc's malloc.h: the largest array that is still taken from memory at hand, in
+# bytes, the most that glibc allows; and how many freed bytes stay with the process.
 _MALLOC = {-3: 1 << 25, -1: 1 << 27}
 
 
@@ -26,7 +26,7 @@ def processors(workers: int | None) -> int:
     """Return how many processors to use; None means all.
 
     Raises:
-        SettingsError: it is less than one.
+        SettingsError: it is less than 1.
     """
     if workers is not None and workers < 1:
         raise SettingsError(f"--workers {workers}: at least one is needed")
@@ -84,7 +84,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """Look for garbage seldom from now on, and not among what there is: expressions leave little."""
+    """Look for garbage seldom from now on, and not among the present objects: expressions leave little."""
     gc.freeze()
     gc.set_threshold(100_000, *gc.get_threshold()[1:])
 
@@ -118,8 +118,8 @@ _limits: Any = None
 def one_blas_thread() -> Iterator[None]:
     """Let linear algebra use one thread each while anyone in this process wants it to.
 
-    More threads add in another order. In some libraries their number belongs to the process: the last
-    one puts back what the first one found. In others each thread of Python has its own.
+    More threads add in another order. In libraries whose number of threads belongs to the process, the last
+    user restores the number before the first. In others each thread of Python has its own.
     """
     global _users, _limits  # noqa: PLW0603 - they belong to the process, too
     with _blas:
@@ -138,14 +138,14 @@ def one_blas_thread() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries(_modules: int) -> ThreadpoolController:
-    """Return what sets the limits of all libraries loaded; another comes only with another module."""
+    """Return the controller of all libraries loaded; a new library comes only with a new module."""
     return ThreadpoolController()
 
 
 def _from_this_thread(change: Callable[[], Any]) -> Any:
-    """Return what ``change`` does to the limits of the process, as this thread.
+    """Return the result of ``change``, which sets limits of the process, as this thread.
 
-    threadpoolctl heeds one thread, the first; what others want is left undone without a word.
+    threadpoolctl heeds the first thread only; changes by other threads are ignored without a word.
     """
     OpenBLASController.clear_controlling_thread(force=True)
     try:

@@ -23,8 +23,8 @@ from verify.executors.machine import collect_seldom, keep_freed, processors
 class Processes(Executor):
     """A number of processes.
 
-    They are copies of this one, with all that is imported here, where it has no other threads and the system
-    is Linux. None outlives it, and Ctrl-C is for this process to handle.
+    They are copies of this process, with all that is imported here, where it has no other threads and the
+    system is Linux. None outlives it, and Ctrl-C is for this process to handle.
     """
 
     def __init__(self, count: int) -> None:
@@ -32,7 +32,7 @@ class Processes(Executor):
         self._pool: Any = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return what will hold the result of ``function``.
+        """Return the future result of ``function``.
 
         Raises:
             VerifyError: the system allows no more processes.
@@ -80,7 +80,7 @@ class Workers(Processes):
     _helper: Processes | None = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return what will hold the result of ``function``, as ``Processes`` do."""
+        """Return the future result of ``function``, as ``Processes`` do."""
         if self.count > 1:
             return super().submit(function, *arguments, **named)
         future: Future[Any] = Future()
@@ -95,9 +95,9 @@ class Workers(Processes):
         self.submit(os.getpid)
 
     def helper(self, get_ready: Callable[[], object]) -> Executor:
-        """Return the executor of one process more, which has called ``get_ready`` before anything else.
+        """Return the executor of an additional process, which has called ``get_ready`` before anything else.
 
-        It is for what takes libraries that the others do without.
+        It is for tasks that need libraries which the others do without.
         """
         if self._helper is None:
             self._helper = Processes(1)
@@ -113,7 +113,7 @@ class Workers(Processes):
 
 
 def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
-    """Return a context with these workers, or with this number of new ones that end with it.
+    """Return a context with these workers, or with this number of new workers that end with it.
 
     Raises:
         SettingsError: it is no possible number of processors.
@@ -144,10 +144,10 @@ def signals_blocked(signals: set[signal.Signals]) -> Iterator[None]:
 
 
 def _context() -> Any:
-    """Return how processes are made: as copies of this one, or else from nothing."""
+    """Return how processes are made: as copies of this process, or else from nothing."""
     if _is_alone():
         return multiprocessing.get_context("fork")
-    # Python's helper that removes what killed processes leave would say so.
+    # Python's helper that cleans up after killed processes would warn of its work.
     quietly = "ignore:resource_tracker:UserWarning"
     sys.warnoptions.append(quietly)
     try:
@@ -158,9 +158,9 @@ def _context() -> Any:
 
 
 def _is_alone() -> bool:
-    """Whether no other threads are at work here; the command line has one, which waits for signals.
+    """Whether no other threads are at work here; that of the command line, which waits for signals, may be.
 
-    JAX and PyTorch have some that Python does not know of, and a copy of a process would wait for them.
+    JAX and PyTorch have threads that Python does not know of, and a copy of a process would wait for them.
     """
     is_main = threading.current_thread() is threading.main_thread()
     has_hidden = not sys.modules.keys().isdisjoint(("jax", "torch"))
@@ -168,7 +168,7 @@ def _is_alone() -> bool:
 
 
 def _begin() -> None:
-    """Make a worker of a new process: it leaves signals alone, and ends with the one that started it."""
+    """Make a worker of a new process: it leaves signals alone, and ends with its parent."""
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)

@@ -1,8 +1,8 @@
-"""What Coq proved of claims: statements printed from their chains, proofs in plain Coq, and a record."""
+"""Coq's proofs of claims: statements printed from their chains, proofs in plain Coq, and a record."""
 
 from pathlib import Path
 
 from verify.files.names import shipped_folder
 
 SOURCES, RECORD = Path(__file__).parent, shipped_folder("data") / "proofs.json"
-"""The folder of definitions, theorems and proofs in Coq, and the file of what was proved."""
+"""The folder of definitions, theorems and proofs in Coq, and the file that records them."""

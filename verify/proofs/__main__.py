@@ -24,7 +24,7 @@ AXIOMS = {
     "Classical_Prop.classic",
     "FunctionalExtensionality.functional_extensionality_dep",
 }
-"""What a proof may rest on: Coq's real numbers, excluded middle, equality of functions with equal values."""
+"""Axioms of a proof: Coq's real numbers, excluded middle, equality of functions with equal values."""
 
 HEAD = """(* Printed from the claims by python -m verify.proofs; change the claims, not this file. *)
 From Coq Require Import Reals Lra Lia List Permutation.

@@ -1,4 +1,4 @@
-"""The record of what Coq proved, ``data/proofs.json``, and whether it is about a claim as it stands."""
+"""The record of Coq's proofs, ``data/proofs.json``, and whether it is about a claim as it stands."""
 
 import hashlib
 import json
@@ -28,7 +28,7 @@ def recorded() -> dict[str, Any]:
 
 
 def theorem_of(claim: str, derivation: Derivation) -> str:
-    """Return the theorem, with the claim's name, of what the main chain shows.
+    """Return the theorem that the main chain shows, with the claim's name.
 
     Raises:
         NotPrintable: there is no main chain, or the printer does not know all of it.
@@ -39,7 +39,7 @@ def theorem_of(claim: str, derivation: Derivation) -> str:
 
 
 def is_current(claim: str, derivation: Derivation) -> bool:
-    """Return whether what is recorded of the claim is what its main chain says now, by its definitions."""
+    """Return whether the recorded theorem of the claim is that of its main chain now, by its definitions."""
     try:
         says = theorem_of(claim, derivation)
     except NotPrintable:

@@ -1,6 +1,6 @@
-"""Coq statements of what chains show; the printer refuses what it does not know.
+"""Coq statements of chains; the printer refuses expressions that it does not know.
 
-A statement says what the chain says, of Coq's real numbers: sizes are natural numbers, families that stand in
+A statement is the chain's, of Coq's real numbers: sizes are natural numbers, families that stand in
 a mean are arrays of variables on a space of outcomes, all others arrays of numbers. Its hypotheses are those
 of the chain: domains of symbols, ranges of indices, independence and moments of the laws that its checks
 assume. Places count from 1 here and from 0 in Coq: ``_place``, ``_print_Index`` and ``_print_Sum`` translate.
@@ -38,10 +38,10 @@ def _require(known: object, otherwise: str) -> None:
 
 
 class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
-    """What one chain shows, for Coq; sums, products and fractions are written as SymPy writes them.
+    """The theorem of a chain, for Coq; sums, products and fractions are written as SymPy writes them.
 
     Raises:
-        NotPrintable: the chain, or what it assumes, has a part that the printer does not know.
+        NotPrintable: the chain, or an assumption of it, has a part that the printer does not know.
     """
 
     printmethod = ""
@@ -49,7 +49,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     def __init__(self, chain: Chain) -> None:
         super().__init__()
         self.relation, self.sides = chain.relation, Tuple(*map(unnamed, (chain.start, chain.end)))
-        conditions = (each for line in chain.lines for each in line.check.conditions)
+        conditions = (condition for line in chain.lines for condition in line.check.conditions)
         self.given = dict.fromkeys(map(unnamed, (*chain.given, *conditions)))
         self.everything = Tuple(*self.sides, *self.given)
         self.families = sorted(families_of(self.everything), key=str)
@@ -68,8 +68,8 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         self.symbols = sorted((x for x in symbols if not isinstance(x, Index)), key=_name)
         self.free = sorted(free_indices(self.sides), key=str)
         self.in_mean, self.slope, self.integrable = False, "", list[str]()
-        self.offsets = dict[Any, int]()  # how far the place of a bound index lies above what Coq counts
-        self.varied = dict[Any, str]()  # rows of which one entry varies, as they are written meanwhile
+        self.offsets = dict[Any, int]()  # how far the place of a bound index lies above Coq's count
+        self.varied = dict[Any, str]()  # rows of which an entry varies, as they are written meanwhile
 
     def theorem(self, name: str) -> str:
         """Return the theorem of this name, without its proof."""
@@ -101,7 +101,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
                 yield f"0 {'<' if symbol.is_positive else '<='} {_name(symbol)}"
 
     def _ranges(self, indices: list[Index], beside: tuple[Index, ...] = ()) -> Iterator[str]:
-        """Yield that indices are in their ranges, and that those of one range are different ones."""
+        """Yield that indices are in their ranges, and that those of the same range differ."""
         sizes = {index: self._size(range_of(self.everything, index)) for index in (*beside, *indices)}
         yield from (f"({_name(index)} < {sizes[index]})%nat" for index in indices)
         for first, second in combinations(sizes, 2):
@@ -128,9 +128,9 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
             arrays.append(f"all{len(sizes)} {' '.join(sizes)} {name}")
             places = [f"i{number}" for number in range(1, len(sizes) + 1)]
             within = (f"({at} < {size})%nat -> " for at, size in zip(places, sizes, strict=True))
-            one, powers = " ".join((name, *places)), list(enumerate(map(self._print, self.raw[family])))
-            equal = (f" /\\ E (fun w => {one} w^{power}) = {moment}" for power, moment in powers[2:])
-            says = f"{''.join(within)}E ({one}) = {powers[1][1]}{''.join(equal)}"
+            entry, powers = " ".join((name, *places)), list(enumerate(map(self._print, self.raw[family])))
+            equal = (f" /\\ E (fun w => {entry} w^{power}) = {moment}" for power, moment in powers[2:])
+            says = f"{''.join(within)}E ({entry}) = {powers[1][1]}{''.join(equal)}"
             moments.append(f"(forall {' '.join(places)} : nat, {says})")
         return [f"independent {degrees.pop()} ({' ++ '.join(arrays)})", *moments]
 
@@ -138,7 +138,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         _require(x in self.symbols if not sympify(x).is_Integer else x > 0, f"the size {x}")
         return _name(x)
 
-    # What follows prints numbers; SymPy calls each method by the name of a class.
+    # The methods below print numbers; SymPy calls each by the name of a class.
 
     def _print(self, x: Any, **_: Any) -> str:
         _require(isinstance(x, KNOWN + OURS + tuple(COMPARISONS)), f"{type(x).__name__}: {x}")
@@ -223,7 +223,7 @@ class Statement(StrPrinter):  # type: ignore[misc]  # SymPy has no types
         return f"softmax {self._size(range_of(row, index))} (fun {_name(index)} => {of_each})"
 
     def _print_Derivative(self, x: Any) -> str:
-        """Return ``D l``; that D exists and is the derivative by entry l is put before what is said of it."""
+        """Return ``D l``; a hypothesis before it says that D exists and is the derivative by entry l."""
         entry, *more = x.variables
         known = isinstance(entry, Indexed) and {entry.indices[-1]} == self.offsets.keys() & free_indices(x)
         _require(known and not (more or self.slope), f"the derivative {x}")

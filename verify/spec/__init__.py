@@ -1,10 +1,10 @@
-"""All that a claim file imports: expressions, chains with their checks, and what is measured.
+"""All that a claim file imports: expressions, chains with their checks, and measurements.
 
 An expression, such as ``Var(score)``, is derived line by line and measured as it stands. ``help`` of a name
-tells more than its line here.
+says more than its line here.
 
 A claim
-Claim                a claim: title, statement, meaning, references; its functions are found by their names
+Claim                a claim: title, statement, meaning, references; its functions have fixed names
 cite, assume         its references, by key or as a ``Reference``; assumptions that no chain states
 fact                 an exact value that a document may print, a ``Fact``
 latex                the LaTeX of an expression
@@ -12,22 +12,22 @@ latex                the LaTeX of an expression
 Expressions
 E, Var, Cov          mean, variance, covariance over everything drawn
 Quantile             the value below which a share lies; ``LargestGap`` the distance from a law
-score, score_of      q·k of any query and key, or of given ones
+score, score_of      q·k of any query and key, or of a given query and key
 Dot                  the dot product of two vectors of families
 Softmax, Entropy     the weight of a key among scores, and the entropy of the weights
 LogSumExp, Largest   the logarithm of a sum of exponentials, and the largest of scores
 Indicator            1 where something is above 0
-over_keys            a sum over keys; ``over_components`` one over components; Sum is SymPy's
+over_keys            a sum over keys; ``over_components`` a sum over components; Sum is SymPy's
 squares              the sum of squared weights
 Named                an expression under a name, by which it is printed
-Family, Index        random numbers of one kind, and places in their ranges; ``Given`` ones are not random
+Family, Index        random numbers of a kind, and places in their ranges; those of a ``Given`` are not random
 q, k, v, u, s        components of queries, keys, values and gradients, and scores of rows
 a, b, i, j, l, e     two queries, a component, two keys, a component of a value
 d, m, n, d_v, sigma  how many components, queries, keys, components of a value; deviation of scores
 mu_q, sigma_q …      mean, deviation, skewness, kurtosis of components: mu, sigma, gamma, kappa of q and k
 
 Derivations
-Chain, Line          a start, and lines: what it says, why, and how that is checked
+Chain, Line          a start, and lines: expression, reason and check
 Derivation           several chains; or why nothing is derived: ``Derivation((), "…")``
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
@@ -41,14 +41,14 @@ Law, normal          assumed moments of a family, or all of a normal law
 STANDARD             mean 0, variance 1; also CENTRED, GENERAL, NORMAL_COMPONENTS, NORMAL_ROWS
 
 Measurements
-Check                a quantity, values of its symbols, and what it equals or is bounded by
+Check                a quantity, values of its symbols, and its prediction or bound
 Fit                  a fit through checks, over a symbol
 Wrong                a wrong version, which must come out refuted
 Computed             a value that code computes; nothing is drawn; ``Allowance`` or ROUNDING for its band
 Program, Column      a NumPy function of the draws, and its columns as expressions
-Within               a band other than the usual one; also of_probability, of_deviation
+Within               an unusual band around a prediction; also of_probability, of_deviation
 Threshold            a number that is set, not derived
-Chains, Items        what ``derive`` and ``experiment`` yield, for type checkers
+Chains, Items        types of the results of ``derive`` and ``experiment``
 Plot                 a figure of checks; ``figures`` is the module for a ``Figure`` of ``Findings``
 NORMAL, UNIFORM      laws that are drawn, each a ``Distribution``; also UNIT_INTERVAL, RADEMACHER, LAPLACE,
                      EXPONENTIAL, CAUCHY, student_t; numbers are those of a ``Given`` family

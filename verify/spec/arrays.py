@@ -1,9 +1,9 @@
-"""Array code that claims hold against formulas, and what they compare it with.
+"""Array code that claims compare with formulas, and second sources for it.
 
 Array, stream         NumPy's arrays; the random generator of a claim's cell
 softmax               softmax over the last axis, as a program computes it
 probabilities         the weights of queries and keys; ``attention`` their mean values
-gradients             what reaches queries, keys and values
+gradients             the gradients at queries, keys and values
 entries               an expression at all places of its indices, for families given as arrays
 complex_step          derivatives of array code, without any formula
 loops                 second sources: attention and its gradients in plain loops
@@ -45,7 +45,7 @@ def entries(
 ) -> Array:
     """Return an expression at all places of its free indices, an axis for each, with values of its symbols.
 
-    ``families`` are arrays by the names of what the expression is made of.
+    ``families`` are arrays by the names of the expression's families.
 
     Example:
         >>> entries(c * score, (a, j), {"q": queries, "k": keys}, {c: 0.5})

@@ -1,7 +1,7 @@
-"""What an experiment is made of: checks, fits, wrong versions, computed values, facts and plots.
+"""The items of an experiment: checks, fits, wrong versions, computed values, facts and plots.
 
-An author yields these; ``experiment`` makes of them what is drawn and judged. What they hold is data: nothing
-here samples or evaluates.
+An author yields these; ``experiment`` turns them into comparisons that are drawn and judged. They are data:
+nothing here samples or evaluates.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ At = Mapping[Symbol, Any]
 
 Scale = Literal["linear", "log"]
 AsDrawn = Callable[[float, float], float]
-"""What makes of a place and a value there what a figure shows."""
+"""Turns a place and a value there into the value that a figure shows."""
 
 ROUNDING = Allowance(1e-12)
-"""What array code of numbers near 1 may lose to rounding."""
+"""The rounding error that array code of numbers near 1 may have."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Within:
 
     Of another size where ``scale`` is given, which ``of`` names: a probability of 1, a standard deviation. A
     factor above 2 needs a reason, ``because``. A ``fixed`` band is never wider than in the standard profile,
-    for quantities so skewed that a coarser one would not take fewer blocks.
+    for quantities so skewed that a coarser band would not take fewer blocks.
     """
 
     factor: float = 1.0
@@ -64,14 +64,14 @@ def of_deviation(variance: Any, factor: float = 1.0, because: str = "") -> Withi
 
 @dataclass(frozen=True)
 class Threshold:
-    """A number that is set before the draws, not derived: what "most", "few" or "more" shall mean."""
+    """A number that is set before the draws, not derived: the meaning of "most", "few" or "more"."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What checks and wrong versions share: a quantity, at values of its symbols, and its prediction.
+    """The common part of checks and wrong versions: a quantity, at values of its symbols, and its prediction.
 
     In place of the quantity stands a chain that starts with it, or the derivation for its main chain. Exactly
     one of ``equals``, ``at_most`` and ``at_least`` is given: an expression in the symbols of ``at``, a float
@@ -102,18 +102,18 @@ class Compared:
 
     @property
     def compared(self) -> list[tuple[Relation, Any]]:
-        """What is said of the quantity, and what it is compared with; one pair where all is well."""
+        """The relations that are given, each with its value; exactly one where all is well."""
         sides: dict[Relation, Any] = {"=": self.equals, "≤": self.at_most, "≥": self.at_least}
         return [(relation, value) for relation, value in sides.items() if value is not None]
 
     @property
     def relation(self) -> Relation:
-        """What is said of the quantity."""
+        """The relation of the quantity to its prediction."""
         return self.compared[0][0] if self.compared else "≥"
 
     @property
     def predicted(self) -> Any:
-        """What it is compared with, whatever the relation.
+        """The value that it is compared with, whatever the relation.
 
         Raises:
             ClaimError: none is given, or several.
@@ -127,12 +127,12 @@ class Compared:
 class Check(Compared):
     """A comparison of a measured quantity with its prediction.
 
-    A check of a chain is one of what it derives: its start is compared with its end, as they are related,
-    unless something else is given. ``control`` says that this check, and not the middle one of its quantity,
-    gets the control that the engine adds, with a prediction off by twice the tolerance; or by which id. For a
-    bound, ``sharper`` is the factor of its constant that is false, which becomes its control, and
-    ``sharper_truth`` what the quantity is, where neither a check of it nor an integral over rows says so.
-    ``off`` are wrong versions whose prediction is off by a factor, by their ids.
+    A check of a chain compares its start with its end, as they are related, unless another prediction is
+    given. ``control`` says that this check, and not the middle check of its quantity, gets the control that
+    the engine adds, with a prediction off by twice the tolerance; or by which id. For a bound, ``sharper`` is
+    the factor of its constant that is false, which becomes its control, and ``sharper_truth`` the quantity's
+    value, where neither a check of it nor an integral over rows gives that. ``off`` are wrong versions whose
+    prediction is off by a factor, by their ids.
 
     Example:
         >>> Check("variance-d64", Var(score), {d: 64}, equals=d)
@@ -151,17 +151,17 @@ class Check(Compared):
 
 
 _SIDES = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">": "at_least"}
-"""What a chain's end is to its start, by their relation."""
+"""The argument of a check that a chain's end is given as, by the chain's relation."""
 
 
 @dataclass(frozen=True)
 class Wrong(Compared):
-    """A wrong version of the claim, which must come out refuted; in words, ``says``, or what it compares.
+    """A wrong version of the claim, which must come out refuted; in words, ``says``, or in formulas.
 
     ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself.
-    ``computed`` is what the code makes of other arguments, at the settings ``at``; with a prediction of its
-    own, it is compared with that. What is measured is derived, as far as a check of the same quantity at the
-    same setting says what it is.
+    ``computed`` is the code's value for other arguments, at the settings ``at``; with a prediction of its
+    own, it is compared with that. The true value is derived where a check of the same quantity at the same
+    setting predicts it.
     """
 
     says: str = ""
@@ -175,7 +175,7 @@ class Fit:
 
     ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept and
     curvature of a line, or its level where it has no slope; the exponent of a power; and the lack of fit, or
-    ``only`` those that are named. Without a law, slope, intercept and exponent are what they are said to be.
+    ``only`` those that are named. Without a law, slope, intercept and exponent are given as such.
     ``prefix`` stands before the ids.
 
     Example:
@@ -195,9 +195,9 @@ class Fit:
 
 @dataclass(frozen=True)
 class Computed:
-    """A comparison of what ``code`` makes of its ``arguments`` with what is expected; nothing is drawn.
+    """A comparison of the result of ``code(*arguments)`` with a prediction; nothing is drawn.
 
-    ``what`` says what is computed, in words or as an expression; ``off`` is as in a ``Check``.
+    ``what`` names the result, in words or as an expression; ``off`` is as in a ``Check``.
     """
 
     id: str
@@ -216,14 +216,14 @@ class Computed:
 class Plot:
     """A figure of checks over the values of a symbol, beside curves.
 
-    ``patterns`` are those of the checks' ids; by labels, where several kinds are told apart. ``curves`` are
-    what is derived, ``bounds`` what it cannot pass and ``wrong`` what it is not: by their labels, expressions
-    in the symbol, and others that have values in ``at``, or functions of its value; means over rows of normal
-    scores are integrated. They run from the first check to the last, over the ``span``, or over ends of their
-    own, ``(y, (1, 8))``; without ``curves``, a line joins what the checks are compared with. ``title``, ``x``
-    and ``y`` are needed where the claim's title, the symbol and the quantity will not do; ``linear`` are the
-    axes that are not logarithmic; ``as_drawn`` makes of a place and a measured value what is shown. Without
-    any Plot, a claim's first fit is drawn.
+    ``patterns`` are those of the checks' ids; by labels, where several kinds are distinguished. ``curves``
+    are derived, ``bounds`` limit the values, and ``wrong`` curves are those of wrong versions: by their
+    labels, expressions in the symbol, and others that have values in ``at``, or functions of its value;
+    means over rows of normal scores are integrated. They run from the first check to the last, over the
+    ``span``, or over ends of their own, ``(y, (1, 8))``; without ``curves``, a line joins the predictions.
+    ``title``, ``x`` and ``y`` are needed where the claim's title, the symbol and the quantity will not do;
+    ``linear`` are the axes that are not logarithmic; ``as_drawn`` turns a place and a measured value into the
+    value shown. Without any Plot, a claim's first fit is drawn.
     """
 
     id: str
@@ -243,13 +243,13 @@ class Plot:
 
 
 Item = Check | Wrong | Fit | Computed | Fact | Plot
-"""What an experiment may yield."""
+"""An item that an experiment may yield."""
 
 Chains = Iterator[Chain]
-"""What a derivation of several chains is: a function that yields them."""
+"""The result of a ``derive`` that yields several chains."""
 
 Items = Iterator[Item]
-"""What an experiment is: a function that yields items."""
+"""The result of an ``experiment``, which yields items."""
 
 
 def fact(name: str, what: str, value: Any) -> Fact:

@@ -1,4 +1,4 @@
-"""What a claim is: its words and references, and functions that derive, measure and draw it."""
+"""A claim: its words and references, and functions that derive, measure and draw it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from verify.symbolic.chains import Derivation
 
 @dataclass(frozen=True)
 class Findings:
-    """What a claim's figures are made from: its finished checks, its cells and their samples, by id."""
+    """The material of a claim's figures: its finished checks, its cells and their samples, by id."""
 
     checks: Mapping[str, Check]
     cells: Mapping[str, Cell]
     samples: Mapping[str, Sample]
 
     def matching(self, *patterns: str) -> tuple[Check, ...]:
-        """Return the checks whose ids match one of the patterns, such as ``"variance-d*"``.
+        """Return the checks whose ids match any of the patterns, such as ``"variance-d*"``.
 
         Raises:
             ClaimError: there is none.
@@ -49,17 +49,17 @@ class Findings:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One statement about attention, with everything it takes to settle it.
+    """A statement about attention, with everything it takes to settle it.
 
-    ``derive`` gives the chain of the derivation, or several, of which that without a name is the main one.
-    ``experiment`` takes what was derived and yields checks, fits, wrong versions, computed values, facts and
+    ``derive`` gives the chain of the derivation, or several, of which that without a name is the main chain.
+    ``experiment`` takes the derivation and yields checks, fits, wrong versions, computed values, facts and
     plots; it may also take ``tolerance``, the run's. ``figures`` takes ``derived`` and ``findings`` where a
-    plot is not enough. In a claim file these functions are found by their names.
+    plot is not enough. In a claim file these functions are recognised by their names.
 
-    In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with what the main
-    chain shows, ``{name}`` with what another does, ``{check-id:3}`` with an estimate, or ``symbols``,
-    expressions by the names of their slots. What is assumed is what the chains' checks assume;
-    ``assumptions`` are what the author states besides. ``id`` is permanent: that of a claim file follows from
+    In ``title``, ``statement`` and ``meaning`` a slot in braces is filled: ``{main}`` with the result of the
+    main chain, ``{name}`` with that of another, ``{check-id:3}`` with an estimate, or ``symbols``,
+    expressions by the names of their slots. A claim assumes all that its chains' checks assume, and the
+    ``assumptions`` that the author states besides. ``id`` is permanent: that of a claim file follows from
     the file's name, with hyphens for underscores; ``chapter`` is its folder. ``headline`` is the id of the
     check whose number stands beside the title in short prints.
 
@@ -109,11 +109,11 @@ class Claim:
 
     @property
     def _named(self) -> str:
-        """What a message begins with; one on a claim file begins with the file, from which the id follows."""
+        """The beginning of a message; on a claim file, it begins with the file, from which the id follows."""
         return f"claim {self.id}: " if self.id else "Claim: "
 
     def _made_by(self, name: str, *given: Any) -> Any:
-        """Return what one of its functions makes of what it names, nothing where there is none."""
+        """Call a function of the claim with the arguments that it names; nothing comes where it has none."""
         function = getattr(self, name)
         if function is None:
             return ()
@@ -130,7 +130,7 @@ class Claim:
             raise ClaimError(f"claim {self.id}: {error}") from None
 
     def derived(self) -> Derivation:
-        """Return what ``derive`` returns, as a derivation; its lines are not checked yet.
+        """Return the result of ``derive`` as a derivation; its lines are not checked yet.
 
         Raises:
             ClaimError: that is no chain.
@@ -138,7 +138,7 @@ class Claim:
         return self._derivation
 
     def items(self, derivation: Derivation, tolerance: float) -> tuple[Item, ...]:
-        """Return what ``experiment`` yields at a relative tolerance.
+        """Return the items of ``experiment`` at a relative tolerance.
 
         Raises:
             ClaimError: it yields something that is no part of an experiment.
@@ -152,7 +152,7 @@ class Claim:
         return items
 
     def measured_by(self, derivation: Derivation, tolerance: float) -> Experiment:
-        """Return what is drawn and judged at a relative tolerance.
+        """Return the experiment, ready to be drawn and judged, at a relative tolerance.
 
         Raises:
             ClaimError: an item does not fit.
@@ -170,7 +170,7 @@ class Claim:
     def drawn(
         self, derivation: Derivation, findings: Findings, tolerance: float = 0.01
     ) -> tuple[Figure, ...]:
-        """Return the claim's figures: its plots and what ``figures`` returns, else that of its first fit."""
+        """Return the claim's figures: its plots and those of ``figures``, else that of its first fit."""
         items = self.items(derivation, tolerance)
         plots = [drawing.plot(item, findings, self.title) for item in items if isinstance(item, Plot)]
         own = self._made_by("figures", derivation, findings)
@@ -181,16 +181,16 @@ class Claim:
         return tuple(plots)
 
     def words(self, derivation: Derivation, *given: Any) -> Words:
-        """Return what the claim's texts are filled from: its derivation, and what ``Words`` takes besides."""
+        """Return the words of the claim: with its derivation, and further arguments of ``Words``."""
         return Words(self, derivation, *given)
 
     def placed(self, name: str, chapter: str, functions: Mapping[str, Any]) -> Self:
-        """Return this claim with its chapter, and what it does not give itself.
+        """Return this claim with its chapter, and all that it does not give itself.
 
         Args:
             name: The id, which follows from the file's name.
             chapter: The id of the chapter.
-            functions: What its file defines, if it has one, of which those of a claim are used.
+            functions: All that its file defines, if any, of which a claim's functions are used.
 
         Raises:
             ClaimError: there is no ``experiment``, or a function wants something else.
@@ -207,7 +207,7 @@ class Claim:
 
 
 def assume(**texts: str) -> tuple[Assumption, ...]:
-    """Return what a claim assumes beside its chains.
+    """Return a claim's assumptions beside those of its chains.
 
     Args:
         **texts: Texts by id, with underscores for the hyphens of ids, as in the names of claim files.
@@ -232,6 +232,6 @@ def cite(*sources: str | Reference) -> tuple[Reference, ...]:
 
 @cache
 def bibliography() -> Mapping[str, Reference]:
-    """Read what the claims that are shipped cite, by key."""
+    """Read the references of the claims that are shipped, by key."""
     content = tomllib.loads((shipped_folder("data") / "references.toml").read_text(encoding="utf-8"))
     return {key: Reference(key=key, **entry) for key, entry in content.items()}

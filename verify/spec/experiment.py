@@ -1,4 +1,4 @@
-"""Makes of an author's checks, fits and wrong versions what the engine draws and judges.
+"""Turns an author's checks, fits and wrong versions into the experiment that the engine draws and judges.
 
 Labels are printed from expressions. The usual controls are added here: a prediction off by twice the
 tolerance for each quantity, a sharper bound, coefficients off by twice their tolerance, points that are bent.
@@ -65,13 +65,13 @@ def bound_to(experiment: Experiment) -> tuple[str, ...]:
 
 
 class Plan:
-    """An experiment in the making: what is measured of each comparison, and the checks made so far."""
+    """An experiment in the making: the measured quantity of each comparison, and the checks made so far."""
 
     def __init__(self, items: Sequence[Item], derivation: Derivation, run: float) -> None:
-        """Find what is measured of each comparison, and compile what is measured at one setting together.
+        """Find the measured quantity of each comparison, and compile those of a setting together.
 
         Raises:
-            ClaimError: two have one id.
+            ClaimError: two have the same id.
         """
         self.items, self.derivation, self.run = items, derivation, run
         self.checks, self.controlled = dict[str, Comparison](), set[str]()
@@ -105,7 +105,7 @@ class Plan:
             self.estimands |= estimands
 
     def quantity(self, given: Compared, name: str = "") -> Quantity:
-        """Return a comparison as what is drawn and judged, under another name where one is given."""
+        """Return a comparison as a quantity to be drawn and judged, under another name where given."""
         name = name or given.id
         _, setting = self.measured[name]
         prediction, cell = predicted(given), self.cells[setting]
@@ -117,8 +117,8 @@ class Plan:
     def wrong(self, item: Wrong) -> Control:
         """Return the control of a wrong version: of a check that it changes, or of its own.
 
-        Without words it is said what is compared. The true value is known where it is what a check is
-        compared with, or what a chain derives.
+        Without words it is described in formulas. The true value is known where a check predicts it or a
+        chain derives it.
 
         Raises:
             ClaimError: it changes no check.
@@ -142,7 +142,7 @@ class Plan:
         return Control(says, replace(check, **changes), truth)
 
     def value_of_same(self, item: Compared, otherwise: float | None) -> float | None:
-        """Return what a check of the same quantity at the same setting says that it is."""
+        """Return the prediction of a check of the same quantity at the same setting."""
         same = (name for name, measured in self.measured.items() if measured == self.measured[item.id])
         checks = (self.checks[name] for name in same if name in self.checks)
         return next((check.prediction.value for check in checks if _is_known(check)), otherwise)
@@ -150,7 +150,7 @@ class Plan:
     def biased(self) -> Iterator[Control]:
         """Yield for each quantity the control whose prediction is off by twice the tolerance.
 
-        It is of the check that names it, or of the middle one.
+        It is of the check that names it, or of the middle check.
         """
         groups: dict[Any, list[Check]] = {}
         for item in self.items:
@@ -163,7 +163,7 @@ class Plan:
             for item in [item for item in group if item.control] or [group[len(group) // 2]]:
                 usual = "biased-prediction" if item.control or len(groups) == 1 else f"biased-{item.id}"
                 name = item.control if isinstance(item.control, str) and item.control else usual
-                # Of several quantities it is said which is meant.
+                # Of several quantities, its words name the quantity that is meant.
                 value = "the value" if len(groups) == 1 else self.checks[item.id].label
                 where = f" at {cell_text(_values(item))}" if item.at else ""
                 yield self._off(self.checks[item.id], name, value + where)
@@ -171,7 +171,7 @@ class Plan:
     def off(self) -> Iterator[Control]:
         """Yield the wrong versions of checks and computed values whose prediction is off by a factor.
 
-        Of a bound, what is true is known by a check of the same quantity, or by an integral over rows.
+        For a bound, the true value is known by a check of the same quantity, or by an integral over rows.
         """
         for item in (item for item in self.items if isinstance(item, Check | Computed)):
             check, factors, truth = self.checks[item.id], dict(item.off), None
@@ -190,7 +190,7 @@ class Plan:
                 yield Control(f"{says[0]} {float(factor):.4g} times {says[1]}", wrong, truth)
 
     def wrong_fits(self) -> Iterator[Control]:
-        """Yield what each fit must refute: a coefficient that is off, and for a lack of fit bent points."""
+        """Yield the controls of each fit: a coefficient that is off, and for a lack of fit bent points."""
         for check in self.checks.values():
             if not isinstance(check, FittedCoefficient) or check.id not in self.controlled:
                 continue
@@ -211,7 +211,7 @@ class Plan:
 
 
 def _in_formulas(label: str, item: Wrong) -> str:
-    """Return what a wrong version says that a quantity is, such as ``$Var(q·k)$ is $d_k^2$``."""
+    """Return the statement of a wrong version, such as ``$Var(q·k)$ is $d_k^2$``."""
     says = {"=": "is", "≤": "is at most", "≥": "is at least"}[item.relation]
     value = item.predicted.value if isinstance(item.predicted, Threshold) else item.predicted
     at = f" at {cell_text(_values(item))}" if item.at else ""
@@ -225,7 +225,7 @@ def _values(item: Compared) -> dict[str, int | float]:
 
 
 def _is_known(check: Comparison) -> bool:
-    """Return whether a check says what its quantity is: no bound, and no threshold."""
+    """Return whether a check predicts its quantity's value: no bound, and no threshold."""
     return check.relation == "=" and check.prediction.origin != "set"
 
 

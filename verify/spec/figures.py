@@ -20,7 +20,7 @@ from verify.text.numbers import exact
 Role = Literal["truth", "measured", "control", "other"]
 
 _AXES = {"d_k": "dimension $d_k$", "n": "keys $n$", "m": "queries $m$"}
-"""What the axis of a symbol is called."""
+"""The label of a symbol's axis."""
 
 
 def measured(
@@ -32,10 +32,10 @@ def measured(
 ) -> PlotLayer:
     """Return the estimates of checks with their intervals, at the values of a symbol in their settings.
 
-    ``as_drawn`` makes of a place and a measured value there what the figure shows of it.
+    ``as_drawn`` turns a place and a measured value there into the value shown.
 
     Raises:
-        ClaimError: a check has no such setting, or one that is not a number.
+        ClaimError: a check has no such setting, or its value is not a number.
     """
     placed = sorted(((place_of(check, str(over)), check) for check in checks), key=lambda pair: pair[0])
     rows = [
@@ -48,7 +48,7 @@ def measured(
 
 
 def place_of(check: Check, name: str) -> float:
-    """Return the place of a check along one of its settings.
+    """Return the place of a check along a setting.
 
     Raises:
         ClaimError: there is none of this name, or it is not a number.
@@ -107,7 +107,7 @@ def curve(
 
 
 def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived") -> PlotLayer:
-    """Return the line through what checks compare with, at the values of a symbol in their settings."""
+    """Return the line through the predictions of checks, at the values of a symbol in their settings."""
     pairs = sorted((place_of(check, str(over)), check.prediction) for check in checks)
     return joined(label, [place for place, _ in pairs], [value for _, value in pairs])
 
@@ -115,8 +115,8 @@ def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived"
 def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, linear: str = "") -> Figure:
     """Return a figure; ``x`` is a symbol or the label of its axis; ``linear`` are axes not logarithmic.
 
-    A label that several layers share stands at the first of them. The words that stand in for a figure say
-    what its axes are, and how each layer runs.
+    A label that several layers share stands at the first of them. The words that stand in for a figure
+    describe its axes, and how each layer runs.
     """
     labels = [layer.label for layer in layers]
     shown = tuple(
@@ -130,7 +130,7 @@ def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, l
 
 
 _ROLES = {"measured": "measured", "truth": "derived", "control": "wrong", "other": "beside it"}
-"""What a layer without a label is called."""
+"""Names of layers without a label."""
 
 
 def described(figure: Figure) -> str:
@@ -139,9 +139,11 @@ def described(figure: Figure) -> str:
     scales = {("log", "log"): ", both logarithmic", ("log", "linear"): ", which is logarithmic"}
     span = f"from {_number(min(ends))} to {_number(max(ends))}"
     axes = f"{_sentence(figure.y.label)}, against {plain(figure.x.label)}, {span}"
-    said = [axes + scales.get((figure.x.scale, figure.y.scale), "")]
-    said += [f"{_sentence(layer.label or _ROLES[layer.role])}: {_course(layer)}" for layer in figure.layers]
-    return ". ".join(said) + "."
+    sentences = [axes + scales.get((figure.x.scale, figure.y.scale), "")]
+    for layer in figure.layers:
+        name = layer.label or _ROLES[layer.role]
+        sentences += [f"{_sentence(name)}: {_course(layer)}"]
+    return ". ".join(sentences) + "."
 
 
 def _sentence(label: str) -> str:
@@ -176,7 +178,7 @@ def _number(value: float) -> str:
 def plot(item: Plot, findings: Any, title: str) -> Figure:
     """Return the figure of a plot: its checks' estimates, and its curves from end to end.
 
-    The ``title`` is that of its claim, for a plot without one.
+    The ``title`` is that of its claim, for a plot without a title.
     """
     patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
     labelled = patterns.items() if isinstance(patterns, Mapping) else [("measured", of) for of in patterns]
@@ -208,7 +210,7 @@ def _function(y: Any, item: Plot) -> Any:
 
 
 def usual(title: str, fit: Fit, findings: Any) -> Figure:
-    """Return the figure of a fit: what is measured over its symbol, on the derived law where it has one."""
+    """Return the figure of a fit: its points over its symbol, on the derived law where it has that."""
     checks = findings.matching(fit.pattern)
     curves = {} if fit.law is None else {f"derived: ${latex(sympify(fit.law))}$": fit.law}
     name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"

@@ -75,7 +75,7 @@ def coefficients(
     x = tuple(float(member.at[item.over]) for member in members)
     logarithmic = tuple(point.tolerance.factor**-2.0 for point in points)
     relative = tuple(w * p.prediction.value**-2.0 for w, p in zip(logarithmic, points, strict=True))
-    # What all points have in common is put in, as a power that is another in each fit.
+    # Values that all points share are put in, such as a power, so that labels of several fits differ.
     first, *others = members
     same = {symbol for symbol, value in first.at.items() if all(o.at.get(symbol) == value for o in others)}
     shown = sympify(first.quantity).xreplace({symbol: sympify(first.at[symbol]) for symbol in same})
@@ -107,7 +107,7 @@ def coefficients(
 
 
 def _tolerance(name: str, value: Any, item: Fit, x: Sequence[float], points: Sequence[Quantity]) -> Tolerance:
-    """Return a coefficient's band: what the points resolve anyway is not judged more coarsely.
+    """Return a coefficient's band, no wider than the points resolve anyway.
 
     Slope and exponent have the run's tolerance and a third of it; the intercept three times it, of the value
     at the smallest place; the curvature as often, of the slope over the largest place, so that the bend stays

@@ -1,8 +1,8 @@
 """Means over rows of normal scores that have no closed form, as numbers: by one-dimensional integrals.
 
 ``integrated(E(squares(sigma * s[a, j])), {n: 64, sigma: 2})`` is the very quantity that a check measures,
-integrated to some twelve digits: of independent normal scores, and of scores q·k, which given their query are
-such scores with a deviation in proportion to its length, over which it is averaged.
+integrated to about twelve digits: of independent normal scores, and of scores q·k, which given their query
+are such scores with a deviation in proportion to its length, over which the result is averaged.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ LENGTH = Symbol("length", positive=True)
 """The length of a query, which is the deviation of its scores with standard normal keys."""
 
 Term = tuple[Any, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], Any]
-"""A coefficient; exponents of weight and score for each free key, and for each sum; what else is a factor."""
+"""A coefficient; exponents of weight and score for each free key, and for each sum; the remaining factor."""
 
 
 def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) -> float:
-    """Return the number that an expression in means over normal rows is, at values of its symbols.
+    """Return the value of an expression in means over normal rows, at values of its symbols.
 
     Args:
         quantity: Made of ``E``, ``Var`` and ``Cov`` of polynomials in weights, scores, sums of them over keys
             and at most one log-sum-exp (or entropy), or of the largest score or weight alone. Scores are
-            ``c*s[a, j]`` or ``c*score`` with one c, all components standard normal.
+            ``c*s[a, j]`` or ``c*score`` with the same c, all components standard normal.
         at: Values of its symbols; ``n`` always, ``d`` for scores q·k.
         within: How near to each other the last two rules over a query's length have to be, relatively:
             ``PRECISE``, or ``ON_PAPER`` for a point of a curve.
@@ -54,7 +54,7 @@ def integrated(quantity: Any, at: Mapping[Any, Any], within: float = PRECISE) ->
     )
 
 
-@cache  # for a prediction is asked for again by what says whether it is derived
+@cache  # for a prediction is asked for again where its origin is decided
 def _integrated(quantity: Any, at: tuple[tuple[Any, float], ...], within: float) -> float:
     values = dict(at)
     opened = quantity.replace(lambda part: isinstance(part, Var | Cov), lambda part: part.definition)
@@ -149,7 +149,7 @@ def _scale(row: Any) -> Any:
 
 
 def _expanded(x: Any) -> Any:
-    """Return an expression expanded, sums over all keys opened until each is of what depends on the key."""
+    """Return an expression expanded, with all factors that do not depend on the key taken out of sums."""
     sums, opened = x.atoms(Sum), {}
     for total in sums:
         if any(total != other and other.has(total) for other in sums):
@@ -159,7 +159,7 @@ def _expanded(x: Any) -> Any:
             raise ClaimError(f"{total} does not run over all keys")
         parts = []
         for term in Add.make_args(_expanded(total.function)):
-            # A log-sum-exp bears the index as the one that it runs over, and does not depend on it.
+            # A log-sum-exp bears the index that it runs over, and does not depend on it.
             inside = Mul(*(factor for factor in Mul.make_args(term) if index in free_indices(factor)))
             parts.append(term / inside * (Sum(inside, total.limits[0]) if inside != 1 else n))
         opened[total] = Add(*parts)
@@ -167,7 +167,7 @@ def _expanded(x: Any) -> Any:
 
 
 def _term(term: Any) -> Term:
-    """Return a product as its coefficient, exponents of its free keys and sums, and what else is random."""
+    """Return a product as its coefficient, exponents of free keys and sums, and its other random factor."""
     coefficient, other, weights, summed = S.One, None, S.One, list[tuple[int, int]]()
     for factor in Mul.make_args(term):
         base, power = factor.as_base_exp()
@@ -201,7 +201,7 @@ def _exponents(product: Any) -> dict[Any, tuple[int, int]]:
 
 
 def _merged(summed: Exponents, free: Exponents) -> Iterator[Exponents]:
-    """Yield the ways in which keys of sums coincide with each other and with free ones, which differ."""
+    """Yield the ways in which keys of sums coincide with each other and with free keys, which differ."""
     if not summed:
         yield free
         return

@@ -20,7 +20,7 @@ GIVEN_QUERY = cited("normal combination", laws={**NORMAL_COMPONENTS, **NORMAL_RO
 
 @cache  # so that its lines are checked once in a process
 def inverse_square() -> Chain:
-    """Derive the mean of one over the squared length of a normal query, which is chi-square."""
+    """Derive the mean inverse of the squared length of a normal query, which is chi-square."""
     title, mean = "One over the squared length of a query", Integral(CHI_SQUARE / w, (w, 0, oo))
     return (
         Chain(E(1 / SQUARED_LENGTH), name="inverse-square", title=title, given=(d > 2,))
@@ -31,9 +31,9 @@ def inverse_square() -> Chain:
 
 @cache  # so that its lines are checked once in a process
 def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
-    """Derive that a mean over rows of scores q·k is one over normal rows, of the query's length as deviation.
+    """Derive a mean over rows of scores q·k as a mean over normal rows, of the query's length as deviation.
 
-    What it ends with is integrated wherever a check is of this chain.
+    Its end is integrated wherever a check is of this chain.
     """
     normal = "given the query, its scores are independent and normal, with its length as deviation"
     of_rows = mean.xreplace({score: sqrt(SQUARED_LENGTH) * s[a, j]})
@@ -41,7 +41,7 @@ def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
 
 
 def for_raw_scores(bound: Chain, inverse: Chain) -> Chain:
-    """Derive a bound for raw scores of normal queries and keys from one in proportion to 1/σ.
+    """Derive a bound for raw scores of normal queries and keys from a bound in proportion to 1/σ.
 
     Args:
         bound: A chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.

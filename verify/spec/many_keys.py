@@ -1,7 +1,7 @@
 """The chains that show over how many of very many keys attention spreads: n·E Σp² tends to exp(σ²).
 
 For every number of keys it lies between two functions of n and σ, which both tend there. They come of
-shifting one score at a time under the normal density, which adds a share of its exponential to the total.
+shifting single scores under the normal density, which adds a share of its exponential to the total.
 """
 
 from functools import cache
@@ -25,7 +25,7 @@ SPREAD = n * E(squares(ROW))
 
 @cache  # so that its lines are checked once in a process
 def at_most_keys() -> tuple[Chain, ...]:
-    """Derive the upper bound of n·E Σp², for enough keys, and what it rests on."""
+    """Derive the upper bound of n·E Σp², for enough keys, and the chains that it rests on."""
     more, many, there = Z + c * x, (n > ONCE,), {Z: TOTAL, x: TERM, c: ONCE}
     convex, missing = "a convex function lies above its tangent", at_most((c * x / Z) ** 2 / more)
     tangent = Chain(1 / Z - c * x / Z**2, name="tangent", title="A tangent of one over the total")
@@ -56,7 +56,7 @@ def at_most_keys() -> tuple[Chain, ...]:
 
 @cache  # so that its lines are checked once in a process
 def many_keys(name: str = "") -> tuple[Chain, ...]:
-    """Derive the limit of n·E Σp² for ever more keys, which gets the ``name``, after what it rests on."""
+    """Derive the limit of n·E Σp² for ever more keys, which gets the ``name``, after the chains below it."""
     more, level, factor = Z + c * x, (n + TWICE) * exp(sigma**2 / 2), n * exp(2 * sigma**2)
     missing = at_most((more - r) ** 2 * (2 * more + r) / (r**3 * more**2))
     title = "A tangent of one over the squared total"

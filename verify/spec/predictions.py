@@ -1,7 +1,7 @@
 """Predictions: the numbers that quantities are compared with, and whether they are derived of just these.
 
-A check of a chain's start against its end is *derived*, and the laws it is measured with are held against
-what the chain assumes.
+A check of a chain's start against its end is *derived*, and the laws it is measured with are compared with
+the chain's assumptions.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ LONG = 24
 """Digits beyond which a quotient of whole numbers tells less than its decimals."""
 
 LAW_POINTS = 4
-"""At how many points a law of numbers is held against a chain's end, which takes an integral each."""
+"""At how many points a law of numbers is compared with a chain's end, which takes an integral each."""
 
 
 def predicted(given: Compared) -> Prediction:
-    """Return what a comparison's quantity is compared with, as a number with its exact form.
+    """Return the prediction of a comparison, as a number with its exact form.
 
     Means over rows of normal scores are integrated.
 
@@ -78,7 +78,7 @@ def value_of(number: Expr) -> float:
         TypeError: symbols are left, or it is a proposition.
         StepError: an integral does not converge.
     """
-    # SymPy's own quadrature of what has gamma functions takes seconds; mpmath's takes a hundredth of one.
+    # SymPy's own quadrature of gamma functions takes seconds; mpmath's takes a hundredth of a second.
     if number.has(Integral) and not number.free_symbols:
         with mpmath.workdps(20):
             return float(number_of(number))
@@ -177,7 +177,7 @@ def origin(check: Check, derivation: Derivation, value: float) -> Literal["deriv
 
 
 def truth_of(wrong: Compared, derivation: Derivation) -> float | None:
-    """Return what a chain derives for the quantity of a wrong version, None where none does."""
+    """Return the derived value of the quantity of a wrong version, None where no chain derives it."""
     for chain in derivation.chains:
         end = _end_for(wrong, chain) if chain.relation == "=" else None
         if end is not None:
@@ -197,7 +197,7 @@ def _is_of(check: Check, chain: Chain, value: float) -> bool:
 
 
 def _end_for(given: Compared, chain: Chain) -> float | None:
-    """Return the end of a chain that starts with what is compared, as a number; None where there is none."""
+    """Return the end of a chain as a number if it starts with the compared quantity; else None."""
     at = _at(given, indices=False)
     if any(at.keys() & set(part.variables) for part in chain.start.atoms(Derivative)):
         return None
@@ -219,7 +219,7 @@ def _placed(side: Expr, at: tuple[tuple[Any, Any], ...], values: tuple[tuple[Any
 
 
 def _is_law_of(check: Check, chain: Chain) -> bool:
-    """Return whether a chain's end is the law that a share is held against: at some of its points."""
+    """Return whether a chain's end is the law that a share is compared with, at a selection of its points."""
     share, x, points, values = check.quantity.args
     if chain.relation != "=" or normalised(share) != normalised(chain.start):
         return False

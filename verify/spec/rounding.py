@@ -1,4 +1,4 @@
-"""Numbers of few bits: the nearest ones, ties to even, whatever the exponent.
+"""Numbers of few bits: the nearest, ties to even, whatever the exponent.
 
 rounded    the nearest numbers of an array
 running    partial sums, each rounded before the next term comes
@@ -20,7 +20,7 @@ def rounded(values: Array, bits: int) -> Array:
     patterns = values.view(f"u{values.itemsize}")
     dropped = patterns.dtype.type(np.finfo(values.dtype).nmant + 1 - bits)
     unit = patterns.dtype.type(1)
-    # Half of what is kept last, less 1 where that is even; a carry into the exponent is right as it is.
+    # Add half of the last bit that stays, less 1 where that is even; a carry into the exponent is right.
     moved = patterns + ((unit << (dropped - unit)) - unit + ((patterns >> dropped) & unit))
     nearest: Array = (moved >> dropped << dropped).view(values.dtype)
     return nearest
@@ -43,7 +43,7 @@ class Rounded(Function):  # type: ignore[misc]  # SymPy has no types
 
     @property
     def drawn(self) -> Any:
-        """What stands for it where a line is checked: a number of unknown law."""
+        """The number of unknown law that stands for it where a line is checked."""
         return Made(str(self), S.One)[1]
 
     @staticmethod

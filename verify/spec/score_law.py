@@ -35,7 +35,7 @@ CHI_SQUARE = w ** (d / 2 - 1) * exp(-w / 2) / (2 ** (d / 2) * gamma(d / 2))
 """The density of the squared length at w."""
 
 MIXTURE = Integral(CHI_SQUARE * exp(-(z**2) / (2 * w)) / sqrt(2 * pi * w), (w, 0, oo))
-"""The density of a score at z > 0, as a mixture of normal ones."""
+"""The density of a score at z > 0, as a mixture of normal densities."""
 
 DENSITY = (
     2 ** ((1 - d) / S(2)) * z ** ((d - 1) / S(2)) * besselk((d - 1) / S(2), z) / (sqrt(pi) * gamma(d / 2))
@@ -106,7 +106,7 @@ def _transform(
 
 
 _TAIL, _STEP, _OF_DEVIATION = 1e-18, 0.1, 0.7
-"""What is left out at either end; step in the logarithm of a length, at most, and over its deviation."""
+"""Probability left out at either end; step in the logarithm of a length, at most, and over its deviation."""
 
 
 def below(dimension: float, point: float) -> float:
@@ -123,7 +123,7 @@ def lengths(dimension: float) -> tuple[Array, Array]:
     """Return lengths of a query of standard normal components, and their probabilities on a fine grid.
 
     The trapezoid rule in the logarithm, where everything is analytic about the real axis and it converges
-    geometrically. What lies beyond either end has a probability of 1e-18.
+    geometrically. The tail beyond either end has a probability of 1e-18.
     """
     ends = scipy.special.gammaincinv(dimension / 2, _TAIL), scipy.special.gammainccinv(dimension / 2, _TAIL)
     low, high = np.log(2 * np.array(ends)) / 2

@@ -1,4 +1,4 @@
-"""Settings: what is drawn for a quantity, and what of it is put in beforehand.
+"""Settings: the draws of a quantity, and the values that are put in beforehand.
 
 Quantities at one setting share a cell and its draws. Factors that are not random are taken out of means, so
 that quantities that differ in these alone share draws too.
@@ -24,7 +24,7 @@ from verify.symbolic.vocabulary import families_of, free_indices
 
 @dataclass(frozen=True)
 class Setting:
-    """What tells cells apart: laws of the families drawn, values of symbols, sizes of arrays.
+    """The identity of a cell: laws of the families drawn, values of symbols, sizes of arrays.
 
     In ``pairs`` each query has a key of its own.
     """
@@ -36,7 +36,7 @@ class Setting:
 
 
 def measurable(given: Compared) -> tuple[Expr, Setting]:
-    """Return what is measured of a comparison, and its setting.
+    """Return the measured quantity of a comparison, and its setting.
 
     Factors that are not random are taken out of means, so that quantities that differ in these share draws;
     values that then stand outside of every mean are put in.
@@ -47,7 +47,7 @@ def measurable(given: Compared) -> tuple[Expr, Setting]:
     for part in quantity.atoms(Quantile):
         if part.args[1].is_number and not 0 < part.args[1] < 1:
             raise ClaimError(f"check {given.id}: the level of {part} is no share; write 0.95, not 95")
-    # What a program takes is not seen in its columns, so its families are those that have laws.
+    # A program's columns do not show its families, so these are all that have laws.
     programs = set(given.laws) if quantity.has(Column) else set()
     families = sorted(families_of(quantity) | programs, key=str)
     inside = {symbol for mean in quantity.atoms(E, Quantile) for symbol in mean.args[0].free_symbols}
@@ -104,7 +104,7 @@ def shown(given: Compared, setting: Setting) -> Expr:
 
 
 def cell_name(setting: Setting, taken: set[str]) -> str:
-    """Return the name of a setting, which seeds its draws: its values, and laws other than the normal one."""
+    """Return the name of a setting, which seeds its draws: its values, and laws other than the normal law."""
     values = [f"{str(symbol).removesuffix('_k')}{value}" for symbol, value in setting.at]
     laws = dict.fromkeys(law.name for _, law in setting.laws if law != NORMAL)
     parts = [*["pairs"] * setting.pairs, *values, *laws]

@@ -1,4 +1,4 @@
-"""The words of a claim: what stands in braces is a slot, filled from what is derived and measured."""
+"""The words of a claim: texts with slots in braces, filled from its derivation and its measurements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SLOT = re.compile(r"(?<!\\)\$(?:[^$\\]|\\.)+\$|\{([^{}]+)\}", re.DOTALL)
 """A formula, whose braces are LaTeX's, or a slot, without braces."""
 
 _FORM = re.compile(r"([a-z]*)(?:\.?([0-9]+)|(±))?(%)?")
-"""What a number is asked for as: a part of a check, how many digits at most or its error, per cent."""
+"""The form of a number: a part of a check, how many digits at most or its error, per cent."""
 
 
 SYMBOLS: Mapping[str, Any] = {
@@ -36,7 +36,7 @@ SYMBOLS: Mapping[str, Any] = {
     "squares": squares(s[a, j]),
     **{str(symbol): symbol for symbol in (n, m, d_v, sigma, mu_q, mu_k)},
 }
-"""What the slots of every claim may name; a claim's own symbols come first."""
+"""Symbols that the slots of every claim may name; a claim's own symbols come first."""
 
 
 def has_slot(text: str) -> bool:
@@ -46,7 +46,7 @@ def has_slot(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Words:
-    """What a claim's texts are filled from; ``facts`` and ``experiment`` None where nothing is computed.
+    """The sources of a claim's texts; ``facts`` and ``experiment`` None where nothing is computed.
 
     ``checks`` are those that were measured, none before a run. An experiment may be given as the function
     that makes it, for texts that seldom need it. Every method raises a ``ClaimError`` where a slot names
@@ -59,8 +59,8 @@ class Words:
     experiment: Experiment | Callable[[], Experiment] | None = None
     checks: Sequence[Check] = ()
 
-    def said(self) -> dict[str, str]:
-        """Return title, statement and meaning, filled; what a title names has to be known before a run."""
+    def texts(self) -> dict[str, str]:
+        """Return title, statement and meaning, filled; a title's slots have to be known before a run."""
         before = replace(self, facts=(), experiment=None, checks=())
         texts = {name: self.fill(name, getattr(self.claim, name)) for name in ("statement", "meaning")}
         return {"title": before.fill("title", self.claim.title), **texts}
@@ -103,7 +103,7 @@ class Words:
         return _SLOT.sub(filled, text)
 
     def _slot(self, slot: str, own: Comparison | None) -> str:
-        """Return what a slot stands for; where a name means several things, the last of these counts."""
+        """Return the text for a slot; where a name means several things, the last of these counts."""
         name, _, form = slot.partition(":")
         settings = _settings(own) if own else {}
         known: dict[str, Callable[[str], str]] = {
@@ -129,7 +129,7 @@ class Words:
         return {check.id: check for check in (experiment.checks if experiment else ())}
 
     def _check(self, planned: Comparison, form: str) -> str:
-        """Return what a check has measured or compares with, or a setting of its cell."""
+        """Return the estimate or the prediction of a check, or a setting of its cell."""
         settings = _settings(planned)
         if form.rstrip("=") in settings:
             return _setting(settings, form, "")
@@ -152,7 +152,7 @@ class Words:
 
 
 def _shown(of: Chain, form: str) -> str:
-    """Return what a chain shows, or one of its sides: the form "start" or "end"."""
+    """Return the result of a chain, or a side of it: the form "start" or "end"."""
     sides = {"start": in_line(of.start), "end": in_line(of.end)}
     if form and form not in sides:
         raise ClaimError(unknown("side", form, sides, "there are start and end"))
@@ -160,7 +160,7 @@ def _shown(of: Chain, form: str) -> str:
 
 
 def _parts(form: str) -> tuple[str, int, str, str]:
-    """Return what a form such as "estimate.2%" asks for, its digits, 0 for all that are known, its signs."""
+    """Return the parts of a form such as "estimate.2%": name, digits, 0 for all that are known, and signs."""
     parts = _FORM.fullmatch(form)
     what, digits, error, per_cent = parts.groups(default="") if parts else (form, "", "", "")
     return what, int(digits or 0), error, per_cent
@@ -177,7 +177,7 @@ def _symbol(value: Any, form: str) -> str:
 
 
 def _setting(settings: Mapping[str, Any], name: str, form: str) -> str:
-    """Return a setting, after its name and a sign of equality where the form ends in one."""
+    """Return a setting, after its name and a sign of equality where the form ends in that sign."""
     asked = name + form
     key = asked.rstrip("=")
     if key not in settings:
