@@ -16,7 +16,7 @@ RNG = np.random.default_rng(8)
 def test_one_pass_is_softmax(lag: float) -> None:
     """Whatever the lag; the reference never lags by more, and no partial sum is beyond the bound."""
     scores = 3 * RNG.normal(size=(8, 40))
-    weights, most, reference = online_softmax.one_pass(scores, lag)
+    weights, most, reference = online_softmax.single_pass(scores, lag)
     assert weights == pytest.approx(softmax(scores))
     assert np.all(scores.max(axis=1) - reference <= lag)
     assert np.all(most <= 1 + 39 * math.exp(lag))

@@ -1,1 +1,1 @@
-"""The catalogue of claims: one claim, one file, in the folder of its chapter."""
+"""The catalogue of claims: a file for each claim, in the folder of its chapter."""

@@ -12,7 +12,7 @@ class Chapter:
     claims: tuple[str, ...] = ()
 
     def place(self, claim: str) -> tuple[int, str]:
-        """Return what sorts a claim within the chapter: as listed, the others by their ids."""
+        """Return the sort key of a claim within the chapter: as listed, the others by their ids."""
         return (self.claims.index(claim) if claim in self.claims else len(self.claims)), claim
 
 

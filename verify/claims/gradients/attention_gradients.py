@@ -14,7 +14,7 @@ from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
 SCALE, FACTOR = 0.6, 100
 NAMES = {"values": "V", "probabilities": "P", "scores": "S", "queries": "Q", "keys": "K"}
-"""What the loss is differentiated by, as the array code and as the claim call it."""
+"""Arrays that the loss is differentiated by, as the array code and as the claim call them."""
 c, t = symbols("c t", positive=True)
 p, LENGTH = Family("P", m, n), Dot(u, a, u, a)
 
@@ -25,7 +25,7 @@ def weight(x: Expr, key: Expr = j) -> Expr:
 
 
 def loss(weights: Expr) -> Expr:
-    """Return the loss whose gradients at the outputs are u, of one query, by name."""
+    """Return the loss of a query whose gradients at the output are u, by name."""
     return Named(Symbol(r"\ell"), Sum(u[a, e] * over_keys(weights * v[j, e]), (e, 1, d_v)))
 
 
@@ -37,7 +37,7 @@ def of_score(x: Expr) -> Expr:
 
 OF_SCORE = Named(Symbol("dS_{aj}"), of_score(c * score))
 SENT = Sum(over_keys((Softmax(c * score, j) * u[a, e]) ** 2), (e, 1, d_v))
-"""What one query sends to all values together, squared."""
+"""The squared gradient that a query sends to all values together."""
 
 
 def derive() -> Chains:
@@ -110,7 +110,7 @@ def distance(name: str, gradient: Array) -> float:
 
 
 def growth(queries: float, keys: float) -> float:
-    """Return the norm of the queries' gradient with queries and keys times factors, over what it was."""
+    """Return the growth of the queries' gradient norm where queries and keys are multiplied by factors."""
     given, stepped = of_loops()
     moved = queries * given["q"], keys * given["k"]
     back = gradients(*moved, given["v"], probabilities(*moved, SCALE), given["u"], SCALE)

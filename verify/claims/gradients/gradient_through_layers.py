@@ -25,7 +25,7 @@ HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Th
 
 def derive() -> Chains:
     def back(of: Family) -> Expr:
-        """Return an entry one layer back: the residual path, and even attention's value path."""
+        """Return an entry a layer back: the residual path, and even attention's value path."""
         return of[j, e] + Sum(w[e, f] * Sum(of[l, f], (l, 1, n)) / n, (f, 1, D)) / sqrt(D)
 
     def total(entry: Expr) -> Expr:
@@ -44,10 +44,10 @@ def derive() -> Chains:
     yield Chain(E(shared(passed)), name="doubles", title=title, defines=defines).then(
         2 * shared(came), "the value path adds as much as the residual path brings", over_weights
     )
-    one_of_all = "the shared part of a fresh gradient is one in as many as there are tokens"
+    share = "the shared part of a fresh gradient is one in as many as there are tokens"
     title = "The mean square of a fresh gradient, one layer back"
     fresh = Chain(E(total(back(g))) / (n * D), name="first", title=title)
-    yield fresh.then(1 + 1 / n, one_of_all, moments({g: UNIT, w: UNIT}))
+    yield fresh.then(1 + 1 / n, share, moments({g: UNIT, w: UNIT}))
     title = "Each layer has weights of its own: it adds the shared part, and doubles that"
     defines = "the mean square at the input of $L$ layers, over that at their output"
     main = Chain(1 + Sum(2**depth / n, (depth, 0, L - 1)), title=title, defines=defines)
@@ -136,13 +136,13 @@ def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WI
 
 
 def experiment(derived: Derivation, tolerance: float) -> Items:
-    first, one = derived["first"], Threshold(S.One)
+    first, unity = derived["first"], Threshold(S.One)
     yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
     rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
     unscaled, scaled, over = (growth(after, name) for name in ("unscaled", "scaled", "over-scaled"))
     yield rate("unscaled-growth", unscaled, stack(WIDE), at_least=DEEP)
     yield rate("scaled-growth", scaled, stack(WIDE), at_most=HERE)
-    yield rate("over-scaled-growth", over, stack(WIDE), at_most=one)
+    yield rate("over-scaled-growth", over, stack(WIDE), at_most=unity)
     for size in (16, 8) if tolerance < 0.02 else (16,):
         yield rate(f"unscaled-growth-d{size}-at-least", unscaled, stack(size), at_least=HERE)
         yield rate(f"unscaled-growth-d{size}", unscaled, stack(size), at_most=DEEP)
@@ -151,7 +151,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=DEEP)
     for size in (WIDTH, WIDE):
         both = growth(after, "unscaled", "scaled")
-        yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=one)
+        yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=unity)
     many, tenfold = growth(deeper, "deeper"), Threshold(S(10) ** Rational(1, MANY))
     yield rate("tenfold-over-many-layers", many, stack(WIDE, MANY), at_least=tenfold)
     grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
@@ -163,10 +163,10 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     near, clipped, at = Within(fixed=True), growth(large, "large"), stack(WIDTH)
     yield Wrong("bounds-like-clipping", clipped, at, at_most=HERE, laws=ALL, tolerance=near, says=says)
     says = "without scaling the gradient vanishes on its way through the layers"
-    yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=one, says=says)
+    yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=unity, says=says)
     says = "without scaling the norm grows by {value} a layer where {d_k} is the width"
     yield Wrong("root-of-two-at-the-width", of="unscaled-growth-d16", at_least=DEEP, says=says)
-    yield Wrong("scaled-stays", of="scaled-growth", at_most=one, says="with scaling it does not grow")
+    yield Wrong("scaled-stays", of="scaled-growth", at_most=unity, says="with scaling it does not grow")
     says = "without scaling the norm grows by {value} a layer in deep stacks, too"
     yield Wrong("keeps-its-rate", of="tenfold-over-many-layers", at_least=DEEP, says=says)
     says = "divided by {d_k} the norm grows half as much as with uniform attention"

@@ -1,4 +1,4 @@
-"""What reaches a key through the scores is at most of the order of its weight."""
+"""A key's gradient through the scores is at most of the order of its weight."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -58,7 +58,7 @@ def derive() -> Chains:
 
 
 def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
-    """Return the largest gradient of a key over its bound in array code, of one value unlike all others.
+    """Return the largest gradient of a key over its bound in array code, with a value unlike all others.
 
     ``code`` gives the weights of queries, keys and scale.
     """

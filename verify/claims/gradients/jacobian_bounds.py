@@ -14,7 +14,7 @@ from verify.spec import over_keys, s
 from verify.spec.arrays import Array, complex_step, in_single_precision, loops, softmax
 
 ROUNDING = Allowance(1e-10)
-"""What eigenvalues of matrices near 0 lose."""
+"""The rounding error of eigenvalues of matrices near 0."""
 x, t, lead = Family("x", n), Symbol("t", positive=True), Symbol("lead", nonnegative=True)
 p, p_l, p_1, p_2 = (Softmax(s[a, key], key) for key in (j, l, 1, 2))
 ONE_AHEAD = (1 + (t - 1) * KroneckerDelta(j, 1)) / (t + n - 1)
@@ -87,8 +87,8 @@ def derive() -> Chains:
 @cache  # so that equal expressions give the same function, and the search finds its own result again
 def of_rows(expression: Expr, keys: int) -> loops.OfRows:
     """Return a function of the two largest weights for sorted rows, shape (rows, keys)."""
-    largest, next_one = symbols("p_1 p_2")
-    of_two = lambdify((largest, next_one), expression.xreplace({p_1: largest, p_2: next_one}).subs(n, keys))
+    largest, runner_up = symbols("p_1 p_2")
+    of_two = lambdify((largest, runner_up), expression.xreplace({p_1: largest, p_2: runner_up}).subs(n, keys))
     return lambda weights: np.broadcast_to(of_two(weights[:, 0], weights[:, 1]), len(weights))
 
 
@@ -99,7 +99,7 @@ def row(first: float, second: float, other: float, keys: int) -> Array:
 
 
 def ratio_at(weights: Array, over: loops.OfRows, under: loops.OfRows) -> float:
-    """Return what must not be larger over what must not be smaller, at one row of weights."""
+    """Return the lower side of a bound over the upper, at a row of weights: at most 1 if it holds."""
     return float(over(weights[None])[0] / under(weights[None])[0])
 
 
@@ -111,11 +111,11 @@ def norm_ahead(code: Callable[[Array], Array], keys: int, lead: float) -> float:
 
 def experiment(derived: Derivation) -> Items:
     of_largest, first, second = derived["largest"].end / LENGTH, derived["first"].end, derived["second"].end
-    even, two_equal, one_leads = (1, 1, 1), (1, 1, 0), (3, 1, 1)
+    even, two_equal, first_leads = (1, 1, 1), (1, 1, 0), (3, 1, 1)
     yield from attained("rows", derived.end / LENGTH, "≤", two_equal, r"$\|J\|_2$ over $2p_1(1-p_1)$")
     yield from attained("largest", of_largest, "≤", even, r"$\|J\|_2$ over $p_1$")
     yield from attained("half", derived["half"].end, "≤", two_equal, r"$\|J\|_2$ over $\frac12$")
-    yield from attained("first", first, "≥", one_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$")
+    yield from attained("first", first, "≥", first_leads, r"$\frac{n}{n-1}p_1(1-p_1)$ over $\|J\|_2$")
     yield from attained("second", second, "≥", even, r"$p_2$ over $\|J\|_2$")
     norm, leads = derived["reached"].end, {"none": S.One, "most": n - 1, "far": (n - 1) ** 2}
     what = r"$\|J\|_2$ of the array code, one key ahead by $\ln t$"

@@ -1,4 +1,4 @@
-"""Scaled rows keep passing gradients on at every dimension, unscaled ones less and less."""
+"""Scaled rows keep passing gradients on at every dimension, unscaled rows less and less."""
 
 from functools import partial
 from typing import Literal
@@ -75,7 +75,7 @@ def derive() -> Chains:
 
 
 def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
-    """Derive the bound of σ E‖J‖² from above (1) or below (-1), with what the largest score leaves over."""
+    """Derive the bound of σ E‖J‖² from above (1) or below (-1), with the remainder of the largest score."""
     relation: Literal["≤", "≥"] = "≤" if sign > 0 else "≥"
     excess, far = (at_most, 1) if sign > 0 else (at_least, 2)
     weight, remaining = (REST, p) if sign > 0 else (SQUARES, 1 - p)
@@ -101,7 +101,7 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
 
 
 def lengths(bound: Chain) -> Chains:
-    """Derive what the lengths of queries make of rows: means of scores q·k, and the bounds for them."""
+    """Derive means over rows of scores q·k, over the lengths of queries, and the bounds for them."""
     normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
     given_query = "given the query, its scores are independent and normal"
     below = r"all scores are at most z with probability $\Phi(z)^n$"
@@ -161,7 +161,7 @@ def experiment(derived: Derivation) -> Items:
     half = integrated(LARGEST / 2, {n: 2})
     says = "the limit is that of the bound, half of {largest}"
     yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
-    high, one, where = (
+    high, unity, where = (
         {n: S(2), d: S(64), c: S.One},
         Threshold(S.One),
         "{cell:n} keys in {cell:d_k} dimensions",
@@ -170,9 +170,9 @@ def experiment(derived: Derivation) -> Items:
     says = "unscaled rows transmit as much as scaled ones"
     yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
     says = f"in every dimension rows pass on less without scaling, such as {where}"
-    yield Wrong("less-in-every-dimension", of="ratio-n64-d16", at_most=one, says=says)
+    yield Wrong("less-in-every-dimension", of="ratio-n64-d16", at_most=unity, says=says)
     says = f"in every dimension they pass on more, such as {where}"
-    yield Wrong("more-in-every-dimension", of="ratio-n16-d64", at_least=one, says=says)
+    yield Wrong("more-in-every-dimension", of="ratio-n16-d64", at_least=unity, says=says)
     says = "the mean is that of the typical gap of scores, and so falls exponentially"
     factor, whole = exp(2 * sqrt(64 / pi)), Within(1.0, exact(attention.end, high), "the derived mean")
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap

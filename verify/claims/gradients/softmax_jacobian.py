@@ -55,7 +55,7 @@ def of_row(expression: Expr, keys: int, *places: Index) -> Array:
 
 
 def measured(what: str, keys: int, code: Callable[[Array], Array] = softmax) -> float:
-    """Return what is said of the derivatives of array code by complex steps."""
+    """Return the words for the derivatives of array code by complex steps."""
     jacobian = complex_step(code, row(keys))
     if what == "entries":
         return largest_difference(jacobian, of_row(ENTRY, keys, j, l))

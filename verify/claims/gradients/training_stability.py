@@ -17,9 +17,9 @@ c, eta, nu = symbols("c eta nu", positive=True)
 T, D = symbols("T D", integer=True, positive=True)
 f, h, t = Index("f"), Index("h"), Index("t")
 w, x = Family("w", D, d), Family("x", D, d)
-"""Weights of queries and of keys; for what is drawn, times √D."""
+"""Weights of queries and of keys; drawn numbers are these times √D."""
 y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, m, D), Family("L", T, m, n)
-"""Of every step: tokens, what queries are made of, noise, and the loss's derivatives by the scores."""
+"""Of every step: tokens, the queries' tokens, noise, and the loss's derivatives by the scores."""
 OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
@@ -28,7 +28,7 @@ POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, fixed before the draws."""
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
-"""In what scales are compared."""
+"""Measures by which scales are compared."""
 RATES, STEPS, GOAL, LAST, WINDOW = tuple(4.0**power for power in range(-2, 5)), 120, 0.2, 20, 5
 """Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
 KEYS, COPIES, WIDTH, NOISE, DIMENSION = 4, 2, 8, 0.3, 64
@@ -69,8 +69,8 @@ def derive() -> Chains:
 def losses(weights: Sequence[Array], tokens: Array, asked: Array, scales: Array, rates: Array) -> Array:
     """Return the loss at every step of gradient descent, shape (seeds, runs, steps).
 
-    A seed's initial ``weights`` of queries and keys have shape (seeds, runs, width, d); ``tokens`` and what
-    queries are made of, ``asked``, shape (seeds, steps, …). Run r has scale ``scales[r]`` and rate
+    A seed's initial ``weights`` of queries and keys have shape (seeds, runs, width, d); ``tokens`` and the
+    queries' tokens, ``asked``, shape (seeds, steps, …). Run r has scale ``scales[r]`` and rate
     ``rates[r]``; all runs of a seed see the same data. The value of key j is the j-th unit vector, so that
     the output is the attention itself; the loss is half its mean squared distance from the right value.
     """
@@ -161,7 +161,7 @@ def share(column: str) -> Expr:
 
 
 def at_own_rate(scale: str, of: str) -> Expr:
-    """Return the share of seeds that succeed with a scale at a rate that is good for one of them."""
+    """Return the share of seeds that succeed with a scale at the rate that suits a given scale."""
     return share(f"{scale}, rate {OWN_RATE[of]:g}: success")
 
 

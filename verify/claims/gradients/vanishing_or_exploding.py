@@ -13,13 +13,13 @@ from verify.spec.integrals import ON_PAPER, integrated
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
 LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)
-"""Where the typical gradient is the larger one unscaled, or the smaller: numbers of keys with dimensions."""
+"""Where the typical gradient is larger unscaled, or smaller: numbers of keys with dimensions."""
 c, t = Symbol("c", positive=True), Symbol("t", positive=True)
 LENGTH, UPSTREAM = Dot(q, a, q, a), moments(dict.fromkeys((v, u), STANDARD[q]))
 
 
 def sent(weight: Expr) -> Expr:
-    """Return what reaches score j, of weights of which this is the one of key j."""
+    """Return the gradient that reaches score j, for weights of which this is that of key j."""
     gap = over_keys(weight.xreplace({j: l}) * Dot(u, a, v, l), l)
     return weight * (Dot(u, a, v, j) - gap)
 
@@ -40,13 +40,13 @@ MEDIANS = sqrt(Quantile(unscaled(SQUARED), S.Half) / Quantile(SQUARED, S.Half))
 
 def derive() -> Chains:
     even = (Dot(u, a, v, j) - over_keys(Dot(u, a, v, l), l) / n) / n
-    some = over_components((c * over_keys(even * k[j, i])) ** 2) > 0
+    nonzero = over_components((c * over_keys(even * k[j, i])) ** 2) > 0
     both = "both sums over keys tend to that of even attention; the factor before the keys is left"
     of_small = of_query(t)
     title = r"One query’s gradient $c\sum_j\delta_j k_j$ at scale 1, over that at scale $c$"
     yield (
         Chain(Limit(sqrt(unscaled(of_small)) / sqrt(of_small), t, 0), title=title)
-        .then(1 / c, both, limit(given=(some,)))
+        .then(1 / c, both, limit(given=(nonzero,)))
         .then(sqrt(d), r"at the scale $c = 1/\sqrt{d_k}$", substitute({c: 1 / sqrt(d)}))
     )
     mean = over_keys(WEIGHT * score)
@@ -57,7 +57,7 @@ def derive() -> Chains:
     why = r"across the query, keys are independent of the scores; along it, their component is $q\cdot k/|q|$"
     rotation = cited("rotation", laws=NORMAL_COMPONENTS)
     products = "products of values and upstream are uncorrelated"
-    one_variance = "upstream products are uncorrelated, of one variance"
+    same_variance = "upstream products are uncorrelated, of one variance"
 
     def ratio(mean_square: Expr) -> Expr:
         return sqrt(unscaled(mean_square) / mean_square)
@@ -71,7 +71,7 @@ def derive() -> Chains:
     to_keys = Chain(
         ratio(E(of_keys)), name="keys", title="Root mean squares of what a query sends to the keys"
     )
-    yield to_keys.then(ratio(E(norm)), one_variance, UPSTREAM)
+    yield to_keys.then(ratio(E(norm)), same_variance, UPSTREAM)
     squared, apart = squares(c * score), "the upstream gradient is apart"
     of_values = ratio(E(squared * Dot(u, a, u, a)))
     title = "Root mean squares of what a query sends to the values"
@@ -92,11 +92,11 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
             name, band = "rms-grows" if path == "queries" else f"rms-grows-{path}", rare
         control = "biased-prediction" * (name == "rms-values-d16")
         yield Check(name, derived[path], at(16, dimension), tolerance=band, control=control)
-    one, fine = Threshold(S.One), tolerance < 0.02
+    unity, fine = Threshold(S.One), tolerance < 0.02
     for place in (*LARGER, *LARGER_STILL * fine):
-        yield Check("median-above-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_least=one)
+        yield Check("median-above-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_least=unity)
     for place in (*SMALLER, *SMALLER_STILL * fine):
-        yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=one)
+        yield Check("median-below-1-n{}-d{}".format(*place), MEDIANS, at(*place), at_most=unity)
     of_small = of_query(t)
     little = sqrt(E(unscaled(of_small)) / E(of_small))
     for dimension in (16, 64):
@@ -104,14 +104,14 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
         yield Check(f"small-scores-d{dimension}", little, where, equals=derived.end)
     few, high = "median-above-1-n16-d16", "median-below-1-n16-d256"
     says = "gradients vanish in the root mean square, too: without scaling it is smaller"
-    yield Wrong("rms-vanishes", of="rms-grows", at_most=one, says=says)
+    yield Wrong("rms-vanishes", of="rms-grows", at_most=unity, says=says)
     says = "at full size, too, the ratio of root mean squares is the root of the dimension"
     yield Wrong("keeps-to-the-limit", of="rms-grows", equals=1 / c, says=says)
     says = "the typical gradient grows as the root mean square does"
     root = Rational(integrated(derived["queries"].end, at(16, 16))).limit_denominator(1000)
     yield Wrong("typical-as-rms", of=few, at_least=Threshold(root), says=says)
     says = "the typical gradient explodes: without scaling it is larger in high dimension, too"
-    yield Wrong("typical-explodes", of=high, at_least=one, says=says)
+    yield Wrong("typical-explodes", of=high, at_least=unity, says=says)
     says = "in {cell:d_k} dimensions less than {value} of the typical gradient is left"
     least = Threshold(Rational(1, 10_000))
     yield Wrong("less-than-a-ten-thousandth", of="median-vanishes", at_most=least, says=says)

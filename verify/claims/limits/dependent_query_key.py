@@ -15,7 +15,7 @@ LAWS = {z: normal()}
 
 
 def _component(mean: Given, matrix: Given, place: Index, name: str = "") -> Expr:
-    """Return a component of a query or of a key, by its name where it has one."""
+    """Return a component of a query or of a key, under its name if that is given."""
     component = mean[place] + Sum(matrix[place, c] * z[a, c], (c, 1, r))
     return Named(Family(name, d)[place], component) if name else component
 
@@ -27,7 +27,7 @@ OF_BOTH = (
     + over_pairs(r"\mu_q^{\mathsf T} \Sigma_k \mu_q", MU_Q[i] * OF_K * MU_Q[l])
     + over_pairs(r"\mu_k^{\mathsf T} \Sigma_q \mu_k", MU_K[i] * OF_Q * MU_K[l])
 )
-"""What is left where query and key are independent."""
+"""The part of the variance that remains where query and key are independent."""
 SQUARE = over_pairs(r"\operatorname{tr}(C^2)", C * TURNED)
 CROSSED = over_pairs(r"\operatorname{tr}(C C^{\mathsf T})", C * C)
 OF_MEANS = over_pairs(r"\mu_q^{\mathsf T} C^{\mathsf T} \mu_k", MU_Q[i] * TURNED * MU_K[l])

@@ -15,13 +15,13 @@ from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 LARGEST, INFINITE = 65504, 65520
-"""The largest finite number of IEEE 754 half precision; what is nearer to the next power of 2 is infinite."""
+"""The largest finite number of IEEE 754 half precision, and the least that is rounded to infinity."""
 OVERFLOW = log(INFINITE)
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
-"""More than that a sample of affordable size cannot show of shares that come out as 0; what a law says."""
+"""The least bound that a sample of affordable size shows for a share of 0; and the bound by the law."""
 b, h = Symbol("b", positive=True), Symbol("h", positive=True, integer=True)
 x, y = symbols("x y", nonnegative=True, integer=True)
-"""What a score exceeds; half an even dimension, and places in a sum."""
+"""A bound that scores exceed; half an even dimension; and places in a sum."""
 
 
 def derive() -> Chains:

@@ -96,7 +96,7 @@ def below(dimension: int, point: float) -> float:
 
     Source: J. Gil-Pelaez, Note on the inversion theorem, Biometrika 38 (1951), 481-482.
     """
-    # From one zero of the sine to the next, until the characteristic function has died away.
+    # Between neighbouring zeros of the sine, until the characteristic function has died away.
     zeros = (np.pi / point * number for number in range(400))
     ends = [end for end in zeros if end == 0 or transform(end) ** dimension > 1e-18]
 

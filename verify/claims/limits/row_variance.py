@@ -1,4 +1,4 @@
-"""The variance within a row, not the total one, is what the softmax sees."""
+"""The softmax sees the variance within a row, not the total variance."""
 
 from sympy import Ge, S, Symbol, sqrt
 
@@ -12,7 +12,7 @@ OF_UNIFORM = {mu_q: S.Half, mu_k: S.Half, sigma_q: sqrt(3) / 6, sigma_k: sqrt(3)
 OTHER = score_of(a, l)
 """The score of the same query with another key."""
 ROW = over_keys((score - over_keys(OTHER, l) / n) ** 2) / (n - 1)
-"""The variance of the scores of one query."""
+"""The variance of the scores of a query."""
 WITHOUT_MEANS = d * sigma_q**2 * sigma_k**2
 
 

@@ -1,1 +1,1 @@
-"""What today's models do to scores."""
+"""Claims about changes that today's models make to scores."""

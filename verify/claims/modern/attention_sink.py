@@ -17,8 +17,8 @@ D, ROWS = 16, ((4, 0), (4, 2), (64, 2), (64, 5))
 """Dimension of the scores; numbers of keys and scores of the sink."""
 b, (x, Z) = Symbol("b", real=True), symbols("x Z", positive=True)
 TOTAL = over_keys(exp(score / sqrt(d)))
-KEPT = Z / (Z + exp(b))
-"""The keys’ weight, Z being the sum of their exponentials; x is that of one of them."""
+SHARE = Z / (Z + exp(b))
+"""The keys’ weight, Z being the sum of their exponentials; x is that of a single key."""
 
 
 def derive() -> Chains:
@@ -32,17 +32,17 @@ def derive() -> Chains:
     yield from (*parts, of_score, total)
     jensen, there = cited("jensen", laws=NORMAL_COMPONENTS), earlier(total, given=(d > 1,))
     yield (
-        Chain(E(KEPT.subs(Z, TOTAL)), title="The weight that is left to the keys", given=(d > 1,))
-        .then(KEPT.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
+        Chain(E(SHARE.subs(Z, TOTAL)), title="The weight that is left to the keys", given=(d > 1,))
+        .then(SHARE.subs(Z, E(TOTAL)), "concave in the total: at most its value at the mean", jensen, "≤")
         .then(1 / (1 + exp(b) * (1 - 1 / d) ** (d / 2) / n), "the mean total", there)
     )
     own, whole = Named(x, exp(s[a, l])), Named(Z, over_keys(exp(s[a, j])))
-    slope = Chain(Derivative(share := KEPT.subs(Z, whole), s[a, l]), name="slope", title="Its gradient")
+    slope = Chain(Derivative(share := SHARE.subs(Z, whole), s[a, l]), name="slope", title="Its gradient")
     yield slope.then(own / whole * share * (1 - share), "without a sink it is 0", algebra)
 
 
 def beside_sink(scores: Array, sink: float) -> Array:
-    """Return the weights of keys beside a sink: softmax with one score more, which has no value."""
+    """Return the weights of keys beside a sink: softmax with a further score, which has no value."""
     padded = np.concatenate([scores, np.full((*scores.shape[:-1], 1), sink, scores.dtype)], axis=-1)
     return softmax(padded)[..., :-1]
 
@@ -55,7 +55,7 @@ def distance_of_gradients(slope: Expr, sink: float) -> float:
     return largest_difference(stepped, np.asarray(derived(np.exp(scores), np.exp(scores).sum(), sink)))
 
 
-def kept_by(keys: int) -> Callable[[float], float]:
+def weight(keys: int) -> Callable[[float], float]:
     """Return the keys' mean weight as a function of the sink's score, integrated."""
     return lambda sink: over_lengths(partial(mean_beside_sink, sink=float(sink)), keys, D, D**-0.5).value
 
@@ -63,7 +63,7 @@ def kept_by(keys: int) -> Callable[[float], float]:
 def experiment(derived: Derivation) -> Items:
     for keys, sink in ROWS:
         at, cell, near = {n: keys, d: D, b: sink}, f"n{keys}-b{sink}", Within(0.5, fixed=True)
-        yield Check(f"kept-{cell}", derived, at, equals=kept_by(keys)(sink), control=(keys, sink) == ROWS[-1])
+        yield Check(f"kept-{cell}", derived, at, equals=weight(keys)(sink), control=(keys, sink) == ROWS[-1])
         less = 0.99 if (keys, sink) == (64, 2) else 0
         yield Check(f"bound-{cell}", derived, at, tolerance=near, sharper=less)
     slope, what = derived["slope"].end, "largest distance of the derived gradient from the array code’s"
@@ -74,7 +74,7 @@ def experiment(derived: Derivation) -> Items:
     says = "the gradient is that beside a sink whose score is higher by a hundredth"
     yield Wrong("larger-sink", of="gradient", computed=higher, says=says)
     checks = {f"$n = {keys}$": f"kept-n{keys}-b*" for keys in (4, 64)}
-    curves = {f"integrated, $n = {keys}$": kept_by(keys) for keys in (4, 64)}
+    curves = {f"integrated, $n = {keys}$": weight(keys) for keys in (4, 64)}
     bounds = {f"bound, $n = {keys}$": derived.end.subs({n: keys, d: D}) for keys in (4, 64)}
     plot = partial(Plot, x="score {b} of the sink", y="mean weight of all keys together", linear="xy")
     yield plot("sink", checks, b, curves=curves, bounds=bounds, span=(-1, 8))
@@ -93,6 +93,6 @@ CLAIM = Claim(
     "where sink and keys have half each. To keep its share, a sink must be higher in a longer text, by the "
     "logarithm of the lengths’ ratio. Here its score is one number, as a model may learn it for each head; "
     "that of a token kept as a sink depends on the query.",
-    symbols={"b": b, "x": x, "Z": Z, "added": exp(b), "kept": KEPT},
+    symbols={"b": b, "x": x, "Z": Z, "added": exp(b), "kept": SHARE},
     references=cite("openai2025", "xiao2024"),
 )

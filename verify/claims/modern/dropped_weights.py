@@ -22,7 +22,7 @@ P = Named(Symbol("p_j"), Softmax(score / sqrt(d), j))
 def chain(
     name: str, title: str, start: Expr, end: Expr, why: str, laws: Mapping[Family, Law] = MASKS
 ) -> Chain:
-    """Return the chain of one line, by moments, for rates below 1."""
+    """Return a chain with a single line, by moments, for rates below 1."""
     return Chain(start, name=name, title=title, given=(r < 1,)).then(end, why, moments(laws))
 
 
@@ -35,23 +35,23 @@ def derive() -> Chains:
     variance, of_noise = r / (1 - r) * over_keys(p**2 * value**2), E((added - output) ** 2) / E(output**2)
     mean, independent = "every weight keeps its mean", "masks are independent, of variance $r(1 - r)$"
     centred = "values are independent and centred: products of two average to 0"
-    # Of two keys the first has its weight where both are kept, and 1 where it is alone.
+    # Of two keys the first has its weight where both are left, and 1 where it is alone.
     large, both, alone = Largest(P, j), z[a, 1] * z[a, 2], z[a, 1] * (1 - z[a, 2])
-    any_kept = 1 - (1 - z[a, 1]) * (1 - z[a, 2])
-    lost = E((large - both * large - alone) * any_kept) / E((2 * large - 1) * any_kept)
+    any_left = 1 - (1 - z[a, 1]) * (1 - z[a, 2])
+    lost = E((large - both * large - alone) * any_left) / E((2 * large - 1) * any_left)
     of_two, words = first + r * (1 - 2 * first) / (1 + r), "both are kept, or one alone, which has all weight"
     along, noise = "What is added, along the output", "What is added over the output, mean squares"
     keys, lead = "Two keys, dropped before softmax, one being kept", "What the larger loses of its lead"
     yield chain("", "Mean", E(dropped(p, value)), given, mean)
     yield chain("noise", "Variance", E((dropped(p, value) - given) ** 2), variance, independent)
-    yield chain("keys", keys, E(both * first + alone) / E(any_kept), of_two, words)
+    yield chain("keys", keys, E(both * first + alone) / E(any_left), of_two, words)
     yield chain("bias", along, E((added - output) * output) / E(output**2), S.Zero, mean)
     yield chain("share", noise, of_noise, r / (1 - r), centred, {**MASKS, v: STANDARD[q]})
     yield chain("lead", lead, lost, r / (1 + r), "on average")
 
 
 def fill(share: float, rng: np.random.Generator, out: Array) -> None:
-    """Fill an array with ones of a probability, and else with zeros."""
+    """Fill an array with 1 at a probability, and else with 0."""
     out[...] = rng.random(out.shape) < share
 
 
@@ -61,8 +61,8 @@ RATES = {"r10": Fraction(1, 10), "r50": Fraction(1, 2)}
 @cache
 def mask(rate: Fraction) -> Distribution:
     """Return the law of a mask."""
-    kept, name = 1 - rate, f"1 with probability {1 - rate}, else 0"
-    return Distribution(name, (Fraction(1), *[kept] * 4), partial(fill, float(kept)))
+    rest, name = 1 - rate, f"1 with probability {1 - rate}, else 0"
+    return Distribution(name, (Fraction(1), *[rest] * 4), partial(fill, float(rest)))
 
 
 def experiment(derived: Derivation) -> Items:

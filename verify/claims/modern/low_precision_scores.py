@@ -13,7 +13,7 @@ from verify.spec.rounding import Rounded, rounded
 from verify.spec.score_law import lengths
 
 BITS = {"bfloat16": 8, "E4M3": 4}
-"""Bits of the significand, the leading one counted."""
+"""Bits of the significand, with the leading bit."""
 CLOSE = np.array([64.75 - 2.0**-20, 64.25 + 2.0**-20])
 """Two scores that bfloat16 does not tell apart: both become 64.5."""
 NUMBERS, BINADE = loops.fixed_normals(4096), np.linspace(1, 2, 4097)

@@ -38,7 +38,7 @@ def turned_score(name: str, query: Matrix, key: Matrix) -> Named:
 QUERY, KEY = (Matrix([family[at, g, e] for e in (1, 2)]) for family, at in ((x, a), (y, j)))
 OF_QUERY, OF_KEY = (Matrix([means[g, e] for e in (1, 2)]) for means in (mu, nu))
 MIX = Matrix([[1, 0], [rho, sqrt(1 - rho**2)]])
-"""What makes two independent components two of correlation ρ."""
+"""The matrix that makes two independent components two of correlation ρ."""
 SCORE = turned_score(r"q'\cdot k'", OF_QUERY + sigma_q * QUERY, OF_KEY + sigma_k * KEY)
 TIED = turned_score(r"u'\cdot w'", MIX * QUERY, MIX * KEY)
 

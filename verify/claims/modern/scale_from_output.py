@@ -13,13 +13,13 @@ from verify.spec import s, v
 from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
 
 KEYS, VALUES, ERROR, PLANTED = 8, 4, 1e-5, 0.17
-"""Keys and value dimensions of a row, the errors' standard deviation, and a scale to be found again."""
+"""Keys and value dimensions of a row, the errors' standard deviation, and a scale to be recovered."""
 SCORES, ROW = 4 * loops.fixed_normals(KEYS, 1 + VALUES)[:, 0], loops.fixed_normals(KEYS, 1 + VALUES)[:, 1:]
-"""Scores and values of one row."""
+"""Scores and values of a row."""
 c, tau = Symbol("c", positive=True), Symbol("tau", positive=True)
 N, T, f = Symbol("N", positive=True, integer=True), Symbol("T", positive=True, integer=True), Index("f")
 g, error, errors = Given("g", N), Family("epsilon", N), Family("errors", T, d_v)
-"""Slopes and errors of all entries of an output; and errors that are drawn several times of one output."""
+"""Slopes and errors of all entries of an output; and several draws of errors for the same output."""
 SQUARES = Sum(g[f] ** 2, (f, 1, N))
 p, other = (Named(Symbol(f"p_{key}"), Softmax(c * s[a, key], key)) for key in (j, l))
 

@@ -15,7 +15,7 @@ D, CAPS = 16, (1, 2, 4, 32)
 (c, u), x = symbols("c u", positive=True), Symbol("s", real=True)
 SCALED, CAPPED = score / sqrt(d), c * tanh(x / c)
 LOST, STEP = x**2 - CAPPED**2, Rational(1, 100)
-"""What the cap takes of a square; and how far a difference reaches either way that a slope is taken from."""
+"""The cap's reduction of a square; and how far a difference for a slope reaches either way."""
 
 
 def derive() -> Chains:

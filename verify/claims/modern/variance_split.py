@@ -1,4 +1,4 @@
-"""The variance of scores has a part within rows, which softmax sees, and one between, which it cannot."""
+"""The variance of scores has a part within rows, which softmax sees, and a part between, which it cannot."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ LAWS = {z: STANDARD[q], w: STANDARD[k]}
 
 
 def query(at: Index) -> Expr:
-    """Return a component of the query: its mean, and what a matrix makes of independent numbers."""
+    """Return a component of the query: its mean, and a matrix times independent numbers."""
     return mu[at] + Sum(A[at, c] * z[a, c], (c, 1, r))
 
 
@@ -60,7 +60,7 @@ def derive() -> tuple[Chain, ...]:
 
 MIXING = {A: Matrix([[1, 0], [S.Half, 2]]), B: Matrix([[1, -1], [0, 2]])}
 MEANS = {mu: Matrix([1, -S.Half]), nu: Matrix([S.Half, Rational(3, 2)])}
-"""What makes two components of a query and of a key; there are four such groups."""
+"""Matrices that make two components of a query and of a key; there are four such groups."""
 
 
 def experiment(derived: Derivation) -> Items:

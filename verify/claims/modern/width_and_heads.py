@@ -1,4 +1,4 @@
-"""With several heads it is the width of one head that sets the scale, not the model's nor a padded one."""
+"""With several heads the width of a head sets the scale, not that of the model, nor a padded width."""
 
 from sympy import Symbol, sqrt
 
@@ -16,7 +16,7 @@ ROOTS = {
     "heads": (h, "of the number of heads"),
     "padded": (d + e, "of a width in which dimensions of padding are counted"),
 }
-"""What a program may take the root of to divide scores by it."""
+"""Widths by whose root a program may divide scores."""
 HERE = {d: WIDTH, h: 4, e: 16}
 
 

@@ -24,7 +24,7 @@ PEAK, AT = Rational(24_214, 10_000), Rational(44_124, 10_000)
 KEYS, ENTROPIES = (256, 512, 1024), np.linspace(0, 7, 70_001)
 MEAN_ENTROPY, WEIGHTED = E(Entropy(s[a, j], j)), (2 - s[a, j]) * exp(s[a, j] - S.Half)
 STEADY = MEAN_ENTROPY - E(over_keys(WEIGHTED)) / n + 1
-"""The mean entropy, and with it what follows it closely and is 0 on average, so that few rows do."""
+"""The mean entropy, less a control variate of mean 0 that follows it closely, so that few rows do."""
 
 
 def derive() -> Chains:
@@ -39,14 +39,14 @@ def derive() -> Chains:
         yield Chain(FACTOR, below, name=name, title=f"Where entropy is {name}", defines=what, given=given)
     density = exp(-(y**2) / 2) / sqrt(2 * pi)
     mean = Integral(WEIGHTED.xreplace({s[a, j]: y}) * density, (y, -oo, oo))
-    around_one = erf((y - 1) / sqrt(2)) / 2 + exp(-((y - 1) ** 2) / 2) / sqrt(2 * pi)
-    one = "a normal density of mean 1, over which $2 - y$ has the mean 1"
+    primitive = erf((y - 1) / sqrt(2)) / 2 + exp(-((y - 1) ** 2) / 2) / sqrt(2 * pi)
+    shifted = "a normal density of mean 1, over which $2 - y$ has the mean 1"
     title = "What follows the entropy of many keys closely"
     defines = "a mean over keys that is 1, whose deviations are taken off the entropy"
     yield (
         Chain(E(WEIGHTED), name="steady", title=title, defines=defines)
         .then(mean, "scores are standard normal", by_density({s[a, j]: y}, NORMAL_ROWS))
-        .then(S.One, one, integral(around_one))
+        .then(S.One, shifted, integral(primitive))
     )
 
 

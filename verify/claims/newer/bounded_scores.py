@@ -14,7 +14,7 @@ from verify.spec.arrays import Array
 
 R, t = symbols("R t", positive=True)
 ROW, WITHIN = R * s[a, j] / 2, (Le(s[a, j], 1), Ge(s[a, j], -1))
-"""Scores within a range R, and what that says of the numbers of which they are half of R times."""
+"""Scores within a range R, half of R times numbers that lie between -1 and 1."""
 
 
 def derive() -> Chains:
@@ -47,7 +47,7 @@ def derive() -> Chains:
 
 
 def lost_by(row: Array) -> float:
-    """Return the entropy that the weights of a row lack of that of equal ones."""
+    """Return the entropy that the weights of a row lack of that of equal weights."""
     return float(np.log(len(row)) - special.entr(row).sum())
 
 
@@ -61,9 +61,9 @@ def experiment(derived: Derivation) -> Items:
             yield check(own, derived[f"mean-{name}"], at, sharper=false * (keys == 2))
     most = derived["squares"].end
     where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
-    one, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
+    leading, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})
     ahead = partial(Computed, settings=where, allowance=ROUNDING)
-    yield ahead("attained", squares(ROW), np.dot, (one, one), end)
+    yield ahead("attained", squares(ROW), np.dot, (leading, leading), end)
     where = {"n": 16, "R": 0.5, "scores": "seven above the others by R"}
     seven = partial(Computed, settings=where, arguments=(weights(7, 16, 0.5),))
     yield seven("nearly", "entropy lost", lost_by, at_most=derived.end.subs(R, S.Half))

@@ -22,12 +22,12 @@ CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 
 def derive() -> Chains:
     shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
-    one_law = cited("normal combination", laws=LAWS)
+    same_law = cited("normal combination", laws=LAWS)
     title = "The variance of a weight over that of a plain one"
     noise = (
         Chain(Var(LESS) / Var(FIRST), title=title, given=(*POSSIBLE, MANY))
         .then(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra)
-        .then(1 + factor**2 - shared, "scores of both maps have one law", one_law)
+        .then(1 + factor**2 - shared, "scores of both maps have one law", same_law)
         .then(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra)
     )
     means = E(LESS) / E(FIRST)
@@ -51,7 +51,7 @@ def derive() -> Chains:
         (noise.end / squared).xreplace({CORRELATION: rho}), name="never", title=title, defines=defines
     )
     yield never.then(S.One, "no correlation is above 1", surplus, "≥")
-    # Where maps are independent, no weight of one goes together with one of the other.
+    # Where maps are independent, their weights are not correlated.
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):
         start, end = (side.xreplace({r: S.Zero}) for side in (chain.start, chain.end))
         alone = end.xreplace({CORRELATION.xreplace({r: S.Zero}): S.Zero})
@@ -78,12 +78,12 @@ def correlation_of_two(correlation: float) -> float:
     first, second = np.meshgrid(nodes, nodes, indexing="ij")
     joint = np.outer(weights, weights)
     other = correlation * first + math.sqrt(1 - correlation**2) * second
-    one, two = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
-    return float((joint * one * two).sum() / (joint * one**2).sum())
+    left, right = (1 / (1 + np.exp(-math.sqrt(2) * gaps)) - 0.5 for gaps in (first, other))
+    return float((joint * left * right).sum() / (joint * left**2).sum())
 
 
 def at_half(noise: Expr, correlation: Expr | float) -> float:
-    """Return a noise at a factor of one half and a correlation of both weights."""
+    """Return a noise at a factor of 1/2 and a correlation of both weights."""
     return float(noise.xreplace({CORRELATION: correlation}).subs(factor, S.Half))
 
 

@@ -27,7 +27,7 @@ TURNS = {
 
 
 def fill(rng: np.random.Generator, out: Array) -> None:
-    """Fill with normal numbers, to one in a thousand of which one of ten times the deviation is added."""
+    """Fill with normal numbers, to a thousandth of which a number of ten times the deviation is added."""
     out[...] = rng.standard_normal(out.shape)
     rare = rng.choice(out.size, rng.binomial(out.size, 0.001), replace=False, shuffle=False)
     out.reshape(-1)[rare] += 10 * rng.standard_normal(rare.shape)

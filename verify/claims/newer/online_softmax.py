@@ -36,8 +36,8 @@ def derive() -> Chains:
     yield chain.then(1 + (n - 1) * exp(t), "none of them exceeds $t$", less, "≤")
 
 
-def one_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, Array, Array]:
-    """Return the weights of one pass, the largest partial sum on the way, and the reference at the end.
+def single_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, Array, Array]:
+    """Return the weights of a single pass, its largest partial sum, and the reference at the end.
 
     A score becomes the reference by exceeding it by more than ``lag``; with ``last``, by exceeding the
     maximum so far by more.
@@ -54,8 +54,8 @@ def one_pass(scores: Array, lag: float, *, last: bool = False) -> tuple[Array, A
 
 
 def weights(scores: Array) -> Array:
-    """Return the weights of one pass whose reference lags by 2 at most."""
-    return one_pass(scores, 2.0)[0]
+    """Return the weights of a single pass whose reference lags by 2 at most."""
+    return single_pass(scores, 2.0)[0]
 
 
 def in_few_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
@@ -68,15 +68,15 @@ def in_few_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str,
         scores = spread * draws["s"].astype(float)
         exact = softmax(scores) @ draws["v"]
         for name, lag in (("at-maximum", 0.0), ("lagging", float(LAG))):
-            parts = rounded(np.exp(scores - one_pass(scores, lag)[2][..., None]), 8)
+            parts = rounded(np.exp(scores - single_pass(scores, lag)[2][..., None]), 8)
             errors[f"{name}-{spread}"] = (parts @ draws["v"] / parts.sum(axis=-1)[..., None] - exact) ** 2
     return errors
 
 
 def largest_sum(lag: float, *, last: bool = False) -> float:
-    """Return the largest partial sum where scores lie by ``lag`` above the first, or above the one before."""
+    """Return the largest partial sum where scores lie by ``lag`` above the first, or above the last score."""
     steps = np.arange(KEYS, dtype=float)
-    return float(one_pass(lag * (steps if last else np.minimum(steps, 1)), lag, last=last)[1])
+    return float(single_pass(lag * (steps if last else np.minimum(steps, 1)), lag, last=last)[1])
 
 
 def experiment(derived: Derivation) -> Items:

@@ -1,4 +1,4 @@
-"""Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter one fades."""
+"""Scores times s·ln n: a lead beyond 1/s keeps its weight however many the keys, a shorter lead fades."""
 
 from functools import partial
 from itertools import product
@@ -13,9 +13,9 @@ from verify.spec import Items, Plot, Within, Wrong, a, algebra, at_least, at_mos
 factor, g, R = symbols("s g R", positive=True)
 x = Family("x", m, n)
 FACTOR, LEAD = Rational(43, 100), 5
-"""The factor s of published models, and a lead of one score over all others: their product is above 1."""
+"""The factor s of published models, and a score's lead over all others: their product is above 1."""
 KEYS, LEVELS, WIDTH = (10, 100, 1000), (100, 1000, 10_000), Rational(1, 5)
-"""Numbers of keys that are drawn and computed; how much further than by 5 the leader is ahead of some."""
+"""Numbers of keys that are drawn and computed; how much the leader's lead may exceed 5."""
 DRAWN, AT_LEAD = n ** (-factor * (g + (R - g) * x[a, j])), n ** (-factor * g)
 LEADER = E(1 / (1 + Sum(DRAWN, (j, 2, n))))
 LEAST, MOST = 1 / (1 + (n - 1) * AT_LEAD), 1 / (1 + (n - 1) * n ** (-factor * R))

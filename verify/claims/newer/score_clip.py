@@ -12,12 +12,12 @@ from verify.spec.arrays import Array, largest_difference, loops, softmax
 
 gamma, tau, top = symbols(r"gamma tau S_{\max}", positive=True)
 LEVEL, LOW = 4.0, Rational(1, 2)
-"""The level that scores of fixed inputs are clipped to, and that of random ones."""
+"""The level that scores of fixed inputs are clipped to, and that of random inputs."""
 LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 """The share of inputs with a score below -τ once the largest is clipped to τ."""
 FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
-"""Queries and keys of which some scores exceed the level."""
+"""Queries and keys with scores beyond the level."""
 
 
 def derive() -> Chains:

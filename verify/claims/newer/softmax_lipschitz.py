@@ -1,4 +1,4 @@
-"""Softmax moves by at most half of what its scores move by, and two equal scores attain that."""
+"""Softmax moves by at most half the change of its scores, and two equal scores attain that."""
 
 from functools import partial
 
@@ -24,13 +24,13 @@ def row_of(own: Expr) -> Expr:
 
 
 def derive() -> Chains:
-    square, one = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
+    square, total = r"the difference is $2(p_j - \frac12)^2$", "weights sum to 1"
     row = Chain(row_of(p), title="The absolute values of a row of the Jacobian")
-    row = row.then(2 * p * (1 - p), one, algebra)
+    row = row.then(2 * p * (1 - p), total, algebra)
     yield row.then(S.Half, square, at_most(2 * (p - S.Half) ** 2), "≤")
     slope = Chain(E(row_of(weight)), name="mean-slope", title=r"The same of scores $\sigma s_j$, on average")
-    slope = slope.then(E(2 * weight * (1 - weight)), one, algebra)
-    drawn = Chain(slope.start, name="drawn", title="A bound of that").then(slope.end, one, earlier(slope))
+    slope = slope.then(E(2 * weight * (1 - weight)), total, algebra)
+    drawn = Chain(slope.start, name="drawn", title="A bound of that").then(slope.end, total, earlier(slope))
     yield from (slope, drawn.then(S.Half, square, at_most(E(2 * (weight - S.Half) ** 2)), "≤"))
     cross = Sum(OTHERS * p * Softmax(s[a, l], l) * (x[j] + x[l]) ** 2, (j, 1, n), (l, 1, n)) / 2
     pairs = r"the difference is $\frac12\sum_{l\ne j}p_jp_l(x_j+x_l)^2$"

@@ -14,7 +14,7 @@ DENSITY = exp(-(y**2) / 2) / sqrt(2 * pi)
 ABOVE = exp(sigma * s[a, j]) - 1
 POSITIVE, SIZE = Max(ABOVE, 0), Abs(ABOVE)
 TOTAL = E(over_keys(POSITIVE) / over_keys(SIZE))
-"""What the weights of a row sum to, on average."""
+"""The mean sum of the weights of a row."""
 ZERO = 1 - E(Indicator(s[a, j]))
 """The share of weights that are 0: those of scores that are not positive."""
 

@@ -1,1 +1,1 @@
-"""Claims about attention as a whole: shapes, definition, and what the scores depend on."""
+"""Claims about attention as a whole: shapes, definition, and the inputs of the scores."""

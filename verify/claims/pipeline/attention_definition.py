@@ -50,7 +50,7 @@ def blocking(allowed: Array) -> Array:
 
 
 def distance(what: str, weights: Array, output: Array, mask: str) -> float:
-    """Return how far weights and output are from one part of the definition under a mask."""
+    """Return how far weights and output are from a part of the definition under a mask."""
     sees = MASKS[mask][1]
     if what == "loops":
         return largest_difference(output, loops.attention_in_loops(*drawn(), SCALE, sees))

@@ -35,7 +35,7 @@ QUERIES, KEYS, VALUES = (
 SCORES, OUTPUT = QUERIES * KEYS.T, P * VALUES
 ARRAYS = ("queries", "keys", "values", "scores", "weights", "output")
 SHAPED_LIKE = {**dict.fromkeys(ARRAYS[:2], "queries"), **dict.fromkeys(ARRAYS[3:5], "scores")}
-"""What has the shape of something else; the rest has that of the output."""
+"""Arrays with the shape of another array; the rest have that of the output."""
 
 
 def derive() -> Chains:
@@ -55,7 +55,7 @@ def derive() -> Chains:
 
 
 def arrays(head: int = HEAD, *, transposed: bool = False) -> dict[str, Array]:
-    """Return the arrays of one head of that dimension; or ``transposed``, as if columns were tokens."""
+    """Return the arrays of a head of that dimension; or ``transposed``, as if columns were tokens."""
     rng, scale = stream(0, "attention-shapes", "arrays", 0), head**-0.5
     tokens = NORMAL.draw(rng, (TOKENS, WIDTH))
     queries, keys, values = (tokens @ NORMAL.draw(rng, (WIDTH, head)) / WIDTH**0.5 for _ in range(3))
@@ -77,8 +77,8 @@ def experiment(derived: Derivation) -> Items:
         given = computed[array], SIDES.index(side)
         yield Computed(name, what, np.size, given, equals=value, settings=at)
     given, whole = (arrays(WIDTH)["keys"], 1), number("columns", "keys", WIDTH)
-    name, what, one_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
-    yield Computed(name, what, np.size, given, equals=whole, settings=one_head)
+    name, what, single_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
+    yield Computed(name, what, np.size, given, equals=whole, settings=single_head)
     says = "{d_k} is the dimension of the embedding"
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
     says = "a score adds one product for each token"

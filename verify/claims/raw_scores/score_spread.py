@@ -28,7 +28,7 @@ PRODUCT = u - u * log(u)
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
 DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
-"""The standard deviation of one product of components."""
+"""The standard deviation of a single product of components."""
 
 
 def derive() -> tuple[Chain, ...]:

@@ -15,7 +15,7 @@ CORRELATED = over_components(
     (sqrt(CORRELATION) * x[a] + sqrt(1 - CORRELATION) * q[a, i])
     * (sqrt(CORRELATION) * y[j] + sqrt(1 - CORRELATION) * k[j, i])
 )
-"""A score whose components share a part: those of one vector have this correlation with each other."""
+"""A score whose components share a part: those of a vector have this correlation with each other."""
 
 
 def derive() -> tuple[Chain, ...]:

@@ -32,7 +32,7 @@ def derive() -> tuple[Chain, ...]:
 
 
 def scores(keys: int = MOST) -> Array:
-    """Return the scores of 64 queries and a number of keys, always the same ones."""
+    """Return the scores of 64 queries and a number of keys, always the same scores."""
     return drawn("queries", 64) @ drawn(f"keys-{keys}", keys).T
 
 

@@ -1,1 +1,1 @@
-"""Claims about what the softmax makes of the scores."""
+"""Claims about the weights that the softmax makes of the scores."""

@@ -27,10 +27,10 @@ def derive() -> tuple[Chain, ...]:
         .then(first.end, "the bound by the largest score", earlier(first), "≤")
         .then(mean / sigma, "the density of the largest", cited("density of a maximum", laws=NORMAL_ROWS))
     )
-    is_one = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
+    equation = Eq(bound.end.subs(sigma, sqrt(t)), 1, evaluate=False)
     freezing = Eq(t, 2 * log(n), evaluate=False)
     defines, falls = "that the bound is 1 for scores of variance $t$", "it falls as the scores spread"
-    force = Chain(is_one, name="in-force", title="Where the bound is 1", defines=defines, given=(n > 1,))
+    force = Chain(equation, name="in-force", title="Where the bound is 1", defines=defines, given=(n > 1,))
     force = force.then(freezing, falls, equivalent(t, given=(n > 1,)), "⇔")
     inverse, means = inverse_square(), {"unscaled": UNSCALED, "scaled": SCALED}
     rows = (of_queries(mean, name) for name, mean in means.items())

@@ -21,7 +21,7 @@ def derive() -> tuple[Chain, ...]:
 
 
 def experiment(derived: Derivation) -> Items:
-    scaled, of_one = derived["scaled"], derived.end.subs(sigma, 1)
+    scaled, at_unit = derived["scaled"], derived.end.subs(sigma, 1)
     few, near = integrated(scaled.start, {n: 4, d: 64}), Within(0.25, fixed=True)
     for keys, size in ((4, 4), (4, 64), (64, 4), (64, 64), (64, 256), (512, 64)):
         at, name = {n: keys, d: size}, f"n{keys}-d{size}"
@@ -41,7 +41,7 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("loss-of-few-keys", of="value-n512-d64", equals=few, says=says)
     says, at = "every row, not only their mean, keeps all but half a nat", {n: 64, d: 4}
     yield Wrong("every-row", SHARE, at, at_most=Threshold(0), tolerance=of_probability(), says=says)
-    yield fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-of_one))
+    yield fact("least-spread", r"bound on $e^{\mathbb{E}H}/n$ at $\sigma = 1$", exp(-at_unit))
     curves, wrong = {"bound: one half": scaled.end}, {"wrong: as little over many keys": few}
     checks, words = {f"$d_k = {size}$": f"loss-n*-d{size}" for size in (64, 4)}, "mean entropy lost, in nats"
     yield Plot("losses", checks, n, curves=curves, wrong=wrong, y=words, linear="y")

@@ -1,4 +1,4 @@
-"""What holds for every softmax: sum, shift, order, ratio."""
+"""Identities of every softmax: sum, shift, order, ratio."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ LABELS = {
     "shift": "largest change by adding 100 to all scores",
     "library": "largest distance from SciPy's softmax",
 }
-"""The identities by name, and what says how far array code is from them."""
+"""The identities by name, each with the words for the error of array code."""
 c = Symbol("c", real=True)
 p = Softmax(s[a, j], j)
 

@@ -1,1 +1,1 @@
-"""What the claims about gradients alone are derived and measured with."""
+"""Expressions that only the claims about gradients are derived and measured with."""

@@ -1,4 +1,4 @@
-"""What the softmax of a row passes on."""
+"""Gradients that the softmax of a row passes on."""
 
 from sympy import Expr
 

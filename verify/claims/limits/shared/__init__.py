@@ -1,1 +1,1 @@
-"""What the claims about the limits of the law alone are derived with."""
+"""Expressions that only the claims about the limits of the law are derived with."""

@@ -6,13 +6,13 @@ from verify.spec import Distribution, Given, Index, Named, Sum, d, i, l, numbers
 
 r, c = Symbol("r", positive=True, integer=True), Index("c")
 A, B = Given("A", d, r), Given("B", d, r)
-"""What makes a query, and what makes a key."""
+"""Matrices that make a query and a key."""
 
 SIGMA_Q, SIGMA_K = Symbol(r"\Sigma_q"), Symbol(r"\Sigma_k")
 
 
 def covariance(first: Given, second: Given, place: Index = i, other: Index = l) -> Expr:
-    """Return the covariance of two components of what matrices make of the same numbers."""
+    """Return the covariance of two components that matrices make of the same numbers."""
     return Sum(first[place, c] * second[other, c], (c, 1, r))
 
 
@@ -22,11 +22,11 @@ def over_pairs(name: str, summand: Expr) -> Expr:
 
 
 def written_out(expression: Expr) -> Expr:
-    """Return an expression with what its names stand for."""
+    """Return an expression with its names replaced by their definitions."""
     return expression.replace(Named, lambda _, x: x)
 
 
 def four_blocks(matrix: Matrix) -> Distribution:
-    """Return the numbers of a matrix that has another one four times along its diagonal."""
+    """Return the numbers of a matrix that has a smaller matrix four times along its diagonal."""
     rows = "; ".join(" ".join(map(str, row)) for row in matrix.tolist()).replace("-", "−")
     return numbers(kronecker_product(eye(4), matrix).tolist(), f"4 blocks [{rows}]")

@@ -1,1 +1,1 @@
-"""What several claims about newer kinds of attention rest on."""
+"""Chains that several claims about newer kinds of attention rest on."""

@@ -1,4 +1,4 @@
-"""What a weight tends to whose lead grows with the logarithm of the length: above, at and below a factor."""
+"""Limits of a weight whose lead grows with the logarithm of the length: above, at and below a factor."""
 
 from sympy import Expr, Limit, S, Symbol, oo
 
@@ -12,7 +12,7 @@ def around_critical(product: str, size: Symbol = n) -> tuple[Chain, ...]:
     """Return the bounds of a weight above and below the critical factor, and its limits there and at it.
 
     Args:
-        product: What is 1 at the critical factor, in words, as "the product".
+        product: The quantity that is 1 at the critical factor, in words, as "the product".
         size: How many keys there are.
     """
     above, below = weight(1 + eps, size), weight(1 - eps, size)

@@ -1,4 +1,4 @@
-"""Rows of two levels: some keys lead the others by as much, and within each kind all are alike."""
+"""Rows of two levels: leading keys and others, and within each kind all are alike."""
 
 import numpy as np
 
@@ -11,5 +11,5 @@ def weights(high: int, keys: int, lead: float) -> Array:
 
 
 def weight_of_leader(lead: float, keys: int) -> float:
-    """Return the weight of the one key whose score is larger than all others."""
+    """Return the weight of the single key whose score is larger than all others."""
     return float(weights(1, keys, lead)[0])

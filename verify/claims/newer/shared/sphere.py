@@ -31,13 +31,13 @@ def mean_of_largest(keys: int, d: int, factor: float) -> float:
     others = nearest[:, None] + (1 - nearest[:, None]) * _BEYOND**4
     terms = np.exp(factor * (_cosines(others, d) - _cosines(nearest, d)[:, None]))
     at = np.exp(_SPHERE_LOG)
-    of_one = np.exp(-at[:, None, None] * terms) @ _BEYOND_WEIGHTS
-    inner = np.trapezoid((at * np.exp(-at))[:, None] * of_one ** (keys - 1), _SPHERE_LOG, axis=0)
+    of_key = np.exp(-at[:, None, None] * terms) @ _BEYOND_WEIGHTS
+    inner = np.trapezoid((at * np.exp(-at))[:, None] * of_key ** (keys - 1), _SPHERE_LOG, axis=0)
     return float(_TOP_WEIGHTS @ inner)
 
 
 def growth_of_scale(d: int, few: int, many: int) -> float:
-    """Return the power of the number of keys with which the scale grows that keeps the mean at one half."""
+    """Return the power of the number of keys with which the scale grows that keeps the mean at 1/2."""
     scales = [
         scipy.optimize.brentq(
             lambda log, n=keys: mean_of_largest(n, d, math.exp(log)) - 0.5, 0.0, 20.0, xtol=1e-4
