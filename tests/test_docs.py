@@ -163,7 +163,7 @@ def test_the_course_of_ones_own_is_decided(tmp_path: Path) -> None:
     path = tmp_path / "course.toml"
     path.write_text(text, encoding="utf-8")
     record = verify.run(profile="quick", workers=1, sources=path)
-    assert [(one.id, one.outcome) for one in record.statements] == [
+    assert [(statement.id, statement.outcome) for statement in record.statements] == [
         ("weights", Outcome.HOLDS),
         ("variance", Outcome.HOLDS),
     ]

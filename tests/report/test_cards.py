@@ -118,12 +118,12 @@ def test_rows_of_one_quantity_stand_under_one_title() -> None:
         *(check(f"b{n}", n, n, quantity="mean", cell={"d_k": n}, relation="≤") for n in (2, 4)),
     ]
     groups, _ = check_table(made)
-    assert [[row.check.id for row in one.rows] for one in groups] == [
+    assert [[row.check.id for row in group.rows] for group in groups] == [
         ["v2", "v4"],
         ["m2", "m4"],
         ["b2", "b4"],
     ]
-    assert [one.title and spaced(one.title.note) for one in groups] == [
+    assert [group.title and spaced(group.title.note) for group in groups] == [
         "±1% of the prediction",
         "±1% of the prediction",
         "upper bound +1% of the prediction",

@@ -134,7 +134,7 @@ def test_three_labelled_layers_of_a_role_differ_in_print_without_colour(kind: st
     """By marker where there are points, by dashes where there is a line; roles differ as well."""
     roles = ("truth", "measured", "control", "other")
     styles = layer_styles([layer(kind, role) for role in roles for _ in range(3)])
-    seen = [(one.colour, one.marker if kind == "points" else one.dashes) for one in styles]
+    seen = [(style.colour, style.marker if kind == "points" else style.dashes) for style in styles]
     assert len(set(seen)) == len(seen)
     for start in range(0, len(styles), 3):
         of_role = styles[start : start + 3]

@@ -125,7 +125,9 @@ def test_a_scene_stands_on_what_the_run_confirmed(reference: Report, change: str
     claim = run.claim("vanishing-or-exploding")
     changed = {
         "refuted": [
-            claim.model_copy(update={"checks": tuple(turned(one, Verdict.REFUTED) for one in claim.checks)})
+            claim.model_copy(
+                update={"checks": tuple(turned(check, Verdict.REFUTED) for check in claim.checks)}
+            )
         ],
         "fewer checks": [claim.model_copy(update={"checks": claim.checks[1:], "headline": ""})],
         "no figure": [claim.model_copy(update={"series": ()})],

@@ -41,7 +41,7 @@ def test_each_claim_and_statement_has_a_page(made: dict[str, bytes]) -> None:
     """Under its permanent address, which it names; besides them the first, and the evidence."""
     found = pages(made)
     wanted = [f"claims/{claim.id}/index.html" for claim in CLAIMS]
-    wanted += [f"statements/{one.id}/index.html" for one in STATEMENTS]
+    wanted += [f"statements/{statement.id}/index.html" for statement in STATEMENTS]
     assert sorted(found) == sorted(["index.html", *wanted])
     for path in wanted:
         address = f"{ADDRESS}{path.removesuffix('index.html')}"
@@ -59,9 +59,9 @@ def test_a_claim_has_its_whole_derivation_and_evidence(made: dict[str, bytes]) -
         lines = sum(len(chain.lines) for chain in claim.derivation.chains)
         assert len(re.findall(r'<div class="reason"', page)) == lines
         ids = set(re.findall(r' id="([^"]+)"', page))
-        assert {f"{claim.id}.{one.id}" for one in claim.checks} <= ids
-        assert {f"{claim.id}.{one.id}" for one in claim.controls} <= ids
-        assert {f"{claim.id}.{one.id}" for one in claim.facts} <= ids
+        assert {f"{claim.id}.{check.id}" for check in claim.checks} <= ids
+        assert {f"{claim.id}.{control.id}" for control in claim.controls} <= ids
+        assert {f"{claim.id}.{fact.id}" for fact in claim.facts} <= ids
         assert "<details" not in page.replace('<details class="values">', "")
 
 
@@ -81,7 +81,7 @@ def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> N
             count += 1
     assert count > 5 * len(found)
     outside = {link for page in found.values() for link in _LINK.findall(page) if link.startswith("http")}
-    references = {one.url for claim in CLAIMS for one in claim.references}
+    references = {reference.url for claim in CLAIMS for reference in claim.references}
     sources = {one.url for one in record().sources}
     assert {link for link in outside if not link.startswith(ADDRESS)} <= references | sources
     assert "http" not in made["assets/site.js"].decode()

@@ -1,6 +1,5 @@
 """Numbers as text: rounded by the error, exactly, outwards; printed figures against exact values."""
 
-import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
@@ -75,19 +74,6 @@ def test_a_value_alone_has_the_digits_that_its_error_supports(
 ) -> None:
     """At most so many, and none of which half a unit is less than the error."""
     assert numbers.supported(value, error, digits).replace(numbers.GAP, " ") == text
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "interval"),
-    [
-        (math.nan, 1, (0, 1)),
-        (1, 1, (-math.inf, 1)),
-    ],
-)
-def test_nonsense_is_refused(value: float, error: float, interval: tuple[float, float]) -> None:
-    """What is not a measurement is never printed as one."""
-    with pytest.raises(ValueError, match="cannot be rounded"):
-        numbers.estimate(value, error, interval)
 
 
 @given(FINITE, ERRORS, st.floats(0, 10))
