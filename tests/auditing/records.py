@@ -24,7 +24,7 @@ LEVEL = 1 - 1e-6
 
 QUANTITIES = {
     "mask": "the number of rows that see other keys than were meant",
-    "scale": "the scale over the intended one",
+    "scale": "the scale over the intended scale",
     "formula": "the largest error of a row over what rounding may do",
     "overflow": r"the largest $|q\cdot k|$ over the largest number of the type",
 }

@@ -269,7 +269,7 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
 @pytest.mark.parametrize(
     ("layers", "complaint"),
     [
-        ([], "no attention call was seen"),
+        ([], "no attention call was recorded"),
         ([Layer("a", [])], "layer a: has no calls"),
         ([Layer("a", [call(), call(heads=3)])], "q has 3 heads of 8 dimensions, and in earlier calls 2 of 8"),
         ([Layer("a", [Call(call().query, call(d=4).key)])], "layer a: k has shape"),

@@ -83,7 +83,7 @@ def test_what_is_printed_of_plain_attention() -> None:
         "mask none: each query sees all keys",
         "soft-cap none",
         "sink none",
-        "float16 sums are kept wider",
+        "float16 sums are wider",
     ]
 
 

@@ -74,6 +74,6 @@ def test_a_full_disk(tmp_path: Path, script: Path) -> None:
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (512, 512))
         ended = finish(process)
         assert (ended.status, ended.out[:6]) == (status, "result")
-        assert ended.complaint.startswith("record: no attention call could be kept; ")
+        assert ended.complaint.startswith("record: no attention call could be recorded; ")
         assert "File too large" in ended.complaint
         assert list(out.iterdir()) == []

@@ -20,16 +20,16 @@ LARGEST = {
 """The largest finite number of each dtype."""
 
 GRAINS = {"float16": 2.0**-25, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 0.0}
-"""The largest error of rounding numbers near 0; programs may flush those below the least normal one to 0."""
+"""The largest error of rounding near 0; programs may flush numbers below the least normal number to 0."""
 
 _DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 _FEWEST = 16  # numbers from which on the digits that all of them lack are no chance
 
 
 def as_stored(array: Array, dtype: str = "") -> np.ndarray:
-    """Return an array of NumPy, PyTorch, JAX or alike as a contiguous one of NumPy, in its own dtype.
+    """Return an array of NumPy, PyTorch, JAX or alike as a contiguous NumPy array, in its own dtype.
 
-    ``dtype`` is the call's, where the array is kept in a wider type.
+    ``dtype`` is the call's, where the array is stored in a wider type.
     """
     if hasattr(array, "detach"):
         tensor = array.detach().cpu()

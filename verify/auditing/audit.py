@@ -51,7 +51,7 @@ def audit(
 ) -> AuditRecord:
     """Judge what a program's attention does: a recording, or the arrays of one layer.
 
-    ``q`` is a ``Recording``, the path of one, or queries of shape [sequence, head, token, d] beside keys
+    ``q`` is a ``Recording``, its path, or queries of shape [sequence, head, token, d] beside keys
     ``k``. Arrays may be NumPy's, PyTorch's, JAX's or any that NumPy can convert.
     Keys and values ``v`` may have fewer heads, a divisor of the queries'. ``out`` is what attention gave back
     and ``scale`` the factor that it was given; ``mask`` is True where a key may be seen and ``bias`` is added
@@ -61,14 +61,14 @@ def audit(
 
     ``intended`` is the scale that was meant, a number or an expression in d, h, D and n; None leaves it to
     the recording, else to 1/√d. ``intended_mask`` is the mask that was meant: ``none``, ``causal``,
-    ``window=W`` or ``chunk=W``. What was not seen and could differ makes it one in part, unless
+    ``window=W`` or ``chunk=W``. What was not seen and could differ makes the audit partial, unless
     ``allow_unseen`` has the reason: ``calls`` that were left out, values or ``output`` that were not given,
     the ``precision`` that outputs agree to where it is coarser than they are stored in, or what is
     ``unrecorded``.
 
     Returns:
         The record of the audit. Its ``exit_status`` is 1 if a finding that decides is refuted, else 3 if
-        one is undecided or the audit is one in part, else 0.
+        such a finding is undecided or the audit is partial, else 0.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.
@@ -91,7 +91,7 @@ def audit(
         recording = q if isinstance(q, Recording) else load(Path(q))
     if not recording.layers:
         raise RecordingError(
-            f"{recording.source}: no attention call was seen; record a program that makes one"
+            f"{recording.source}: no attention call was recorded; record a program that calls attention"
         )
     layers: list[LayerRecord] = []
     with threadpool_limits(limits=1, user_api="blas"):

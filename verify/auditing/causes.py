@@ -33,7 +33,7 @@ _BLOCKS, _CAPS = (8, 16, 32, 64, 128, 256), (20.0, 30.0, 50.0)
 _COARSE = (("TensorFloat-32 or float16", 2.0**-11), ("bfloat16", 2.0**-8))
 
 _SHOW = "let each query see the keys that the call declares, or declare this mask"
-_ALL = "let queries see every key, the one just written too"
+_ALL = "let queries see every key, also that of the newest token"
 _FINITE = "add -inf where a key is hidden"
 _HEAD = "let every query head read the keys and values of its own group"
 _PLACE = "take keys and values of the same position, in their own places"
@@ -53,7 +53,7 @@ Lines = dict[str, dict[str, Callable[[], Formula]]]
 class Cause(NamedTuple):
     """A mistake: what the program does, what to change, and the formula that it computes of a call.
 
-    ``other`` is by how many places the head or sequence that is read lies before the own one.
+    ``other`` is by how many places the head or sequence that is read lies before the call's own.
     """
 
     does: str
@@ -68,7 +68,7 @@ class Cause(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether rows and heads are others than the recorded ones: it holds for all heads or none."""
+        """Whether rows and heads are not the recorded ones: it holds for all heads or none."""
         return self.does.startswith(("the output is that", "the output is reshaped"))
 
     @property
@@ -82,6 +82,7 @@ def causes(formula: Formula) -> Iterator[Cause]:
     lines: Lines = defaultdict(dict)
     for add in (_masks, _alignments, _biases, _softmaxes, _places):
         add(formula, lines)
+    # Coarser arithmetic is the declared formula with a larger rounding error, so only the bound grows.
     lines[_TYPE] = {
         f"sums or weights are rounded to {x}": partial(replace, formula, unit=u) for x, u in _COARSE
     }
@@ -116,7 +117,7 @@ def _shown(formula: Formula) -> Formula:
 
 
 def _masks(f: Formula, lines: Lines) -> None:
-    """Add masks that are lost or mistaken for other ones."""
+    """Add masks that are lost or taken for another mask."""
     call, shown, hidden, (low, bias) = f.call, _shown(f), _hidden(f), _bias(f)
 
     def weak(number: float) -> Callable[[], Formula]:
@@ -154,8 +155,8 @@ def _masks(f: Formula, lines: Lines) -> None:
         lines[_SHOW]["the mask is transposed"] = lambda: _with(f, mask=mask.mT)
     if call.causal:
         lines[_SHOW] |= {
-            "the mask is lost beside the causal one": lambda: _with(f, mask=None),
-            "the causal mask is lost beside the other": lambda: _with(f, causal=False),
+            "the mask is lost and only the causal mask applied": lambda: _with(f, mask=None),
+            "the causal mask is lost and only the other mask applied": lambda: _with(f, causal=False),
         }
 
 
@@ -261,8 +262,9 @@ def _softmaxes(f: Formula, lines: Lines) -> None:
                 over = partial(replace, f, weigh=weigh, needs_all=True)
                 lines[_AXIS][f"the softmax is over the {name}, not the keys"] = over
         if call.value is not None and call.output is not None and keys <= call.value.shape[3]:
-            does = "dropout is on: weights are 0, and the others larger by one factor"
+            does = "dropout is on: weights are 0, and the others larger by a common factor"
             lines["call model.eval()"][does] = lambda: _dropped(f)
+    # Weights lie between 0 and 1, so a second softmax leaves no key more than e times another's weight.
     twice = replace(f, weigh=lambda s, hidden: softmax(softmax(s, hidden), hidden))
     lines[_AXIS] |= {
         "the softmax is applied twice": lambda: twice,
@@ -284,6 +286,7 @@ def _softmaxes(f: Formula, lines: Lines) -> None:
 def _dropped(formula: Formula) -> Formula:
     """Return weights of which a part is 0 and the others larger by a factor, read off the output."""
     call: Any = formula.call
+    # No more keys than components of a value: the output then determines the weights, as a linear system.
     wide = [np.nan_to_num(np.asarray(array).astype(float)) for array in (call.value, call.output)]
     actual = wide[1] @ np.linalg.pinv(np.repeat(wide[0], call.query.shape[1] // call.key.shape[1], axis=1))
 
@@ -298,7 +301,7 @@ def _dropped(formula: Formula) -> Formula:
 
 
 def _places(f: Formula, lines: Lines) -> None:
-    """Add arrays that are in another one's place, or turned wrongly."""
+    """Add arrays that stand in each other's places, or are transposed wrongly."""
     call = f.call
     if call.value is None or call.output is None:
         return
@@ -359,6 +362,7 @@ def _others(f: Formula) -> Iterator[Cause]:
         ("keys are those of head {other}", _HEAD, -3, ("key",)),
         ("the output is that of head {other}", _HEAD, -3, ("output",)),
     ):
+        # What all heads or sequences share has length 1 there, so it cannot be taken from another.
         given = {name: np.asarray(getattr(f.call, name)) for name in names}
         for shift in range(1, _MOST_OTHERS):
             longer = {n: a for n, a in given.items() if a.ndim >= -axis and a.shape[axis] > shift}
@@ -376,12 +380,12 @@ def _rolled(formula: Formula, arrays: dict[str, Any], shift: int, axis: int) -> 
 
 
 def _first(scale: Any) -> float:
-    """Return the scale, of heads that differ the first one's."""
+    """Return the scale, where heads differ that of the first head."""
     return float(np.ravel(scale)[0])
 
 
 class Explanation(NamedTuple):
-    """What gives a head's output in every row: in words, what to change, and the scale over the declared one.
+    """What gives a head's output in every row: in words, what to change, and its scale over the declared.
 
     ``misfit`` orders explanations. Where ``is_plain`` it is the declared formula with another scale.
     """
@@ -412,8 +416,8 @@ class Search:
     """A search for what gives outputs that are off, in all calls of a layer.
 
     ``calls`` gives them from the beginning, with NumPy's arrays; ``declared`` the formula of a call whose
-    scale is multiplied by a number, or one a head. Candidates are chosen by a sample of rows around the worst
-    one of a head, and then have to give every row.
+    scale is multiplied by a number, or by a number for each head. Candidates are chosen by a sample of rows
+    around the worst row of a head, and then have to give every row.
     """
 
     def __init__(
@@ -488,7 +492,7 @@ class Search:
         named = named_scales(self.widths, intended)[:12]
         starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
         fitting = list(self._scaled(("", 0), starts, _STEPS))
-        tried = list(causes(declared))
+        tried = list(causes(declared))  # at the declared scale first: most mistakes leave it alone
         fitting += [_Candidate(cause.key) for cause in tried if self._try(cause)[1]]
         rows, _ = self._try(Cause("", "", lambda: declared))
         factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
@@ -502,7 +506,7 @@ class Search:
         return [candidate for key in first.values() for candidate in self._scaled(key, starts, _FEW_STEPS)]
 
     def _scaled(self, key: tuple[str, int], starts: Sequence[float], steps: int) -> Iterator[_Candidate]:
-        """Yield the cause with a scale that fits, if there is one: by Newton’s steps from several starts."""
+        """Yield the cause with the scale that fits, if any: by Newton’s steps from several starts."""
         for start in starts:
             candidate = _Candidate(key, np.full(self.heads, start))
             for _ in range(steps):
@@ -510,7 +514,7 @@ class Search:
                 if rows.keys.shape[1] != self.heads:
                     return
                 step = np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0])
-                # Where it fits, one step more, for the scale to come as near as all rows tell.
+                # Where it fits, one more step brings the scale as near as the rows determine it.
                 step = np.clip(step, -0.1, 0.1) if good else np.clip(step, -0.7, 2.0)
                 candidate = candidate._replace(ratio=candidate.ratio * (1 + step))
                 if good:

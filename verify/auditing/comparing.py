@@ -2,7 +2,8 @@
 
 Rounding makes them differ more from layer to layer, so no fixed tolerance tells it from a fault. Masks,
 scales, soft-caps and sinks are the same or not. An output is compared with its own formula, never with the
-other one. Queries, keys and values differ by rounding about as much as each other, or as what came before.
+other output. Queries, keys and values differ by rounding about as much as each
+other, or as the layers before.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ _EXAMPLES, _PIECE = 3, 1 << 20
 _LARGEST = 1e150  # beyond it squares are out of range: such numbers count as not finite
 _OFF = 0.01  # pooled slope of an output from which on it is not that of its own formula
 _POOLED = {
-    SCALE: "another scale than the one that it was given fits",
+    SCALE: "outputs fit a scale other than the declared scale",
     FACTOR: "outputs are {:.4g} times the formula’s",
-    HIDDEN: "hidden keys keep some weight",
+    HIDDEN: "hidden keys have weight",
 }
 _ALIKE = 2.0  # honest queries, keys and values of a layer differ within 1.2 times of each other
 _ROUNDINGS = 2.0  # units of rounding by which honest arrays differ where nothing before them does
@@ -83,7 +84,7 @@ def compare_recordings(
 
     Returns:
         The record of the comparison. Its ``exit_status`` is 1 if something differs, else 3 if something
-        could not be compared, else 0. The factor of a head is the one statistical test, with a false-alarm
+        could not be compared, else 0. The factor of a head is the only statistical test, with a false-alarm
         rate of 5·10⁻⁹ each; the other limits are those of 42 architectures, in float32 and bfloat16.
 
     Raises:
@@ -140,7 +141,8 @@ def _matched(a: Recording, b: Recording) -> tuple[list[tuple[Layer, Layer]], lis
     for side, recording in (("A", a), ("B", b)):
         if not recording.layers:
             raise RecordingError(
-                f"{side}, {recording.source}: no attention call was seen; record a program that makes one"
+                f"{side}, {recording.source}: no attention call was recorded; "
+                "record a program that calls attention"
             )
         for name, count in Counter(layer.name for layer in recording.layers).items():
             if count > 1:
@@ -304,7 +306,7 @@ class _Differences:
         for name in _COMPARED:
             pair = [array for call in (a, b) if (array := getattr(call, ARRAYS[name])) is not None]
             if len(pair) == 1 or (name == "x" and len({array.shape for array in pair}) == 2):
-                self.missing[name] = "of one recording only" if len(pair) == 1 else "of two shapes"
+                self.missing[name] = "in one recording only" if len(pair) == 1 else "of two shapes"
             elif pair:
                 use = used_keys if name in ("k", "v") else used_rows
                 self._add_array(name, [to_numpy(array) for array in pair], use, number)
@@ -393,8 +395,8 @@ def _unlike(a: Call, b: Call) -> Iterator[str]:
 class _Judge:
     """Judges layer after layer: what may differ by rounding grows with what differed before.
 
-    ``before`` is the most by which any array differed so far, and ``has_parted`` says whether one did by more
-    than rounding: what comes after that follows.
+    ``before`` is the most by which any array differed so far, and ``has_parted`` says whether an array did by
+    more than rounding: later differences follow from that.
     """
 
     def __init__(self, *, output_may_be_unseen: bool) -> None:
@@ -453,7 +455,7 @@ def _array(
     elif rows.lost_in_both:
         outcome, what = Agreement.UNKNOWN, "some rows are not finite in both recordings"
     elif size > layer.unit**_MOST:
-        outcome, what = Agreement.UNKNOWN, "differs by more than can be told from a fault"
+        outcome, what = Agreement.UNKNOWN, "differs by too much to rule out a fault"
     return ComparedPart(
         name=name,
         outcome=outcome,

@@ -1,4 +1,4 @@
-"""What is found of a layer that was run through: mask, scale, formula, overflow, rows without keys."""
+"""The findings of a layer that was run through: mask, scale, formula, overflow, rows without keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from verify.evidence.audits import Finding, Judgement, ScoreSummary
 from verify.text.escapes import as_prose, one_line
 
 TOLERANCE = 0.01
-"""The interval of the scale that the output implies has to lie within 1% of the intended one."""
+"""The interval of the scale that the output implies has to lie within 1% of the intended scale."""
 
 _BFLOAT16 = 2.0**-8
 _MOST_NAMED = 3
@@ -28,7 +28,7 @@ _SCORES = ("row variance", "entropy over ln n", "largest weight")
 
 
 def findings(run: LayerRun) -> Iterator[Finding]:
-    """Yield what is found of a layer."""
+    """Yield the findings of a layer."""
     yield from _mask(run)
     yield from _by_heads(run, "scale", [_scale(run, head) for head in range(run.heads)])
     yield from _by_heads(run, "formula", [_formula(run, head) for head in range(run.heads)])
@@ -89,7 +89,7 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list o
     value = ratio * (1 + step) if is_known else base
     room = abs(ratio) * half if is_known else math.inf
     judged: dict[str, Any] = {
-        "quantity": "the scale over the intended one",
+        "quantity": "the scale over the intended scale",
         "estimate": value if is_known or run.given else None,
         "band": (1 - TOLERANCE, 1 + TOLERANCE),
         "badness": abs(value - 1),
@@ -195,12 +195,12 @@ def _overflow(run: LayerRun) -> Iterator[Finding]:
             cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
     elif run.bound >= 1 and not run.sums.compared.any():
         judgement, fix = Judgement.UNDECIDED, _WIDER
-        reason = f"{largest}, beyond {run.dtype}, and no output shows whether scores are kept in a wider type"
+        reason = f"{largest}, beyond {run.dtype}; no output shows whether scores are computed in a wider type"
     elif run.bound > NEAR:
         judgement, fix = Judgement.WARNED, _WIDER
         reason = f"{largest}, more than a quarter of {run.dtype}'s range"
         if run.bound >= 1:
-            wider = "yet the output is finite: scores are kept in a wider type"
+            wider = "yet the output is finite: scores are computed in a wider type"
             reason = f"{largest}, beyond {run.dtype}, {wider}"
     yield Finding(
         id="overflow",

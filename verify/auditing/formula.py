@@ -63,9 +63,9 @@ class Band(NamedTuple):
 class Formula:
     """What is computed of a call, whose arrays are NumPy's.
 
-    ``scale`` is one number, or one a head. ``band`` hides keys beside the call's own mask and bias; None
-    stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes scores
-    with bias, [sequence, head, row, key], and which keys are hidden, and returns weights; where it
+    ``scale`` is a number, or a number for each head. ``band`` hides keys beside the call's own mask and
+    bias; None stands for what the call says as ``causal``. ``factor`` multiplies the output. ``weigh`` takes
+    scores with bias, [sequence, head, row, key], and which keys are hidden, and returns weights; where it
     ``needs_all`` it is given those of the whole call at once. ``unit`` is the relative error of one rounding,
     None for that of the coarsest type that the call declares.
     """
@@ -260,7 +260,7 @@ def _scores(formula: Formula, cuts: tuple[slice, slice, slice], query: Floats, k
         rise, scores = (scores if rise is None else rise), scores + bias
     count = np.full(query.shape[:3], keys)
     if hidden is not None:
-        # Of what is broadcast along the keys, one number stands for all.
+        # Of what is broadcast along the keys, one number stands for all keys.
         count = np.broadcast_to(keys - hidden.sum(axis=-1) * (keys // hidden.shape[-1]), count.shape)
     return scores, rise, hidden, count
 
@@ -274,6 +274,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
     _, heads, _, keys = formula.scores
     group = heads // int(call.key.shape[1])
     if math.isfinite(formula.shown.last) and formula.weigh is None:
+        # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
         keys = max(1, min(keys, r.stop + int(formula.shown.last)))
     shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
     query, good_q = _finite(call.query[s, h, r])
@@ -290,7 +291,7 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         masked = scores if hidden is None else np.where(hidden, _NEVER, scores)
         highest = masked.max(axis=-1)
         top = highest if sink is None else np.maximum(highest, sink)
-        # Weight on hidden keys is looked for in half precision: in single precision rows show it.
+        # Weight on hidden keys is estimated in half precision only: in single precision each row shows it.
         is_open = hidden is not None and unit > SINGLE and formula.weigh is None
         logits = scores - top[..., None] if is_open else masked - top[..., None]
         everything = np.exp(np.minimum(logits, _FAR_ABOVE, out=logits) if is_open else logits)
@@ -309,9 +310,11 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
         slopes = moved @ np.concatenate((value, ones), axis=-1) / total[..., None]
         inner = slopes[..., -1]
         entropy = np.log(total) - inner - (0.0 if sink is None else (1 - whole) * (sink - top))
+        # The mean square of the scores by weight: the rounding error of a score is relative to its size.
         square = np.maximum(np.vecdot(moved, logits) / total + 2 * top * inner + top**2 * whole, 0.0)
         size = np.vecdot(output, output)
         sigma = np.sqrt(np.maximum(squared_v - (2 - whole) * size, 0.0))
+        # To first order the output moves by Σ p ε s (v − O), at most ε·√(Σ p s²) times the spread of values.
         if formula.weigh is None:
             long = np.sqrt(np.vecdot(query, query) * squared_k) * np.abs(scale[..., 0])
             room = 3 * np.sqrt(square) * sigma
@@ -323,6 +326,8 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
             squared_v = (np.abs(weights) @ np.sqrt(of_values)[..., None])[..., 0] ** 2
             long, sigma = np.sqrt(np.vecdot(query, query) * of_keys.max(axis=-1)[..., None]), squared_v**0.5
             long, room = long * np.abs(scale[..., 0]), 3 * np.abs(seen).max(axis=-1) * sigma
+        # Rounding of scores, of weights and values, and of the output; then of sums of products, which are in
+        # single precision at least; near 0 errors are absolute.
         bound = unit * (room + 2 * np.sqrt(squared_v) + np.sqrt(size))
         bound += min(unit, SINGLE) * (math.sqrt(query.shape[-1]) * long * sigma + np.sqrt(keys * squared_v))
         bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(of_values.sum(axis=-1)))[..., None]
@@ -347,12 +352,14 @@ def _piece(  # noqa: C901, PLR0915 - one formula, line by line
             nothing: Any = dict.fromkeys(("error", "size", "cross", "drift"), zero)
             described |= nothing | {"finite": zero > 0, "written": zero > 0}
             return Rows(**described, along=along, length=length)
+        # The derivative of the output by log c: Σ p s (v − O), with the scores s = logits + top.
         slope = slopes[..., :-1] + (top * (1 - whole) - inner)[..., None] * output
         if rise is not None:
             moved = weights * rise
             slope = moved @ value - _summed(moved)[..., None] * output
             slope /= total[..., None]
-        # Where scores differ by less than weights are rounded to, or values not at all, nothing tells.
+        # Where scores differ by less than weights are rounded to, or values not at all, the output says
+        # nothing of the scale.
         flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(top))) ** 2 * squared_v
         slope[flat | (described["variance"] < (2 * unit) ** 2)] = 0.0
         directions = [slope, output]
@@ -398,6 +405,7 @@ def _steep(
     share = logits - np.log(total)[..., None]
     off = np.exp(np.minimum(share + error, 0.0)) * -np.expm1(-error)
     off = off if hidden is None else np.where(hidden, 0.0, off)
+    # |v − O|² by its square, so that no array of [query, key, component] is made.
     apart = np.vecdot(value, value)[..., None, :] - 2 * output @ value.mT
     apart += np.vecdot(output, output)[..., None]
     moved: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))

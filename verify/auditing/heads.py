@@ -89,7 +89,7 @@ class HeadSums:
 
     @_ANY_SIZE
     def beside(self, direction: int) -> Floats:
-        """Return the multiple of the scale's or the factor's direction, beside that of the other one."""
+        """Return the multiple of the scale's or the factor's direction, beside that of the other."""
         other = FACTOR if direction == SCALE else SCALE
         along, length = self.sums[0], self.sums[1]
         size = np.where(length[:, other] > 0, length[:, other], 1.0)
@@ -110,7 +110,7 @@ class HeadSums:
         return np.where((np.abs(value) > least) & (np.abs(self.beside(FACTOR)) > least), value, 0.0)
 
     def hidden_weight(self) -> Floats:
-        """Return the weight that hidden keys keep, over that of unhidden ones; 0 where it may be rounding."""
+        """Return the weight that hidden keys have, over that of visible keys; 0 where it may be rounding."""
         value, error = self.pooled(HIDDEN)
         return np.where(value > np.maximum(SURE * error, SINGLE), value, 0.0)
 

@@ -33,7 +33,7 @@ _LEAST_STEP = 2e-3  # relative difference from the declared scale below which no
 class LayerRun:
     """A layer that is run through, and what findings are made of.
 
-    ``ratio`` is by head the scale that gives the output over the declared one; ``sums`` are at that scale.
+    ``ratio`` is by head the scale that gives the output over the declared scale; ``sums`` are at that scale.
 
     Raises:
         RecordingError: it has no call, or arrays do not fit each other.
@@ -101,7 +101,7 @@ class LayerRun:
             raise SettingsError(f"{self.place}: {error}") from error
 
     def _declared(self, call: Call, ratio: Any) -> Formula:
-        """Return the formula of a call at the scale that it was given, else the intended one, times ratio."""
+        """Return the formula of a call at the scale that it was given, else as intended, times ratio."""
         scale = self.intended_scale(int(call.key.shape[2])) if call.scale is None else call.scale
         ratio = ratio if np.ndim(ratio) and np.ptp(ratio) else float(np.ravel(ratio)[0])
         return Formula(call, ratio * scale)
@@ -207,7 +207,7 @@ class LayerRun:
 
 
 def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
-    """Yield calls of one shape as one, up to a size, with the numbers of their sequences among all.
+    """Yield calls of one shape, joined up to a size, with the numbers of their sequences among all.
 
     As often as not a program makes thousands of small calls.
     """

@@ -136,7 +136,7 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
             continue
         wanted = np.zeros((queries, keys), dtype=bool)
         wanted[:, :last] = meant.visible(queries, last)
-        # From the first key that is seen to the last one: what lies outside is padding.
+        # From the first key that is seen to the last: what lies outside is padding.
         used = np.logical_and(np.maximum.accumulate(used), np.maximum.accumulate(used[::-1])[::-1])
         is_padding = ~shown.any(axis=1) & ~used[np.clip(np.arange(queries) + keys - queries, 0, None)]
         off = (shown != wanted) & used & ~is_padding[:, None]

@@ -116,7 +116,7 @@ class Probe:
             raise AssertionError(f"{self.name}: " + "; ".join(problems))
 
     def _wrong_scale(self, wanted: str) -> Iterator[str]:
-        """Yield how the scale is another than the wanted one, and at which setting."""
+        """Yield how the scale differs from the scale that is wanted, and at which setting."""
         expression = scale_expression(wanted)
         wrong = []
         for scale in self.identity.scales:
@@ -157,13 +157,13 @@ class Probe:
             if self.sizes.key_heads < self.sizes.heads:
                 yield "grouped heads", f"{model.groups}, {_GROUPS[model.groups]}"
             for dtype, is_coarse in identity.coarse.items():
-                yield dtype, "sums lose what it loses" if is_coarse else "sums are kept wider"
+                yield dtype, "sums lose what it loses" if is_coarse else "sums are wider"
             if UNITS[model.dtype] > UNITS["float32"]:
                 yield "computes", f"as coarsely as {model.dtype}, whatever its arrays are"
         yield from (("wrong", text) for text in self.faults)
         yield from (("not known", text) for text in self.unexplained)
         if any(self._wrong_scale(DEFAULT)):
-            yield "note", f"the usual scale is {DEFAULT}, not this one; what is intended decides"
+            yield "note", f"the usual scale is {DEFAULT}; what is intended decides"
         if self.corners:
             outcomes = [corner.outcome for corner in self.corners]
             refused = outcomes.count("refused")
@@ -236,8 +236,8 @@ def parametrize_probes(
 
     The test calls ``check()``. The first is "attention": `Probe.assert_is` with ``scale`` and what is
     ``expected``; the others are corners. A corner whose arrays are refused is skipped. ``expected_failures``
-    are names of checks that are known to fail, with the reason; one that passes fails. ``options`` are those
-    of `probe`.
+    are names of checks that are known to fail, with the reason; if such a check passes, its test fails.
+    ``options`` are those of `probe`.
 
     Raises:
         SettingsError: an expected failure names no check.

@@ -19,10 +19,10 @@ from verify.errors import RecordingError, SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
 _NOT_SEEN = (
-    "record: no attention call was seen; seen are scaled_dot_product_attention, nn.MultiheadAttention, "
+    "record: no attention call was seen; calls seen are scaled_dot_product_attention, nn.MultiheadAttention, "
     "flex_attention and transformers' models where they are not compiled"
 )
-_NOT_STORED = "record: no attention call could be kept"
+_NOT_STORED = "record: no attention call could be recorded"
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")
 _under_way = threading.Lock()
 
@@ -47,9 +47,9 @@ def record(
     Args:
         model: the model that gives names, None for each outermost module.
         out: a folder to write to, call by call; None keeps the recording in memory.
-        max_sequences: how many sequences of each layer are kept, the first ones.
-        max_bytes: how much is kept of all layers together.
-        inputs: whether what each layer's module was given is kept too, to compare two recordings by.
+        max_sequences: how many sequences of each layer are recorded, from the first on.
+        max_bytes: how much is recorded of all layers together.
+        inputs: whether what each layer's module was given is recorded too, to compare two recordings by.
         source: what the recording is called; the model's class, else the program, where it is empty.
 
     Yields:
@@ -75,7 +75,7 @@ def record(
         recorder = Recorder(max_sequences, max_bytes, writer, inputs)
         if model is not None:
             if not hasattr(model, "named_modules"):
-                raise SettingsError(f"model {str(model)[:60]!r}: is no torch.nn.Module; give one, or None")
+                raise SettingsError(f"model {str(model)[:60]!r}: is not a torch.nn.Module; give a module")
             recorder.modules.add_root(model)
             source = source or type(model).__name__
         source = source or Path(sys.argv[0]).name or "a program"
@@ -109,7 +109,7 @@ def program(name: str, arguments: Sequence[str], *, is_module: bool = False) -> 
 
     def run() -> int:
         before = sys.argv, list(sys.path)
-        # What runs it puts the program's name in the place of the first one.
+        # What runs it puts the program's path in the place of the first argument.
         sys.argv = [name, *arguments]
         try:
             with _signals_of_python():

@@ -60,8 +60,8 @@ class Call:
     first token. ``scale`` is the factor that the call was given, None where it was given none. ``softcap`` c
     turns a score s into c·tanh(s/c), before bias and mask. ``sink`` is one score a head that takes part in
     the softmax's sum alone. ``input`` is the first tensor that the layer's module was given, in its own
-    shape. ``dtype`` names what the program computed in where the arrays are kept in a wider type, as bfloat16
-    is in NumPy's float32; it is empty where they have their own.
+    shape. ``dtype`` names what the program computed in where the arrays are stored in a wider type, as
+    bfloat16 is in NumPy's float32; it is empty where they have their own.
     """
 
     query: Array
@@ -84,7 +84,7 @@ class Layer:
 
     ``width`` is the model's, D, where it is known; ``backend`` says what computed the attention. ``padded``
     are widths, by a word, that this layer might have taken for d_k, such as a head padded or absorbed.
-    ``mask`` is the one that was meant, as `verify.audit` takes it.
+    ``mask`` is the mask that was meant, as `verify.audit` takes it.
     """
 
     name: str
@@ -116,7 +116,7 @@ def check_call(call: Call, place: str) -> None:
     """Refuse a call whose arrays do not fit each other; ``place`` says where it comes from.
 
     Raises:
-        RecordingError: one is empty, of another kind of number, or does not fit the others.
+        RecordingError: an array is empty, of another kind of number, or does not fit the others.
     """
     if problem := next(_problems(call), None):
         raise RecordingError(f"{place}: {problem}")

@@ -1,4 +1,4 @@
-"""Scales: as they are written, what they are called, and what a program does that has a wrong one."""
+"""Scales: as they are written, what they are called, and what a program with a wrong scale does."""
 
 import ast
 import math
@@ -20,7 +20,7 @@ WIDTHS = {
     "n": "the number of keys",
 }
 ROUNDING = 1e-6
-"""Relative difference up to which two scales are one: they went through single precision."""
+"""Relative difference up to which two scales are the same: they went through single precision."""
 
 _FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log, "log2": math.log2}
 _OPERATORS = {
@@ -222,9 +222,9 @@ def named_scales(widths: Widths, intended: float) -> tuple[NamedScale, ...]:
 
 
 def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> Diagnosis:
-    """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended one.
+    """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended scale.
 
-    A scale known to no better than 2% has at most a likeliest name, if it is near enough to one only.
+    A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
     room = max(uncertainty, ROUNDING * abs(scale))
     is_vague = room > _CLEAR * abs(scale)
@@ -272,7 +272,7 @@ def instruction(intended: float, widths: Widths) -> str:
 
 
 def how_far_off(factor: float) -> str:
-    """Return in words what a scale that is ``factor`` times the intended one does to every score."""
+    """Return in words what a scale that is ``factor`` times the intended scale does to every score."""
     if factor == 0 or not math.isfinite(factor):
         return "scores do not reach the output"
     size, word = abs(factor), "large" if abs(factor) > 1 else "small"

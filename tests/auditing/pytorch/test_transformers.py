@@ -36,7 +36,7 @@ def recorded(name: str, kind: str, dtype: Any) -> Recording:
 
 
 def check(name: str, recording: Recording) -> int:
-    """Check that outputs follow from the calls and scales are the intended ones; return how many layers."""
+    """Check that outputs follow from the calls and scales are as intended; return how many layers."""
     for layer in recording.layers:
         for call in layer.calls:
             d = call.query.shape[-1]

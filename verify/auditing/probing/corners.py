@@ -1,6 +1,6 @@
 """The corners in which kernels are wrong though they are right elsewhere, each a check with a name.
 
-What a function was found to compute at a few sizes is computed in double precision for other lengths,
+What a function computes, as measured at a few sizes, is computed in double precision for other lengths,
 rectangles, strides, types and scores, and compared row by row within what rounding leaves.
 """
 

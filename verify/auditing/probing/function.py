@@ -177,7 +177,7 @@ def kernel_of(
         SettingsError: it is no function, there is no such library, or it takes the arrays of none.
     """
     if not callable(function):
-        raise SettingsError(f"{function!r}: is no function; give one that takes q, k and v")
+        raise SettingsError(f"{function!r}: is no function; give a function of q, k and v")
     if library not in (None, *LIBRARIES):
         raise SettingsError(f"library {library!r}: give one of {', '.join(LIBRARIES)}")
     library = "torch" if device is not None else library
@@ -189,7 +189,7 @@ def kernel_of(
         try:
             kernel(*sizes.arrays(6, 6))
         except (RefusedError, ImportError) as error:
-            # What a function says of the arrays of its own library, the last one, is the clearest.
+            # What a function says of the arrays of its own library, the last, is the clearest.
             refusal = f"{error} (with arrays of {name})"
         else:
             return kernel

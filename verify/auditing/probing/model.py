@@ -24,7 +24,7 @@ AXES = ("sequences", "heads", "queries", "keys")
 """What a softmax may run over, by the axes of the weights."""
 
 UNITS = {"float64": 2.0**-24, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-"""The relative error of one rounding; double precision is held to the same as single."""
+"""The relative error of one rounding; double precision is judged as single precision is."""
 
 GROUPINGS: dict[str, Callable[[int, int], list[int]]] = {
     "interleaved": lambda heads, key_heads: [head * key_heads // heads for head in range(heads)],
@@ -320,7 +320,7 @@ def measure(
     """Return the scale that fits random arrays whose scores at scale ``start`` differ by about 1.
 
     With it comes the call, in the finest dtype whose rounding all rows are within. All heads take part, so
-    that one that mixes them does not fit.
+    that a function that mixes them does not fit.
     """
     stretch = (abs(start) * math.sqrt(sizes.width)) ** -0.5
     arrays = sizes.arrays(tokens, tokens, 2, stretch=stretch, dtype=kernel.dtype)
@@ -396,7 +396,7 @@ def _varied(
 
 
 def formula_of(scales: Sequence[MeasuredScale]) -> str | None:
-    """Return an expression that gives every scale: a number, or one times one of `_FORMULAS`."""
+    """Return an expression that gives every scale: a number, or a number times one of `_FORMULAS`."""
     first = scales[0]
     for form in _FORMULAS:
         text, size = form, first.scale / first.value(form)

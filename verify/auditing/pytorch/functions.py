@@ -239,7 +239,7 @@ def standing_in(recorder: Recorder) -> Iterator[None]:
 
 
 def _replace_everywhere(new: Mapping[int, Any]) -> None:
-    """Replace functions, by their ids, under whatever name a module has them, in all modules but this one."""
+    """Replace functions, by their ids, under whatever name a module has them, in all modules but this."""
     for module in list(sys.modules.values()):
         content = getattr(module, "__dict__", {})
         if content.get("__name__") != __name__:

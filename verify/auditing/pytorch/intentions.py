@@ -1,7 +1,7 @@
 """What a module of PyTorch and its configuration say that its attention was meant to be.
 
-1/√d is no norm that all keep to: some families of transformers have no scale, some state one, and some scale
-their queries before the attention call.
+Not all programs mean 1/√d: there are families of transformers without a scale, with a scale of their own, and
+with queries that are scaled before the attention call.
 """
 
 from __future__ import annotations

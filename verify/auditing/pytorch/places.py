@@ -110,7 +110,7 @@ class Modules:
         return type(stack[0]).__name__
 
     def silent(self) -> list[str]:
-        """Return the innermost modules that ran without a call, though their name or class promises one."""
+        """Return the innermost modules that ran without a call though their class is an attention's."""
         expected = [
             module
             for module in self.ran

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
 _REFUSALS = 8
-"""So many calls in a row that are not kept close a caller, for as many queries as keys or for fewer."""
+"""So many calls in a row that are not recorded close a caller, for as many queries as keys or for fewer."""
 
 
 @dataclass
 class _RecordedLayer:
     """A layer as it is being recorded.
 
-    ``sequences`` were kept of calls with as many queries as keys (False), and with fewer (True), as steps of
-    decoding are. ``later`` says that more came when it was full.
+    ``sequences`` were recorded of calls with as many queries as keys (False), and with fewer (True), as
+    steps of decoding are. ``later`` says that more came when it was full.
     """
 
     name: str
@@ -44,9 +44,9 @@ class _RecordedLayer:
 
 @dataclass
 class Recorder:
-    """Keeps calls by layer; what it cannot keep it counts, and says at the end.
+    """Stores calls by layer; what it cannot store it counts, and reports at the end.
 
-    At most ``max_sequences`` of each layer are kept and ``max_bytes`` of all.
+    At most ``max_sequences`` of each layer are stored, and ``max_bytes`` of all.
     """
 
     max_sequences: int
@@ -87,7 +87,7 @@ class Recorder:
             self.leave_out(f"{what} could not be recorded ({what_is_wrong(error)})")
 
     def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
-        """Return whether no more calls of a caller are kept; this is all that a full recording costs."""
+        """Return whether no more calls of a caller are recorded; this is all that a full recording costs."""
         refused = self._refused_lines if isinstance(at, tuple) else self._refused
         try:
             with torch._C.DisableTorchFunction():
