@@ -93,7 +93,7 @@ def load(path: Path) -> Recording:
 
     In a file, arrays of shape [sequence, head, token, d] have the keys ``q`` and ``k`` and, where there are
     any, ``v``, ``out``, ``mask`` (True where a key may be seen), ``bias``, ``sink`` and ``x``; ``scale``,
-    ``softcap`` and ``causal`` are a number each, ``intended`` is a number or an expression. Several layers
+    ``softcap`` and ``causal`` are one number each, ``intended`` is a number or an expression. Several layers
     have keys such as ``NAME/q``. A file is read at once, the calls of a folder one by one.
 
     Raises:
@@ -148,7 +148,7 @@ def _call(place: str, content: Mapping[str, np.ndarray]) -> Call:
     for key in _NUMBERS:
         given = content.get(key)
         if given is not None and (given.size != 1 or given.dtype.kind not in "bifu"):
-            raise RecordingError(f"{place}: {key} is an array of {given.dtype}; give a single number")
+            raise RecordingError(f"{place}: {key} is an array of {given.dtype}; give one number")
         numbers[key] = None if given is None else float(given.item())
         if given is not None and not math.isfinite(numbers[key]):
             raise RecordingError(f"{place}: {key} is {numbers[key]}; give a finite number, or none")

@@ -119,7 +119,7 @@ def test_limits() -> None:
     (recorded,) = recording.layers
     assert [call.query.shape[0] for call in recorded.calls] == [4, 2]
     assert recorded.notes == ("what came after the first 6 sequences was not recorded",)
-    with pytest.raises(SettingsError, match="model 'layer': is no torch"), verify.record("layer"):
+    with pytest.raises(SettingsError, match="model 'layer': is not a torch"), verify.record("layer"):
         pass
     size = 4 * 4 * 5 * 8 * 4
     with verify.record(layer, max_bytes=size) as recording:
