@@ -133,7 +133,7 @@
     const interval = low ? `, simultaneous interval ${low} to ${high}` : "";
     const parts = {
       key: row.id,
-      found: `${[group && read(group), quantity].filter(Boolean).join(", ")}: ${estimate}${interval}; `
+      value: `${[group && read(group), quantity].filter(Boolean).join(", ")}: ${estimate}${interval}; `
         + `predicted ${predicted}; ${read(row.cells[row.cells.length - 1])}`,
     };
     const text = card.querySelector(".citation").cloneNode(true);

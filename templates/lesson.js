@@ -39,7 +39,7 @@
     return drawn + text((X(first) + X(TOP)) / 2, y + 31, `dimension ${D}, doubling from number to number`, "middle");
   };
   const here = (key, d) => MEASURED[key].find((one) => one[0] === d);
-  const told = (one) => `<b>${one[4]}</b> (<a href="#${one[5]}">${one[5]}</a>)`;
+  const cited = (one) => `<b>${one[4]}</b> (<a href="#${one[5]}">${one[5]}</a>)`;
 
   const scenes = {
     /* Walks of scores and their variance. */
@@ -82,7 +82,7 @@
           height: base + 38, drawn,
           words: `Scores of the same pairs wander from 0 as components are added, and a histogram of them widens. Below, their variance against the number of components: at ${d} it is ${found}, drawn here, near the derived line.`,
           reading: `At ${d} ${d > 1 ? "components" : "component"} the ${PAIRS.toLocaleString("en")} scores have variance <b>${found}</b>, <i>drawn here</i>. ` +
-            (seen ? `The run measured ${told(seen)}.` : "The run has no measurement here."),
+            (seen ? `The run measured ${cited(seen)}.` : "The run has no measurement here."),
         };
       },
     },
@@ -124,7 +124,7 @@
         const seen = ["raw", "scaled"].map((side) => `${side}-n${n}`);
         for (const key of seen) for (const [place, value, least, most] of MEASURED[key]) drawn += whisker(X(place), C(value), C(least), C(most));
         drawn += line("cursor", X(d), C(1), X(d), base);
-        const said = seen.map((key, which) => [here(key, d), which ? "over √<i>d</i><sub>k</sub>" : "unscaled"]).filter(([one]) => one).map(([one, name]) => `${told(one)} ${name}`);
+        const said = seen.map((key, which) => [here(key, d), which ? "over √<i>d</i><sub>k</sub>" : "unscaled"]).filter(([one]) => one).map(([one, name]) => `${cited(one)} ${name}`);
         return {
           height: base + 38, drawn,
           words: `Weights of one row over ${n} keys in ${d} dimensions, drawn here. The largest is ${found.map((one, which) => `${short(one.largest)} ${["unscaled", "over the root", "over the dimension"][which]}`).join(", ")}. Below, the mean of the sum of squared weights against the dimension, which rises unscaled and stays level over the root.`,
@@ -180,7 +180,7 @@
         const ratio = whole.find((one) => one[0] === d);
         drawn += circle("now over", X(d), R(ratio[1]), 5) + circle("now raw", X(d), R(ratio[2]), 5) + line("cursor", X(d), R(16), X(d), base);
         drawn += text(X(150), R(12), "root mean squares", "raw end halo") + text(X(22), R(3.1), "medians", "over middle halo");
-        const seen = [["median", "median"], ["rms", "root mean square"]].map(([key, name]) => [here(key, d), name]).filter(([one]) => one).map(([one, name]) => `${told(one)}, ${name}`);
+        const seen = [["median", "median"], ["rms", "root mean square"]].map(([key, name]) => [here(key, d), name]).filter(([one]) => one).map(([one, name]) => `${cited(one)}, ${name}`);
         return {
           height: base + 38, drawn,
           words: `Sizes of the gradients of ${ROWS} queries over 16 keys in ${d} dimensions, drawn here. Unscaled: median ${short(now[0].median)}, root mean square ${short(now[0].rms)}. Over the root: ${short(now[1].median)} and ${short(now[1].rms)}. Below, the ratios of both against the dimension: that of root mean squares rises, that of medians falls below 1.`,

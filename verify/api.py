@@ -45,7 +45,7 @@ def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim
     A file is run; its claim is the ``claim`` of a ``ClaimFile``.
 
     Raises:
-        ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share one.
+        ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share an id.
     """
     _refuse_single("own claims", own)
     return catalogue_with(own)
@@ -80,8 +80,8 @@ def run(
         power: The probability that a check is decided by its second interim analysis.
         workers: How many processes; None means one for each processor.
         executor: Works in their place for all but a ``Claim`` of your own: any of ``concurrent.futures``, or
-            one such as ``dask.distributed.Client().get_executor()``.
-        store: The path of the cache, from which a later run goes on, also if this one is killed. True is that
+            an executor such as ``dask.distributed.Client().get_executor()``.
+        store: The path of the cache, from which a later run goes on, also if this run is killed. True is that
             of the command line, in the user's cache folder or where ``SDPA_VERIFY_STORE`` says; where it
             cannot be used there is a warning. False is none.
         sources: A file of statements, or the name of a pack that ships, such as "introductions"; None means
@@ -149,7 +149,7 @@ def plan(
 ) -> Plan:
     """Return what a run of the named claims takes, in seconds: of its start and of each claim; see ``run``.
 
-    The times are those of the reference run, on its machine; of a claim of one's own none are known.
+    The times are those of the reference run, on its machine; of your own claims none are known.
 
     Raises:
         VerifyError: bad input; one line says what, where and how to correct it.

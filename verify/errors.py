@@ -20,7 +20,7 @@ class VerifyError(Exception):
 
 
 class ClaimError(VerifyError):
-    """A claim, or a part of one, is unknown, malformed, or its file cannot be loaded."""
+    """A claim, or a part of it, is unknown, malformed, or its file cannot be loaded."""
 
 
 class SourcesError(VerifyError):

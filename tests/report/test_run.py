@@ -17,7 +17,7 @@ from verify.evidence import (
 )
 from verify.evidence.load import shipped
 from verify.report.html import render_html
-from verify.report.run import TOLD, Report
+from verify.report.run import PRINTED, Report
 
 
 @pytest.fixture(scope="module")
@@ -55,8 +55,8 @@ def test_key_numbers_are_those_of_the_checks(reference: Report) -> None:
 
 def test_each_claim_stands_on_one_page_of_the_short_print(reference: Report) -> None:
     """With its figures; a run without its claims has no page, and advice rests on a claim of the run."""
-    told = [card.claim.id for page in reference.pages for card in page.cards]
-    assert sorted(told) == sorted(TOLD)
+    printed = [card.claim.id for page in reference.pages for card in page.cards]
+    assert sorted(printed) == sorted(PRINTED)
     assert not Report(record()).advice
     assert len(reference.advice) == 16
     assert all(card.contrast.short and card.claim.derivation.latex for card, _ in reference.advice)

@@ -90,7 +90,7 @@ def test_every_link_leads_somewhere_and_none_leaves(made: dict[str, bytes]) -> N
 
 def test_an_audit_has_no_site() -> None:
     """One line says so."""
-    with pytest.raises(ResultsError, match=r"site: only a run has one; give a results\.json"):
+    with pytest.raises(ResultsError, match=r"site: is made of a run only; give a results\.json"):
         site_files(good())
 
 

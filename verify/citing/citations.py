@@ -113,7 +113,7 @@ def _of_part(part: Part) -> tuple[str, str, str]:
     match part:
         case Finding():
             estimate, _, low, high = words.figures(part)
-            against = words.held_against(part)
+            against = words.band_in_words(part)
             interval = f"simultaneous interval from {low} to {high} at level {numbers.level(part.level)}"
             texts = [estimate, interval * bool(low or high), f"compared with {against}" * bool(against)]
             what = ", ".join(filter(None, [part.quantity, part.of_heads]))

@@ -64,8 +64,8 @@ def audit(
     intended_mask.
 
     With --against, write comparison.json and comparison.html instead: the first layer and head in which the
-    two differ by more than rounding, and in which quantity. The status is 0 if no difference was found, 1 if
-    one was, 3 if not everything could be compared.
+    two differ by more than rounding, and in which quantity. The exit status is 0 if nothing differs, 1 if
+    something does, 3 if not everything could be compared.
     """
     from verify.auditing.audit import audit as audit_recording
     from verify.auditing.comparing import compare_recordings
@@ -107,14 +107,14 @@ def audit(
     type=int,
     default=200,
     show_default=True,
-    help="Sequences kept for each layer; others count as not seen.",
+    help="Sequences recorded of each layer; others count as not seen.",
 )
 @click.option(
     "--max-bytes",
     type=int,
     default=2_000_000_000,
     show_default=True,
-    help="Bytes kept for all layers together.",
+    help="Bytes recorded of all layers together.",
 )
 @click.option(
     "--inputs",
@@ -135,9 +135,9 @@ def record(
 ) -> None:
     """Run a Python PROGRAM and record its attention calls.
 
-    The program is not changed; inputs and outputs of its calls are kept. The exit status is the program's,
-    unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts. Judge the
-    recording with `sdpa-verify audit DIR`.
+    The program is not changed; inputs and outputs of its calls are recorded. The exit status is the
+    program's, unless it is 0 and nothing could be recorded. PyTorch is imported before the program starts.
+    Judge the recording with `sdpa-verify audit DIR`.
     """
     from verify.auditing.record import program as running
     from verify.auditing.record import record as recording_attention
@@ -202,7 +202,7 @@ def probe(
     """Identify what an attention FUNCTION of (q, k, v) computes.
 
     FUNCTION is called on test arrays. The exit status is 1 if its outputs are not those of attention, on
-    ordinary arrays or in a corner case, if its scale is not the intended one, or if it contradicts an option;
+    ordinary arrays or in a corner case, if its scale is not as intended, or if it contradicts an option;
     3 if something of it is not understood, or no corner case could be tried.
     """
     from verify.auditing.probe import probe as probe_function

@@ -197,7 +197,11 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
 @click.command()
 @click.argument("claim", metavar="CLAIM")
 @click.option(
-    "--out", type=PATH, default=Path(), metavar="DIR", help="Folder to write to.  [default: the present one]"
+    "--out",
+    type=PATH,
+    default=Path(),
+    metavar="DIR",
+    help="Folder to write to.  [default: the current folder]",
 )
 @_results
 def badge(claim: str, out: Path, results: Path | None) -> None:
@@ -235,7 +239,7 @@ def compare(old: Path, new: Path, form: str, *, strict: bool) -> None:
 
 
 @click.command()
-@out_option("site", "Folder to write; one that contains anything but such a site is left unchanged.")
+@out_option("site", "Folder to write; if it contains anything but such a site, nothing is written.")
 @_results
 def site(out: Path, results: Path | None) -> None:
     """Write a run as a static site.

@@ -42,7 +42,7 @@ def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None)
         claim, _ = claim_and_origin(entry)
         title = claim.title
         if has_slot(title):
-            # Only such a one needs the derivation.
+            # Only a title with a slot needs the derivation.
             title = claim.words(claim.derived(), ()).fill("title", title)
         # A test holds the record against the catalogue; a claim of the user's own has no proof.
         proved = claim.chapter != USER and claim.id in recorded()["claims"]

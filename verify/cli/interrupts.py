@@ -59,7 +59,7 @@ def interruptible() -> Iterator[None]:
 def _receive(number: int, _frame: FrameType | None) -> None:
     global _received  # noqa: PLW0603 - as above
     if hasattr(signal, "pthread_sigmask") and number in signal.pthread_sigmask(signal.SIG_BLOCK, ()):
-        # Another thread received what this one blocks while it starts a process: it comes again then.
+        # Another thread received what this thread blocks while it starts a process: it comes again then.
         signal.pthread_kill(threading.get_ident(), number)
     elif not _received:
         _received = number
@@ -70,5 +70,5 @@ def _receive(number: int, _frame: FrameType | None) -> None:
 def _end_at_last() -> None:
     if not _over.wait(_TIDYING_S):
         os.write(2, f"sdpa-verify: {INTERRUPTED}\n".encode())
-        # Worker processes end with this one.
+        # Worker processes end with this process.
         os._exit(status_after())

@@ -163,7 +163,7 @@ def run(out: Path, junit: Path | None, summary: Path | None, **options: Any) -> 
         with processes(**options) as workers:
             record = _verified(out, options, workers)
     except (ClaimError, SourcesError) as error:
-        # A CI system shows a job without its XML as one that tested nothing.
+        # A CI system shows a job without its XML as a job that tested nothing.
         if junit is not None:
             write_whole(junit, refused_junit(next(iter(own), "sdpa-verify"), str(error)))
         raise
@@ -322,7 +322,7 @@ def _say_outcomes(record: RunRecord, *, own_sources: bool) -> None:
 
 
 def refuse_loss(results: Path, wanted: tuple[str, ...], *, is_whole: bool) -> None:
-    """Refuse to replace results of claims that are not among the ``wanted`` ones.
+    """Refuse to replace results of claims that are not ``wanted``.
 
     A run of the whole catalogue may do so, but for claims of the user's own.
 

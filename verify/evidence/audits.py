@@ -45,7 +45,7 @@ class Judgement(StrEnum):
 
 
 class Finding(Record):
-    """What is found of some heads of a layer, all of them where ``heads`` is empty.
+    """What an audit says of heads of a layer, of all of them where ``heads`` is empty.
 
     ``kind`` is formula, scale, mask, overflow or rows-without-keys. ``estimate`` is that of the worst head,
     None where there is nothing to estimate, and then so are error and interval, at ``level``; an open end is
@@ -102,11 +102,11 @@ class Intention(Record):
 
 
 class LayerRecord(Record):
-    """One layer of the recording: what was seen of it, what was intended, and what was found.
+    """One layer of the recording: what was seen of it, what was intended, and the findings.
 
     ``tokens`` are the fewest and most that a sequence has; ``key_heads`` differs from ``heads`` where queries
     share keys. Of all ``rows``, of every head and sequence, ``rows_compared`` were compared with the formula,
-    and ``rows_without_key`` see none, so that there is nothing to hold them against. ``declared`` has in
+    and ``rows_without_key`` see none, so that there is nothing to compare them with. ``declared`` has in
     words what calls declare as "mask", and what was meant as "intended mask".
     """
 
@@ -139,7 +139,7 @@ outputs have, what could not be recorded."""
 class AuditSettings(Record):
     """What was asked of the audit: the options that results depend on.
 
-    ``mask`` is the one that was intended, and ``allow_unseen`` are reasons of `UNSEEN` that are accepted.
+    ``mask`` is the intended mask, and ``allow_unseen`` are reasons of `UNSEEN` that are accepted.
     """
 
     intended: Code | None = None
@@ -148,7 +148,7 @@ class AuditSettings(Record):
 
 
 class AuditRecord(Sealed):
-    """Everything that an audit found; what ``audit.json`` holds.
+    """The whole result of an audit, as ``audit.json`` holds it.
 
     ``left_out`` says what of the program was not seen, and why; ``unseen`` are the reasons of `UNSEEN` among
     them that could hide a fault and were not allowed. ``seal`` is a digest of all the rest.
@@ -175,7 +175,7 @@ class AuditRecord(Sealed):
 
     @property
     def exit_status(self) -> int:
-        """1 if a finding that decides is refuted, else 3 if one is undecided or unseen, else 0."""
+        """1 if a finding that decides is refuted, else 3 if any is undecided or something unseen, else 0."""
         if self.verdict == Judgement.REFUTED:
             return 1
         return 3 if self.verdict == Judgement.UNDECIDED or self.unseen else 0
@@ -219,7 +219,7 @@ class AuditRecord(Sealed):
         return tuple(f"{as_prose(together(names))}: {text}" for text, names in alike.items())
 
     def __str__(self) -> str:
-        """Return one line a cause of what is wrong, undecided or near a limit, and at last the counts."""
+        """Return a line for each cause of what is wrong, undecided or near a limit, then the counts."""
         return "\n".join(summary_lines(self))
 
 
@@ -227,28 +227,28 @@ _NAMED = 3  # layers or groups of heads that are listed before the rest are coun
 _RUNS = 5
 _MARKS = {"refuted": "✗", "undecided": "?", "warned": "!"}
 
-Found = list[tuple[LayerRecord, Finding]]
+LayerFindings = list[tuple[LayerRecord, Finding]]
 """Findings with their layers."""
 
 
-def shared(layers: Sequence[LayerRecord], judgement: str) -> list[Found]:
+def shared(layers: Sequence[LayerRecord], judgement: str) -> list[LayerFindings]:
     """Return the findings of one judgement, those with one cause and fix together, the most frequent first.
 
     Where no cause is known, those of one kind and reason are together.
     """
-    alike: dict[tuple[str, str], Found] = {}
+    alike: dict[tuple[str, str], LayerFindings] = {}
     for layer in layers:
         for finding in layer.findings:
             if finding.judgement == judgement:
                 key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
                 alike.setdefault(key, []).append((layer, finding))
-    return sorted(alike.values(), key=lambda found: -len(found))
+    return sorted(alike.values(), key=lambda group: -len(group))
 
 
-def where(found: Found, layers: Sequence[LayerRecord]) -> str:
+def where(group: LayerFindings, layers: Sequence[LayerRecord]) -> str:
     """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, all 8 heads``."""
     by_layer: dict[str, set[int]] = {}
-    for layer, finding in found:
+    for layer, finding in group:
         by_layer.setdefault(layer.id, set()).update(finding.heads)
     alike: dict[str, list[str]] = {}
     for layer in layers:
@@ -303,21 +303,21 @@ def _listed(parts: list[str], rest: str, between: str) -> str:
 
 
 def summary_lines(record: AuditRecord) -> Iterator[str]:
-    """Yield what an audit found, a line for each cause: what is wrong first, at last the verdict."""
+    """Yield the results of an audit, a line for each cause: what is wrong first, at last the verdict."""
     layers = record.layers
     for judgement, mark in _MARKS.items():
-        for found in shared(layers, judgement):
-            kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in found))
-            _, worst = max(found, key=lambda pair: pair[1].estimate or 0.0)
+        for group in shared(layers, judgement):
+            kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in group))
+            _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
             parts = [worst.cause, worst.fix] if worst.cause else [measured(worst), worst.reason, worst.fix]
-            yield f"{mark} {where(found, layers)}: {kinds} {judgement}: {'; '.join(filter(None, parts))}"
+            yield f"{mark} {where(group, layers)}: {kinds} {judgement}: {'; '.join(filter(None, parts))}"
     yield from (f"- not seen: {text}" for text in record.left_out)
     yield from (f"- intended: {text}" for text in record.intended)
     yield f"{record.verdict}: {record.seen}"
 
 
 def measured(finding: Finding) -> str:
-    """Return what was found in numbers: the estimate, its interval, and what it is compared with."""
+    """Return a finding in numbers: the estimate, its interval, and what it is compared with."""
     if finding.estimate is None:
         return ""
     text = f"{finding.quantity} is {finding.estimate:.4g}"

@@ -49,7 +49,7 @@ class Check(Record):
     tolerance, None where a bound leaves a side open; ``tolerance_of`` says in words what the tolerance is
     a fraction of, and ``tolerance_because`` why it is wide, if it is. The prediction is ``derived`` where a
     chain says it of just what is measured; any other is a threshold, ``computed`` from what is derived or
-    ``set`` in advance. ``basis`` names the interval where it is not the usual one, and ``doubt`` says why it
+    ``set`` in advance. ``basis`` names the interval where it is not the usual kind, and ``doubt`` says why it
     cannot be relied on and what would help, if so.
 
     An ``exact`` check compares two computed values and has no blocks; its tolerance, if any, is absolute, and
@@ -85,7 +85,7 @@ class Check(Record):
 
     @computed_property
     def reason(self) -> str:
-        """What keeps it open and what would help, else the interval that decided if not the usual one."""
+        """What keeps it open and what would help, else the interval that decided, if of an unusual kind."""
         if self.verdict is not Verdict.UNDECIDED:
             return self.basis
         return self.doubt or still_open(
@@ -115,7 +115,7 @@ class ControlRecord(Record):
     """A deliberately wrong version of the claim; it is in order only when its verdict is refuted.
 
     ``power`` is the probability, at the sample size used, that the wrong version is refuted, and ``doubt``
-    says why its interval cannot be relied on, if so. Nothing is drawn for one that compares computed values.
+    says why its interval cannot be relied on, if so. Nothing is drawn for a control of computed values.
     """
 
     id: Slug
@@ -138,7 +138,7 @@ class ControlRecord(Record):
 
     @property
     def is_near_miss(self) -> bool:
-        """Whether it is the claim with one number moved just too far; told by its id."""
+        """Whether it is the claim with one number moved just too far, as its id says."""
         return self.id.startswith(("biased-", "bent-")) or self.id.endswith("-sharper")
 
 
@@ -243,7 +243,7 @@ class Reference(Record):
 class LineRecord(Record):
     """One line of a chain: the expression reached, in words how it follows, and how that was checked.
 
-    ``relation`` says how the expression stands to the one before it; "⇔" where each follows from the other,
+    ``relation`` says how the expression stands to that before it; "⇔" where each follows from the other,
     "~" where these are its first terms. ``cites`` names the published theorems that the line rests on.
     """
 
@@ -308,7 +308,7 @@ class DerivationRecord(Record):
         return next((chain for chain in self.chains if not chain.name or len(self.chains) == 1), None)
 
     def grade(self, chain: ChainRecord) -> Proof:
-        """Return how sure one of the chains is; proved where it shows and assumes what the main one does."""
+        """Return how sure a chain is; proved where it shows and assumes what the main chain does."""
         if self.status is not Proof.PROVED or self.main is None:
             return self.status
         if (chain.shows, chain.assumptions) == (self.main.shows, self.main.assumptions):
@@ -371,7 +371,7 @@ class ClaimRecord(Record):
         """Return the check of this id.
 
         Raises:
-            ClaimError: the claim has no such check; the nearest one is suggested.
+            ClaimError: the claim has no such check; the nearest is suggested.
         """
         return by_id(self.checks, name, f"claim {self.id}: ", "check")
 
@@ -379,17 +379,17 @@ class ClaimRecord(Record):
         """Return the control of this id.
 
         Raises:
-            ClaimError: the claim has no such control; the nearest one is suggested.
+            ClaimError: the claim has no such control; the nearest is suggested.
         """
         return by_id(self.controls, name, f"claim {self.id}: ", "control")
 
     def plot(self, figure: str = "", ax: Axes | None = None) -> Axes:
-        """Return matplotlib's axes, new ones if none are given, with a figure of the claim.
+        """Return matplotlib's axes, new axes if none are given, with a figure of the claim.
 
         ``figure`` is the id of one of its ``series``, the first by default.
 
         Raises:
-            ClaimError: the claim has no such figure; the nearest one is suggested.
+            ClaimError: the claim has no such figure; the nearest is suggested.
         """
         if not self.series:
             raise ClaimError(f"claim {self.id}: has no figures")

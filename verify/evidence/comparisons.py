@@ -46,7 +46,7 @@ class Agreement(StrEnum):
 class DifferingRow(Record):
     """A row that differs: ``size`` is relative, None where numbers are not finite in one recording alone.
 
-    All places are counted from 0. Of a mask, ``key`` is one that the row sees in one recording alone.
+    All places are counted from 0. Of a mask, ``key`` is a key that the row sees in one recording alone.
     """
 
     size: Positive | None
@@ -86,7 +86,7 @@ class ComparedPart(Record):
 
 
 class ComparedLayer(Record):
-    """One layer in both recordings; ``other`` is its name in the second one where that is another.
+    """One layer in both recordings; ``other`` is its name in the second where that differs.
 
     ``rows`` were compared; those of ``padding`` in both recordings were not.
     """
@@ -115,7 +115,7 @@ class ComparedLayer(Record):
 
 
 class ComparisonRecord(Sealed):
-    """Everything that a comparison of recordings A and B found; what ``comparison.json`` holds.
+    """The whole result of comparing recordings A and B, as ``comparison.json`` holds it.
 
     ``left_out`` says what was not compared, and why; ``allow_unseen`` are reasons of `UNSEEN` that are
     accepted, ``unseen`` those among them that are not.
@@ -188,7 +188,7 @@ class ComparisonRecord(Sealed):
 
 
 def comparison_lines(record: ComparisonRecord) -> Iterator[str]:
-    """Yield what a comparison found: where the recordings part first, what else differs, the verdict."""
+    """Yield the results of a comparison: where the recordings part first, what else differs, the verdict."""
     for number, layer in enumerate(record.differing):
         for part in layer.of(Agreement.DIFFERS):
             example = f"; such as {part.rows[0]}" if part.rows and not number else ""

@@ -114,7 +114,7 @@ def ends_of(band: tuple[float | None, float | None]) -> Interval:
 
 
 def tenable(prediction: float, within: Interval) -> Interval:
-    """Return the values of which an interval that does not refute holds one: the band, or what keeps a bound.
+    """Return the values that an interval misses only if it refutes: the band, or what satisfies a bound.
 
     The tolerance of a bound lets an interval around it reach over; it makes no value beyond it right.
     """

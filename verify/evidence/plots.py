@@ -147,7 +147,7 @@ _STYLES = {
 def layer_styles(layers: Sequence[PlotLayer]) -> tuple[LayerStyle, ...]:
     """Return how each layer of a figure is drawn, so that any two that are labelled differ."""
     # A band and a line of the same role belong together, hence by role and kind; a layer without a label
-    # belongs to the labelled one before it.
+    # belongs to the labelled layer before it.
     labelled = {(layer.role, layer.kind) for layer in layers if layer.label}
     styles: list[LayerStyle] = []
     used: dict[tuple[str, str], int] = {}

@@ -59,7 +59,7 @@ class Counted(Record):
 class Calibration(Record):
     """How the judge itself fared: the table of the calibration study, with what made it.
 
-    ``together`` counts all cells of the same event and level as one.
+    ``together`` adds up all cells of the same event and level.
     """
 
     seed: Seed
@@ -70,7 +70,7 @@ class Calibration(Record):
     together: Many[Counted] = ()
 
     def cells(self, total: Counted) -> tuple[Counted, ...]:
-        """Return the rows that a ``total`` of ``together`` counts as one."""
+        """Return the rows that a ``total`` of ``together`` adds up."""
         of = (total.what, total.level)
         return tuple(
             row for row in self.rows if (row.what, row.level) == of and row.setting.startswith(total.setting)
@@ -149,7 +149,7 @@ class SourceRecord(Record):
 class Statement(Record):
     """Something a source says, with the outcome that its parts come to.
 
-    ``noted`` is the outcome that its note was written for: the known one, which a run may contradict.
+    ``noted`` is the outcome that its note was written for: the known outcome, which a run may contradict.
     """
 
     id: Slug
@@ -183,7 +183,7 @@ class Statement(Record):
 
     @property
     def computed(self) -> str | None:
-        """What is computed of the figures that it prints, None while one is not known."""
+        """What is computed of the figures that it prints, None while any of it is not known."""
         figures = [part.computed for part in self.parts if part.printed is not None]
         return ", ".join(filter(None, figures)) if all(figures) and figures else None
 
@@ -217,10 +217,10 @@ class Budget(Record):
 
 
 class StoreUse(Record):
-    """How much of a run came from the store of earlier ones, and how much was drawn in it.
+    """How much of a run came from the store of earlier runs, and how much was drawn in it.
 
     ``derivations`` counts those that were checked before; ``draws`` are random components whose sums were
-    kept, ``drawn`` those of this run. They change no result.
+    stored, ``drawn`` those of this run. They change no result.
     """
 
     derivations: Count
@@ -243,7 +243,7 @@ class Run(Record):
     sources that were asked for. ``own_sources`` says that the statements are the user's own, and ``pack`` is
     the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
     simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
-    where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where only some of them
+    where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where not all of them
     ran.
     """
 
@@ -292,7 +292,7 @@ class RunRecord(Sealed):
         """Return the record of the claim of this id.
 
         Raises:
-            ClaimError: the run has no such claim; the nearest one is suggested.
+            ClaimError: the run has no such claim; the nearest is suggested.
         """
         return by_id(self.claims, name, "this run: ", "claim")
 

@@ -58,14 +58,14 @@ def code(text: str) -> str:
     """Validate plain text in any number of lines.
 
     Raises:
-        ValueError: `line` refuses one of them.
+        ValueError: `line` refuses any of them.
     """
     line(text.replace("\n", " "))
     return text
 
 
 def in_utc(text: str) -> datetime:
-    """Return a date and time in ISO 8601 in UTC; one without a zone counts as UTC.
+    """Return a date and time in ISO 8601 in UTC; a time without a zone counts as UTC.
 
     Raises:
         ValueError: it is none.

@@ -17,7 +17,7 @@ class Proof(StrEnum):
 
     Proved: derived, and what the main chain shows is a theorem that Coq checked, printed from the chain.
     Derived: every line follows by a check, and no attempt refuted it. Citing: as derived, but a line rests on
-    a published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: some
+    a published theorem, which is named. Measured: nothing is derived for what the claim says. Failed: a
     line does not hold; then nothing was drawn, and the record has no checks.
     """
 

@@ -35,7 +35,7 @@ class Tally:
 
     @property
     def word(self) -> str:
-        """The badge's own, in the number that ``count`` asks for; ``holds`` is the one verb among them."""
+        """The badge's own, in the number that ``count`` asks for; ``holds`` is the only verb among them."""
         word = self.badge.word
         return re.sub(r"\Aholds\b", "hold", word) if self.count != 1 else word
 
@@ -203,7 +203,8 @@ def decisive_check(checks: Sequence[Check]) -> Check | None:
 def largest_deviation(checks: Sequence[Check]) -> str:
     """Return the largest deviation from a prediction beside its tolerance, such as ``0.21% of ±1%``.
 
-    A claim with exact checks alone gives ``exact``, one whose measured checks are all bounds ``bounds only``.
+    A claim with exact checks alone gives ``exact``, and a claim whose measured checks are all bounds
+    ``bounds only``.
     """
     shares = [
         (abs(check.estimate - check.prediction) / check.half_width, check.tolerance)
@@ -249,11 +250,11 @@ def _place(check: Check, wanted: str) -> str:
             Verdict.REFUTED: f"lies wholly outside {band} around {wanted}",
             Verdict.UNDECIDED: f"is neither within nor outside {band} around {wanted}",
         }[check.verdict]
-    kept, broken = ("below", "above") if check.relation == "≤" else ("above", "below")
+    within, beyond = ("below", "above") if check.relation == "≤" else ("above", "below")
     return {
-        Verdict.CONFIRMED: f"stays {kept} {wanted} with its allowance of {band}",
-        Verdict.REFUTED: f"lies wholly {broken} {wanted}",
-        Verdict.UNDECIDED: f"lies neither wholly {kept} nor wholly {broken} {wanted} with its allowance of "
+        Verdict.CONFIRMED: f"stays {within} {wanted} with its allowance of {band}",
+        Verdict.REFUTED: f"lies wholly {beyond} {wanted}",
+        Verdict.UNDECIDED: f"lies neither wholly {within} nor wholly {beyond} {wanted} with its allowance of "
         f"{band}",
     }[check.verdict]
 
@@ -343,7 +344,7 @@ def figures(finding: Finding) -> Texts:
     )
 
 
-def held_against(finding: Finding) -> str:
+def band_in_words(finding: Finding) -> str:
     """Return the band that a finding is compared with."""
     low, high = finding.band or (None, None)
     if low is None and high is None:

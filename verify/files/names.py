@@ -23,7 +23,7 @@ def shipped_folder(name: str) -> Path:
 
 
 EDITIONS = ("report", "brief", "full")
-"""Of at most fourteen pages, which is the usual one; of one to three; with all of the evidence."""
+"""Of at most fourteen pages, the usual edition; of one to three; with all of the evidence."""
 
 
 class Names(NamedTuple):

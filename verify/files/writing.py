@@ -28,7 +28,7 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
 
     Without ``durably`` they may be lost, or cut short, where the whole machine stops right then.
 
-    A link stays one: what it leads to is replaced, and keeps its mode. To what is no file of its own, such as
+    A link stays a link: its target is replaced, and keeps its mode. To what is no regular file, such as
     ``/dev/stdout``, the content is appended.
 
     Raises:
@@ -52,11 +52,11 @@ def write_together(files: Mapping[Path, bytes], *, durably: bool = True) -> None
 def write_folder(folder: Path, files: Mapping[str, bytes], marker: str) -> None:
     """Write files to a folder, by their paths in it, and remove what this wrote there before and is no more.
 
-    ``marker`` is a file with the paths of all others, by which ours are told from what else is there.
+    ``marker`` is a file with the paths of all others, which separates ours from what else is there.
 
     Raises:
-        OutputError: a file of somebody else's is in the place of one, a folder cannot be made, or the disk is
-            full.
+        OutputError: somebody else's file is in the place of one of ours, a folder cannot be made, or the disk
+            is full.
     """
     with _as_output_error(folder):
         listed = folder / marker
@@ -104,7 +104,7 @@ def environment(**variables: str) -> Iterator[None]:
 
 
 def is_read_only(path: Path) -> bool:
-    """Return whether the mode lets no one write a file; the superuser could, but is not meant to."""
+    """Return whether the mode lets nobody write a file; the superuser could, but is not meant to."""
     return not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -143,7 +143,7 @@ def _led_to(path: Path) -> Path:
 
 
 def _mode(place: Path) -> int:
-    """Return the mode of the file that is there; a new one is as public as the user's umask says."""
+    """Return the mode of the file that is there; a new file is as public as the user's umask says."""
     if not place.is_file():
         mask = os.umask(0)
         os.umask(mask)

@@ -13,7 +13,7 @@ _LINES = 24  # lines of a judgement at most
 _KINDS = ("scale", "formula", "mask", "overflow", "rows-without-keys")
 _OUTCOMES = {
     "refuted": "Refuted: this attention is not what it was meant to be.",
-    "undecided": "Undecided: nothing is refuted, and not everything could be told.",
+    "undecided": "Undecided: nothing is refuted, but not everything could be decided.",
     "confirmed": "Confirmed: this attention is what it was meant to be.",
     "confirmed in part": "Confirmed, as far as it was seen: this attention is what it was meant to be.",
 }
@@ -58,14 +58,14 @@ def audit_report(record: AuditRecord) -> Audit:
     """Return what the page prints about an audit."""
     lines = []
     for judgement in (Judgement.REFUTED, Judgement.UNDECIDED, Judgement.WARNED):
-        for found in shared(record.layers, judgement)[:_LINES]:
-            _, worst = max(found, key=lambda pair: pair[1].estimate or 0.0)
+        for group in shared(record.layers, judgement)[:_LINES]:
+            _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
             texts = "; ".join(part for part in (worst.reason, measured(worst)) if part)
             lines.append(
                 FindingLine(
                     badge=badge(judgement),
-                    where=where(found, record.layers) if len(record.layers) > 1 or worst.heads else "",
-                    link=found[0][0].id,
+                    where=where(group, record.layers) if len(record.layers) > 1 or worst.heads else "",
+                    link=group[0][0].id,
                     cause=_sentence(worst.cause or worst.reason or texts),
                     fix=_sentence(worst.fix),
                     what=_sentence(texts if worst.cause else measured(worst)),

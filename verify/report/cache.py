@@ -1,4 +1,4 @@
-"""Where drawings stay between reports: the user's cache folder, or a temporary one for what draws."""
+"""Where drawings stay between reports: the user's cache, or a temporary folder for libraries that draw."""
 
 import contextlib
 import hashlib
@@ -16,16 +16,16 @@ from verify.errors import OutputError
 from verify.files.writing import environment, temporary_folder, write_together
 
 _VARIABLES = ("XDG_CACHE_HOME", "MPLCONFIGDIR")  # what Fontconfig and Matplotlib look for
-_LARGEST = 50_000_000  # bytes of a file of drawings; a larger one has grown over many runs
+_LARGEST = 50_000_000  # bytes of a file of drawings; a larger file has grown over many runs
 
 
 def user_cache() -> Path | None:
     """Return the user's cache folder for this tool, or None where there is none or it cannot be written.
 
-    Users without a name have no home, and containers often a read-only one.
+    Users without a name have no home, and that of containers is often read-only.
     """
     try:
-        # Without a home, newer versions of the library raise, older ones return a path that begins with ~.
+        # Without a home, newer versions of the library raise; older versions return a path from ~ on.
         folder = user_cache_path("sdpa-verify", appauthor=False)
         if not folder.is_absolute():
             return None
@@ -52,8 +52,8 @@ def usable_caches() -> Iterator[None]:
 class DrawingCache(dict[str, Any]):
     """Drawings by what they were drawn of, from earlier reports too.
 
-    They are of one file, and begin anew where it was written by another version of these ``packages``, which
-    draw them, or of this one. A file that cannot be read or written is none.
+    They lie in one file, and start empty where it was written by other versions of these ``packages``, which
+    draw them, or of this package. A file that cannot be read or written counts as empty.
     """
 
     def __init__(self, name: str, *packages: str) -> None:

@@ -51,7 +51,7 @@ class FigureView(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """The number that stands for a claim, and the wrong version that it speaks against, if there is one.
+    """The number that stands for a claim, and the wrong version that it speaks against, if any.
 
     ``basis`` says whether it is measured or computed; ``short`` has both in a few words.
     """
@@ -186,8 +186,8 @@ def drawing(key: str, figure: Figure, number: str) -> FigureView:
 def _contrast(claim: ClaimRecord) -> Contrast:
     """Return the number that stands beside a claim's title, with a wrong version.
 
-    The wrong version is the first that the claim lists, but for those that only move a number: one that
-    could be believed, and rather one that this very number refutes. The number is that of the claim's
+    The wrong version is the first that the claim lists, but for those that only move a number: a version that
+    could be believed, preferably refuted by this very number. The number is that of the claim's
     headline. Where the claim names none, it is what the wrong version is refuted by, be it at another look
     or, where that has a cell of its own, the last of the first quantity checked, as sizes are listed from
     small to large.

@@ -21,7 +21,7 @@ def draw_figures(record: RunRecord, workers: Workers | int | None = None) -> dic
     """
     claims = {claim.id: claim for claim in record.claims}
     figures = {f"{name}.{figure.id}": figure for name, claim in claims.items() for figure in claim.series}
-    # A report of a few claims has the ratios of all, one of many those that open it.
+    # A report of a few claims has the ratios of all, a report of many those that open it.
     of = OPENING if not is_led(record) else claims if len(claims) <= FEW else ()
     small = figures | ratios({name: claims[name] for name in of if name in claims})
     drawings = figures | {SMALL + key: figure for key, figure in small.items()}

@@ -41,6 +41,7 @@ _PAST = 20.0  # points right of the axes that the last number may reach into, wi
 _TICKS = (27.0, 11.5)  # points that the number of a tick takes at least, across and upright
 _ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
+    # Letters stay text, which a search finds; ids come from a constant, so that a figure is the same again.
     "svg.fonttype": "none",
     "svg.hashsalt": "sdpa-verify",
     "figure.facecolor": "none",
@@ -120,6 +121,7 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
             if aside:
                 # Afterwards, so that the axes span the places themselves.
                 line.set_transform(axes.transData + Affine2D().translate(aside, 0))
+    # Labels stand right of the axes, so their width and height have to be known before the axes are placed.
     widest = max(_WIDEST * canvas.bbox.width, _WIDE)
     labels = [
         (layer, style, _wrapped(layer.label, widest, _SIZE))
@@ -138,9 +140,10 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
     axes.set_position((place.x0, below / height, place.width, 1 - (below + above) / height))
     _make_room(canvas, axes, right)
     _dress(axes, figure, "\n".join(name), aside=aside)
-    # Its ticks may be wider now.
+    # Its ticks may be wider now: their number depends on the room, and the room on their widest number.
     _make_room(canvas, axes, right)
     _label_layers(axes, labels)
+    # Drawn by hand rather than saved: a saved figure would make a new parser of formulas each time.
     stream = io.StringIO()
     renderer = _renderer(canvas.bbox.width, canvas.bbox.height, stream)
     canvas.draw(renderer)
@@ -151,7 +154,7 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
 def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
     """Return by how many points of the page each layer's marks are drawn aside of their places.
 
-    Only where layers have a mark in common, which would hide one another: then they stand side by side.
+    Only where layers have a mark in common, which would hide each other: then they stand side by side.
     """
     places = [
         set(zip(layer.x, layer.y, strict=True)) if layer.kind == "points" else set() for layer in layers
@@ -169,7 +172,7 @@ def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
 
 
 def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:
-    """Give the axes their names, numbers and grid; the lower one's name stands below it or ``aside``."""
+    """Give the axes their names, numbers and grid; the lower axis's name stands below it or ``aside``."""
 
     def write(text: str, place: tuple[int, int], of: Any, gap: tuple[float, float], side: str) -> None:
         axes.annotate(text, place, xycoords=of, va=side, xytext=gap, textcoords="offset points")
@@ -223,7 +226,7 @@ def _make_room(canvas: Canvas, axes: Axes, right: float) -> None:
 
 def _tick(axis: Axis) -> Callable[[float, int], str]:
     def named(value: float, _position: int) -> str:
-        # A tick outside a log axis, such as one at 0, has a label too, which is not drawn.
+        # A tick outside a log axis, such as a tick at 0, has a label too, which is not drawn.
         if axis.scale == "linear" or 1e-4 < value < 1e6 or value <= 0:
             return numbers.exact(value, 6)
         exponent = math.floor(math.log10(value) + 1e-9)
@@ -311,7 +314,7 @@ def _width(line: str, size: float) -> float:
 def spread(
     wanted: Sequence[float], heights: Sequence[float], low: float, high: float, gap: float
 ) -> list[float]:
-    """Return places near the wanted ones, in their order, so that labels of these heights do not overlap.
+    """Return places near those ``wanted``, in their order, so that labels of these heights do not overlap.
 
     Labels stay between ``low`` and ``high`` as long as they fit there together.
     """
@@ -362,7 +365,7 @@ def _tidy(svg: str, prefix: str) -> str:
         return "" if opening == "<g>" else group[0]
 
     svg = re.sub(r"</?g\b[^>]*>", without_idle, svg)
-    svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _in_one, svg)
+    svg = re.sub(rf"(?:{_LETTER}\s*){{2,}}", _as_words, svg)
     svg = re.sub(r'<svg [^>]*?viewBox="([^"]+)"[^>]*>', _ROOT, svg, count=1)
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"<defs>\s*</defs>", "", svg)).strip()
 
@@ -372,7 +375,7 @@ def _rounded(number: re.Match[str]) -> str:
     return f"{round(float(number[0]), 2) + 0.0:g}"
 
 
-def _in_one(letters: re.Match[str]) -> str:
+def _as_words(letters: re.Match[str]) -> str:
     """Return letters, each drawn by itself, as words: shorter, and a search finds them."""
     joined = []
     for (height, style), run in groupby(re.findall(_LETTER, letters[0]), key=lambda part: part[1:3]):

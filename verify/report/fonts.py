@@ -59,8 +59,8 @@ def rules_for_print() -> str:
 def rules_for_screen(characters: str, mathematical: str) -> str:
     """Return ``@font-face`` rules that carry the faces with them, cut down to these characters.
 
-    The ``mathematical`` ones are those of formulas. To cut faces takes a third of a page's time, so what was
-    cut for an earlier page is remembered.
+    The ``mathematical`` characters are those of formulas. Cutting faces takes a third of a page's time, so
+    what was cut for an earlier page is remembered.
     """
     cache = DrawingCache("faces", *_PACKAGES)
     wanted = f"{characters}\n{mathematical}"
@@ -73,7 +73,7 @@ def rules_for_screen(characters: str, mathematical: str) -> str:
                 face, _cut(face, characters, "MATH", "GSUB", *([] if kerned else ["GPOS"])), "woff2"
             )
         rules += _rule(MATH, _cut(MATH, mathematical, "GSUB", "GPOS"), "woff2")
-        # A browser leaves room for the widest of a face's root signs: low roots have a face with one.
+        # A browser leaves room for the widest of a face's root signs: low roots have a face with one sign.
         rules += _rule(ROOT, _cut(ROOT, "√", "GSUB", "GPOS", can_grow=False), "woff2")
         cache[wanted] = rules
         cache.save()
@@ -88,7 +88,7 @@ def _rule(face: Face, address: str, kind: str) -> str:
 
 
 def _cut(face: Face, characters: str, *dropped: str, can_grow: bool = True) -> str:
-    """Return a face cut down to some characters, with or without their higher forms, as a data address."""
+    """Return a face cut down to these characters, with or without their higher forms, as a data address."""
     from fontTools.subset import Options, Subsetter  # noqa: PLC0415 - cut faces are remembered, and loading takes time
     from fontTools.ttLib import TTFont  # noqa: PLC0415
 

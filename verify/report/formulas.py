@@ -80,7 +80,7 @@ class Formulas:
         return min(formula, self._set(lines, displayed=True), key=lambda set_: set_.width)
 
     def outline(self, glyph: str) -> str:
-        """Return the path of a glyph that some formula is drawn with."""
+        """Return the path of a glyph that a formula is drawn with."""
         path: str = self._cache[f"glyph {glyph}"]
         return path
 
@@ -104,7 +104,7 @@ class Formulas:
 
 @cache
 def _mathjax() -> subprocess.Popen[str]:
-    """Return the process of MathJax, which ends with this one, as its input does."""
+    """Return the process of MathJax, which ends with the present process, as its input does."""
     folder = distribution(MATHJAX).locate_file("mathjax/static/mathjax/es5")
     program = [sys.executable, "-P", str(Path(__file__).with_name("v8.py")), str(folder)]
     pipe = subprocess.PIPE

@@ -55,10 +55,10 @@ _KEYS = {
 
 
 class KeyNumber(NamedTuple):
-    """A number of the first page, with its check; ``link`` is that one's anchor.
+    """A number of the first page, with its check; ``link`` is the check's anchor.
 
-    ``interval`` is the simultaneous one, which judges; ``tolerance`` says how far it may reach from what is
-    predicted, and which way where that is a bound.
+    ``interval`` is the simultaneous interval, which judges; ``tolerance`` says how far it may reach from what
+    is predicted, and which way where that is a bound.
     """
 
     link: str
@@ -71,7 +71,7 @@ class KeyNumber(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """What a run found to be false: in a few words with its number, in full, and where the evidence is."""
+    """What a run refutes: in a few words with its number, in full, and where the evidence is."""
 
     link: str
     short: Prose
@@ -86,7 +86,7 @@ def is_led(record: RunRecord) -> bool:
 
 
 def title_of(record: RunRecord) -> Prose:
-    """Return the title of the report: the one given, else that of its only claim, else the usual one."""
+    """Return the title of the report: as given, else that of its only claim, else the usual title."""
     if given := record.run.presentation.title:
         return Prose(given)
     if not is_led(record):
@@ -98,7 +98,7 @@ def title_of(record: RunRecord) -> Prose:
 
 
 def question_of(record: RunRecord) -> Prose:
-    """Return the question of the first page: the one given, else that of its claims."""
+    """Return the question of the first page: as given, else that of its claims."""
     asked = "Is it true?" if len(record.claims) == 1 else "Are they true?"
     return Prose(record.run.presentation.question or (asked if is_led(record) else _QUESTION))
 
@@ -116,7 +116,7 @@ def answers(claims: Mapping[str, ClaimRecord]) -> Iterator[tuple[Prose, tuple[Pr
 
 
 def failures(record: RunRecord) -> Iterator[Failure]:
-    """Yield what a run found to be false, claim by claim: what failed, and by how much."""
+    """Yield what a run refutes, claim by claim: what failed, and by how much."""
     for claim in record.claims:
         if claim.derivation.status is Proof.FAILED:
             short = f"The derivation of “{claim.title}” fails"
@@ -160,7 +160,7 @@ def numbers_of(claim: ClaimRecord, most: int) -> tuple[KeyNumber, ...]:
 
 
 def key_numbers(record: RunRecord) -> Iterator[KeyNumber]:
-    """Yield the numbers of the first page: the usual ones, or one of each claim that a report is about."""
+    """Yield the numbers of the first page: the usual, or a number of each claim that a report is about."""
     if is_led(record):
         for claim in record.claims:
             if check := decisive_check(claim.checks):

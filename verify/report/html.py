@@ -67,13 +67,13 @@ def render_html(
     style = faces_of([page]) + _joined(*_STYLES[called]) + medium.mark_rules()
     scripts = [name for name in _SCRIPTS[called] if name not in _TEACHING or 'id="lesson"' in page]
     body = page.replace("/* drawn */", medium.figure_rules(), 1)
-    # A record's own text may hold the place holder too; the real one comes last.
+    # A record's own text may hold the place holder too; the real place comes last.
     before, _, after = body.replace("/* style */", style, 1).rpartition("/* script */")
     return before + _joined(*scripts) + after
 
 
 def faces_of(pages: Iterable[str]) -> str:
-    """Return the style rules that carry the faces, cut down to the characters of some pages."""
+    """Return the style rules that carry the faces, cut down to the characters of these pages."""
     # Characters of the markup are among them, at no cost.
     text = "".join(pages)
     return rules_for_screen("".join(sorted(set(text))), characters_in(text))

@@ -59,12 +59,12 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
     scripts = node[1:] if node.tag in _SCRIPTED else []
     children = [_settled(child, is_script=is_script or child in scripts) for child in node]
     role = node.get("data-mjx-texclass", "")
-    kept = {name: value for name, value in node.attrib.items() if _ATTRIBUTES.fullmatch(name)}
-    if node.tag in _GROUPS and len(children) == 1 and (not kept or children[0].tag == "mspace"):
+    attributes = {name: value for name, value in node.attrib.items() if _ATTRIBUTES.fullmatch(name)}
+    if node.tag in _GROUPS and len(children) == 1 and (not attributes or children[0].tag == "mspace"):
         if role == "ORD" and children[0].tag == "mo":
             children[0].attrib |= _CLOSE
         return children[0]
-    made = ET.Element(node.tag, kept)
+    made = ET.Element(node.tag, attributes)
     if node.tag in _TOKENS:
         made.text = (node.text or "").strip()
         _set_letters(made, node.get("mathvariant", ""))
@@ -81,7 +81,7 @@ def _settled(node: ET.Element, *, is_script: bool = False) -> ET.Element:
 
 
 def _set_letters(token: ET.Element, variant: str) -> None:
-    """Spell a token of an alphabet in Unicode's letters; upright ones of a single letter say so."""
+    """Spell a token of an alphabet in Unicode's letters; upright tokens of a single letter say so."""
     text = token.text or ""
     if variant == "normal" and len(text) == 1 and _letter("italic", text) != text:
         token.set("mathvariant", variant)

@@ -62,7 +62,7 @@ class FittedLine(NamedTuple):
 class Opening(NamedTuple):
     """The start of the report: derivations, those of the second page, fitted lines, figures.
 
-    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if one is on record.
+    ``level`` is that of each interval of the fits; ``ordinary`` is an unweighted fit, if any is on record.
     """
 
     derived: Derived
@@ -98,7 +98,7 @@ def opening(cards: Mapping[str, Card]) -> Opening | None:
 
 
 def derived_in(card: Card) -> Derived | None:
-    """Return the main derivation of a claim, line by line; None of a claim without one."""
+    """Return the main derivation of a claim, line by line; None of a claim without a derivation."""
     if not card.claim.derivation.chains:
         return None
     chain = _main(card.claim)

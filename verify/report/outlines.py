@@ -91,7 +91,7 @@ def referenced(pdf: Any, reference: bytes) -> Any:
 
 
 def _font(pdf: Any, outlines: Mapping[str, str]) -> bytes:
-    """Add a font of some outlines to a document and return its reference."""
+    """Add a font of these outlines to a document and return its reference."""
     lowest, highest = [0.0, 0.0], [0.0, 0.0]
     procedures, widths, characters = {}, [], []
     for code, (name, outline) in enumerate(outlines.items()):
@@ -143,7 +143,7 @@ def _path(path: str) -> str:
     letters = {"moveTo": "m", "lineTo": "l", "curveTo": "c", "qCurveTo": "c", "closePath": "h"}
     for kind, points in pen.value:
         if kind == "qCurveTo":
-            # A parabola is a cubic curve whose handles reach two thirds of the way to its one.
+            # A parabola is a cubic curve whose handles lie two thirds of the way to the parabola's own.
             ends, (x, y) = (here, points[1]), points[0]
             handles = [((across + 2 * x) / 3, (down + 2 * y) / 3) for across, down in ends]
             drawn += [number for point in (*handles, points[1]) for number in point]

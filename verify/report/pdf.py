@@ -33,7 +33,7 @@ _MISSING = (
     "for the PDF, apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
 )
 _NO_LAYOUT = (
-    "{sheet}: WeasyPrint cannot lay out the pages, something is higher than one; report.html is complete; "
+    "{sheet}: WeasyPrint cannot lay out the pages, something is taller than a page; report.html is complete; "
     "shorten the longest texts of your own, or report it"
 )
 
@@ -172,6 +172,7 @@ def _finish(pdf: Any, medium: PdfMedium, places: Mapping[str, str]) -> None:
     medium.fonts.add_to(pdf, medium.formulas.outline)
     for element in pdf.objects:
         role = element.get("S") if isinstance(element, dict) else None
+        # WeasyPrint tags every image as a figure; those without a figure's words are formulas.
         if role == "/Figure" and element["Alt"].string not in medium.described:
             element["S"] = "/Formula"
         elif role == "/TH":

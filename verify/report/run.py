@@ -78,9 +78,9 @@ _PAGES = {
         ),
     ),
 }
-"""By its id, the title of each page of the short print, and the claims that it tells at length."""
-TOLD = frozenset(claim for _, claims in _PAGES.values() for claim in claims.split())
-"""The claims that the short print tells at length."""
+"""By its id, the title of each page of the short print, and the claims that it shows at length."""
+PRINTED = frozenset(claim for _, claims in _PAGES.values() for claim in claims.split())
+"""The claims that the short print shows at length."""
 _NOTATION = {
     r"$q$, $k$": "a query and a key: vectors of $d_k$ components",
     r"$d_k$": "the width of a head: the number of components of a query or key",
@@ -107,7 +107,7 @@ class Section(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A source document and its statements, the decided ones apart from those that are open."""
+    """A source document and its statements, the decided apart from the open statements."""
 
     source: SourceRecord
     statements: tuple[Statement, ...]
@@ -178,13 +178,15 @@ class Report:
         self.limits: list[Card] = []
         self.advice: list[tuple[Card, Mapping[str, str]]] = []
         if not self.is_led:
-            self.pages = tuple(_told(self.cards))
+            self.pages = tuple(_print_pages(self.cards))
             self.panels = tuple(_first_figures(self.cards))
             self.opening = opening(self.cards)
             self.lesson = tuple(scenes(self.cards))
             self.answer = tuple(answers({claim.id: claim for claim in record.claims}))
             self.limits = [card for card in self.cards.values() if card.claim.chapter == "limits"]
-            self.advice = [(self.cards[name], told) for name, told in _advice().items() if name in self.cards]
+            self.advice = [
+                (self.cards[name], texts) for name, texts in _advice().items() if name in self.cards
+            ]
         elif len(self.cards) <= FEW:
             self.leads = tuple(_leads(self.cards))
         self.sources = tuple(_sources(record))
@@ -271,7 +273,7 @@ class Report:
 
     @property
     def example(self) -> Citation | None:
-        """The citation that shows how to cite: of a fit if there is one, else of any check."""
+        """The citation that shows how to cite: of a fit if there is any, else of a check."""
         claims = [claim for claim in self.record.claims if claim.checks]
         if not claims:
             return None
@@ -281,7 +283,7 @@ class Report:
 
     @property
     def entries(self) -> tuple[tuple[str, str], ...]:
-        """That citation in some of its forms."""
+        """That citation in several forms."""
         example = self.example
         return tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else ()
 
@@ -302,11 +304,11 @@ def _chapters(record: RunRecord) -> Iterator[Section]:
         )
 
 
-def _told(cards: Mapping[str, Card]) -> Iterator[Section]:
+def _print_pages(cards: Mapping[str, Card]) -> Iterator[Section]:
     """Yield the pages of the short print for which a run has claims."""
     for page, (title, claims) in _PAGES.items():
-        if told := tuple(cards[claim] for claim in claims.split() if claim in cards):
-            yield Section(page, "", Prose(title), told)
+        if printed := tuple(cards[claim] for claim in claims.split() if claim in cards):
+            yield Section(page, "", Prose(title), printed)
 
 
 def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
@@ -319,7 +321,7 @@ def _leads(cards: Mapping[str, Card]) -> Iterator[Lead]:
 
 
 def _sources(record: RunRecord) -> Iterator[Stated]:
-    """Yield the sources of the statements, in the record's order; what one does not say of itself is missing.
+    """Yield the sources of the statements, in the record's order; what a source does not say is missing.
 
     Where the report is about its claims alone, statements are left out that wait for other claims.
     """

@@ -67,7 +67,7 @@ def site_files(
         RenderError: a figure cannot be drawn.
     """
     if not isinstance(record, RunRecord):
-        raise ResultsError("site: only a run has one; give a results.json")
+        raise ResultsError("site: is made of a run only; give a results.json")
     report, formulas, figures = Report(shown or record), Formulas(), draw_figures(record, workers)
     pages, styled = {}, ""
     for path, (template, given) in _pages(report).items():

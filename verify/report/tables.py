@@ -22,7 +22,7 @@ class Title(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A check as a row; ``title`` is None where its group has one for all its rows.
+    """A check as a row; ``title`` is None where its group has a title for all rows.
 
     ``cells`` are prediction, estimate, standard error and the ends of the interval.
     """
@@ -135,7 +135,7 @@ def sample_size(check: Check) -> str:
 
 
 def shared_settings(of: Sequence[Check | ControlRecord]) -> dict[str, Setting]:
-    """Return the settings that are the same for all: of a single one, all of them."""
+    """Return the settings that are the same for all: of a single check, all of them."""
     first = of[0].cell if of else {}
     return {key: value for key, value in first.items() if all(other.cell.get(key) == value for other in of)}
 
@@ -155,7 +155,7 @@ def _group_key(check: Check) -> tuple[object, ...]:
 
 def _common_line(owners: str, settings: dict[str, Setting]) -> Prose:
     """Return the line above a table, such as ``In all checks: points 3; from 1.``, or nothing."""
-    # With semicolons: some settings are descriptions that hold commas.
+    # With semicolons: settings may be descriptions that hold commas.
     listed = "; ".join(cell_text({key: value}) for key, value in settings.items())
     return Prose(f"In all {owners}: {listed}." if settings else "")
 

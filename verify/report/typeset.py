@@ -37,7 +37,7 @@ _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶�
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
 _OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
-# The drawn signs of the verdicts; each has its own outline, so that none is told by its colour alone.
+# The drawn signs of the verdicts; each has its own outline, so that none is known by its colour alone.
 _ROUND = "M1.1 8a6.9 6.9 0 1 1 13.8 0a6.9 6.9 0 1 1-13.8 0z"
 _CIRCLE = f'<path d="{_ROUND}"/>'
 _OCTAGON = '<path d="M5.1 1.2h5.8l3.9 3.9v5.8l-3.9 3.9H5.1L1.2 10.9V5.1z"/>'
@@ -183,6 +183,7 @@ class Medium(ABC):
         """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
         if not latex:
             return Markup()
+        # Three lines of the column at most, each no wider than it.
         widths = [self.formulas.inline(part).width for part in in_pieces(latex)]
         if max(widths) > _WIDEST_PIECE or sum(widths) > 3 * _WIDEST_PIECE:
             return Markup("<i>in the full edition</i>")
@@ -193,7 +194,7 @@ class Medium(ABC):
         return bool(latex) and self.formulas.display(latex, _NUMBERED).width * _SCALE <= width
 
     def _inline(self, latex: str) -> Markup:
-        """Return a formula in running text; a long one is pieces, between which lines may break."""
+        """Return a formula in running text; a long formula is pieces, between which lines may break."""
         is_long = self.formulas.inline(latex).width > _BROKEN and r"\begin" not in latex
         parts = in_pieces(latex) if is_long else []
         return Markup(" ").join(map(self._whole, parts if len(parts) > 1 else [latex]))
@@ -205,13 +206,14 @@ class Medium(ABC):
         return self._set(formula, style, latex)
 
     def _set(self, formula: Formula, style: str, latex: str) -> Markup:
-        if not formula.mathml:
+        if not formula.mathml:  # this machine cannot set formulas: see `Formulas`
             return Markup("<i>{}</i>").format(spoken(latex))
         return self.formula(formula, style, latex)
 
     def _prose(self, prose: str) -> Markup:
         set_so_far, formula = Markup(), Markup()
-        before, opening = "", ""  # of the formula that waits for its punctuation, and of the next one
+        # A formula is held back until what follows is known: a comma or bracket must not start the next line.
+        before, opening = "", ""  # of the formula that waits for its punctuation, and of the next formula
         for piece in pieces(prose):
             if piece.is_formula:
                 set_so_far += _together(before, formula, "")

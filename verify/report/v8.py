@@ -1,8 +1,8 @@
 """MathJax in V8, as a program: it answers each formula on its input with a line of what it made of it.
 
-V8 ends its whole process where memory is short, so it has one of its own; nothing of this package is loaded
-there. A line of input is a JSON list of LaTeX and whether it is displayed; a line of output is one of SVG and
-MathML, or of null and why there are none.
+V8 ends its whole process where memory is short, so it is a process of its own; nothing of this package is
+loaded there. A line of input is a JSON list of LaTeX and whether it is displayed; a line of output is a list
+of SVG and MathML, or of null and why there are none.
 """
 
 import json

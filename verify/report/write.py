@@ -1,4 +1,4 @@
-"""Writes what a run or an audit found and its report, whole or not at all."""
+"""Writes the results of a run or an audit and their report, whole or not at all."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def write_report(
     """Write ``results.json`` into a folder, then make and write ``report.html`` and ``report.pdf``.
 
     Of an audit, these are ``audit.json`` and ``audit.html``, of a comparison the same with ``comparison`` in
-    their names: they have no PDF. ``edition`` is that of a run's PDF, one of `EDITIONS`; those other than the
-    first have its name in theirs.
+    their names: they have no PDF. ``edition`` is that of a run's PDF, one of `EDITIONS`; files of the
+    others than the first have the edition in their names.
 
     ``announce`` is called with each phase's name as it starts: figures, html, pdf, write.
     ``workers`` processes draw figures that no earlier report had, None meaning one for each processor;

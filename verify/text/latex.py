@@ -38,7 +38,7 @@ def plain(prose: str) -> str:
 def with_apostrophes(text: str) -> str:
     """Return text with a typewriter's apostrophes of possessives and contractions made a typesetter's.
 
-    Primes stay, and marks around words do: where one opens, the one after an s may close.
+    Primes stay, and marks around words do: where a mark opens, the mark after an s may close.
     """
     text = _APOSTROPHE.sub("’", text)
     return text if _QUOTED.search(text) else _PLURAL.sub("’", text)
@@ -171,7 +171,7 @@ def low(latex: str) -> str:
 
 
 def _on_one_line(latex: str) -> str:
-    """Return a formula with every fraction, also one within another, written with a slash."""
+    """Return a formula with every fraction, also a fraction within a fraction, written with a slash."""
     fraction = _FRACTION.search(latex)
     if fraction is None:
         return latex
@@ -213,7 +213,7 @@ def simple(latex: str) -> str:
 
 
 def _accented(accented: re.Match[str]) -> str:
-    # Matplotlib places a hat over a letter that has no character with one.
+    # Matplotlib places a hat over a letter that has no character with a hat.
     character = _with_accent(accented)
     return character if len(character.strip()) == 1 else rf"\{accented[1]}{{{character[1]}}}"
 

@@ -78,7 +78,7 @@ def estimate(
     """Return a value with its standard error and interval, all to the digit that the error allows.
 
     ``place`` is the power of ten of another last digit, for a value without a factor left out. The interval's
-    ends are rounded outwards, so that the printed interval covers at least as often as the computed one. A
+    ends are rounded outwards, so that the printed interval covers at least as often as that computed. A
     zero error means an exact value, printed to ten significant digits.
 
     Raises:
@@ -302,7 +302,7 @@ def rounds_to(exact: float, printed: str, *, about: bool = False) -> bool:
 
 
 def as_printed(exact: float, printed: str) -> str:
-    """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign if it has one.
+    """Return ``exact`` rounded and written as ``printed`` is: as many decimals, a percent sign or none.
 
     Where ``printed`` is right this is the same number; at a tie otherwise it is rounded half up.
     """
