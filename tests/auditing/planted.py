@@ -293,8 +293,8 @@ RECONSTRUCTIONS = (
         lambda a, q, k, v: a.attend(q * np.log(np.arange(1, T + 1))[:, None], k, v, C, _causal(T, T)),
         declared={"causal": True},
     ),
-    _wrong("the mask is lost beside", _added(_causal(T, T)), declared={"mask": SEEN, "causal": True}),
-    _wrong("the causal mask is lost beside", _added(HIDES), declared={"mask": SEEN, "causal": True}),
+    _wrong("the mask is lost and", _added(_causal(T, T)), declared={"mask": SEEN, "causal": True}),
+    _wrong("the causal mask is lost and", _added(HIDES), declared={"mask": SEEN, "causal": True}),
     _wrong("bias is added twice", _added(2 * BIAS), declared={"bias": BIAS}),
     _wrong(
         "sink is 0 whatever",

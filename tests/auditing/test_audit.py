@@ -331,7 +331,7 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
             r"sink has shape \[2\]; give 1 in axis 0 \(head\)",
         ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "1/sqrt(D)"}, "the model's width, is not known"),
-        ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "d**d**d**d"}, "is no number but 0 at d = 4"),
+        ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "d**d**d**d"}, "is not a number other than 0 at d = 4"),
     ],
 )
 def test_what_is_no_attention_is_refused_in_one_line(

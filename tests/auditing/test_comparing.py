@@ -196,7 +196,7 @@ def test_masks_are_compared_by_what_rows_see() -> None:
             "layer.1: has 1 calls in A and 2 in B",
         ),
         (lambda one: recording(one, one, left_out=["flash"]), "in B: flash"),
-        (lambda one: recording(one, dataclasses.replace(one, input=one.query)), "layer.1: x is of one"),
+        (lambda one: recording(one, dataclasses.replace(one, input=one.query)), "layer.1: x is in one"),
         (lambda one: recording(one, dataclasses.replace(one, output=None)), "values or outputs were not"),
         (lambda one: recording(one, one, one, name="block.{}"), "no layer of A, such as layer.0, is in B"),
     ],

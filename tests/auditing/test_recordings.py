@@ -126,9 +126,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (arrays(weights="sigmoid"), "has a key 'weights'"),
     (arrays(scale=np.ones(4)), "scale is an array of float64; give one number"),
     (arrays(scale=np.nan), "scale is nan; give a finite number"),
-    (arrays(intended=np.array("1/sqrt(dk)")), r": intended scale '1/sqrt\(dk\)': 'dk' may not stand in it"),
+    (arrays(intended=np.array("1/sqrt(dk)")), r": intended scale '1/sqrt\(dk\)': 'dk' is not allowed in it"),
     ({f"model.7/{key}": one for key, one in arrays(intended="x").items()}, "layer model.7: intended scale"),
-    (arrays(intended=np.array(["1", "d"])), "intended is an array; give one expression"),
+    (arrays(intended=np.array(["1", "d"])), "intended is an array; give a single expression"),
 ]
 
 
@@ -225,7 +225,7 @@ def test_objects_are_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         load(tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "weights.pt", "w") as archive:
         archive.writestr("weights/data.pkl", pickle.dumps(Trap()))
-    with pytest.raises(RecordingError, match=r"weights.pt: weights/data.pkl is no array, and is not unp"):
+    with pytest.raises(RecordingError, match=r"weights.pt: weights/data.pkl is a pickled object"):
         load(tmp_path / "weights.pt")
     (tmp_path / "b.npz").write_bytes(pickle.dumps(Trap()))
     with pytest.raises(RecordingError, match=r"b.npz: is cut short or malformed"):

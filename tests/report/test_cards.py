@@ -31,7 +31,7 @@ def test_what_coq_proved_is_folded_out_with_how_to_check_it() -> None:
             {"status": Proof.PROVED, "coq": coq},
             ("0 &lt; 1 -&gt;", "<code>A.b</code>", "Coq 8.16.1", "coqchk -o -R . SDPA"),
         ),
-        ({"stale": True}, ("is another statement than this one",)),
+        ({"stale": True}, ("differs from this statement",)),
     ):
         claim = SCORE_VARIANCE.model_copy(
             update={"derivation": SCORE_VARIANCE.derivation.model_copy(update=changes)}

@@ -449,11 +449,11 @@ def _array(
             by_head = np.flatnonzero(~(rows.relative(axis=()) <= limit)).tolist()
             heads = tuple(by_head or sorted({row.head for row in rows.worst}))
         if size == math.inf:
-            what = f"{what}: numbers are not finite in one recording alone"
+            what = f"{what}: numbers are not finite in one of the recordings"
         elif not whole:
             what = f"{what} in a few rows, the worst by {share(rows.farthest)}"
     elif rows.lost_in_both:
-        outcome, what = Agreement.UNKNOWN, "some rows are not finite in both recordings"
+        outcome, what = Agreement.UNKNOWN, "there are rows that are finite in neither recording"
     elif size > layer.unit**_MOST:
         outcome, what = Agreement.UNKNOWN, "differs by too much to rule out a fault"
     return ComparedPart(

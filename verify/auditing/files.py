@@ -218,7 +218,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
             for member in archive.zip.infolist():
                 if not member.filename.endswith(".npy"):
                     raise RecordingError(
-                        f"{path}: {member.filename} is no array, and is not unpickled; {_WANTED}"
+                        f"{path}: {member.filename} is a pickled object, which is not read; {_WANTED}"
                     )
                 if member.file_size > _LARGEST:
                     raise RecordingError(

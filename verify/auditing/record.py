@@ -19,8 +19,8 @@ from verify.errors import RecordingError, SettingsError
 from verify.files.reading import MEGABYTE, InputKind, read_bytes
 
 _NOT_SEEN = (
-    "record: no attention call was seen; calls seen are scaled_dot_product_attention, nn.MultiheadAttention, "
-    "flex_attention and transformers' models where they are not compiled"
+    "record: no attention call was seen; recorded are scaled_dot_product_attention, nn.MultiheadAttention, "
+    "flex_attention and the models of transformers, unless they are compiled"
 )
 _NOT_STORED = "record: no attention call could be recorded"
 _SCRIPT = InputKind(10 * MEGABYTE, RecordingError, "give a Python script, or -m and a module")

@@ -62,7 +62,7 @@ class ScaleExpression(NamedTuple):
             value = math.nan
         if not 0 < abs(value) < _LARGEST:
             known = ", ".join(f"{name} = {size}" for name, size in sizes.items() if size is not None)
-            raise SettingsError(f"{place} is no number but 0 at {known}; correct the expression")
+            raise SettingsError(f"{place} is not a number other than 0 at {known}; correct the expression")
         return value
 
 
@@ -81,7 +81,7 @@ def scale_expression(text: str) -> ScaleExpression:
         tree = ast.parse(text.strip(), mode="eval").body
         _check(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = str(error) if type(error) is ValueError else "is no expression"
+        what = str(error) if type(error) is ValueError else "is not an expression"
         usage = "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h, D, n, such as 1/sqrt(d)"
         raise SettingsError(f"intended scale {text!r}: {what}; {usage}") from error
     return ScaleExpression(text, tree)
@@ -101,7 +101,7 @@ def _check(node: ast.AST) -> None:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
             parts = [left, right]
         case _:
-            raise ValueError(f"{ast.unparse(node)[:40]!r} may not stand in it")
+            raise ValueError(f"{ast.unparse(node)[:40]!r} is not allowed in it")
     for part in parts:
         _check(part)
 

@@ -150,7 +150,7 @@ class Kernel:
         try:
             array: Floats = to_numpy(output)
         except (TypeError, ValueError) as error:
-            raise RefusedError(f"returned a {type(output).__name__}, which is no array") from error
+            raise RefusedError(f"returned a {type(output).__name__}, which is not an array") from error
         expected = tuple(shape["bhtd".index(axis)] for axis in self.layout)
         if array.shape != expected:
             raise RefusedError(f"returned shape {list(array.shape)} where {list(expected)} is due")
@@ -177,7 +177,7 @@ def kernel_of(
         SettingsError: it is no function, there is no such library, or it takes the arrays of none.
     """
     if not callable(function):
-        raise SettingsError(f"{function!r}: is no function; give a function of q, k and v")
+        raise SettingsError(f"{function!r}: is not a function; give a function of q, k and v")
     if library not in (None, *LIBRARIES):
         raise SettingsError(f"library {library!r}: give one of {', '.join(LIBRARIES)}")
     library = "torch" if device is not None else library
