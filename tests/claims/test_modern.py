@@ -8,6 +8,7 @@ from scipy import optimize
 
 from tests.catalogue import experiment
 from verify.claims.modern.attention_sink import beside_sink
+from verify.claims.newer import scalable_softmax
 from verify.claims.newer.adaptive_temperature import factor_at
 from verify.claims.newer.score_clip import clipped, distance_from_temperature
 from verify.montecarlo.attention import softmax
@@ -34,6 +35,14 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
     assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
+
+
+def test_the_mean_weight_of_a_leader_is_that_of_draws() -> None:
+    """The integral agrees with ten thousand rows within five standard errors."""
+    leads = scalable_softmax.LEAD + float(scalable_softmax.WIDTH) * RNG.random((10_000, 9))
+    weights = 1 / (1 + (10.0 ** (-float(scalable_softmax.FACTOR) * leads)).sum(axis=1))
+    exact = scalable_softmax.mean_of_leader(10)
+    assert abs(weights.mean() - exact) < 5 * weights.std() / 100
 
 
 def test_the_published_factor_by_hand() -> None:

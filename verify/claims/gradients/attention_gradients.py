@@ -164,7 +164,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)
     words = "squared gradient of the values over that of the output"
     curves = {"bound: {values-tightest:prediction}": derived["share"].end}
-    yield Plot("values", "values-d*", d, curves=curves, wrong={"variance of the scores": d}, y=words)
+    title = "From one query, values receive at most the gradient of its output"
+    yield Plot("values", "values-d*", d, title, curves=curves, wrong={"variance of the scores": d}, y=words)
 
 
 CLAIM = Claim(
@@ -176,7 +177,8 @@ CLAIM = Claim(
     meaning="Scores reach the gradients in two ways. Values receive the upstream gradient in shares given by "
     "the probabilities: more of it to one key when attention is sharp, but never more in all. Queries and "
     "keys receive it through the softmax's Jacobian, multiplied by the scale and by the keys or queries "
-    "themselves, which nothing bounds.",
+    "themselves, which nothing bounds. A sharp row thus gives the values larger gradients in the mean square "
+    "than a spread one, up to the bound.",
     assumptions=assume(
         no_mask="Scores are finite; a key that a mask excludes counts as no key of that query.",
         drawn_normal="What is measured is drawn with standard normal queries, keys, values and gradients.",

@@ -196,9 +196,11 @@ CLAIM = Claim(
     "{tenfold-over-many-layers:L} layers it grows unscaled more than tenfold, but by less than "
     "{unscaled-growth:prediction} a layer.",
     meaning="The statement that gradients accumulate without scaling is right for a network at its start, "
-    "where undecided rows send back undamped gradients, and each layer adds some. Scaling is not like "
-    "clipping, which bounds every gradient at every step: once its weights have grown, scaled attention "
-    "passes uniform attention’s rate. Measured on small stacks of attention alone.",
+    "where undecided rows send back undamped gradients, and each layer adds some. By how much depends on the "
+    "dimension of queries and keys against the width of the model: heads are mostly narrower than the model, "
+    "and there the growth is slower than here at twice the width. Scaling is not like clipping, which bounds "
+    "every gradient at every step: once its weights have grown, scaled attention passes uniform attention’s "
+    "rate. Measured on small stacks of attention alone, without the other layers of a transformer.",
     symbols={"L": L},
     assumptions=assume(
         initialisation="Weights are independent normal with mean 0 and variance one over their number of "

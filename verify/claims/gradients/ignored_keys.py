@@ -104,8 +104,8 @@ CLAIM = Claim(
     "key gets half of what the bound allows, a length of {half}, whatever the weights.",
     meaning="A key that receives little attention also trains slowly: one with a weight of a thousandth "
     "receives at most about a five-hundredth of the available gradient. But the update is small, not zero, "
-    "unless floating-point arithmetic rounds the weight to zero. Weights that make all keys learn from the "
-    "others, too.",
+    "unless floating-point arithmetic rounds the weight to zero. And it is the gradient of one key from one "
+    "query: the weights that make all keys also learn from the other keys and queries.",
     assumptions=assume(
         through_scores="Only the way through the scores counts; a token's value gets a gradient of its own.",
         drawn_normal="For what is measured: values are random signs, all else is standard normal.",

@@ -57,7 +57,8 @@ def experiment(derived: Derivation) -> Items:
     mean = derived.end.subs(rho, RHO)
     words = "mean of the score, at a correlation of one half"
     curves = {"unscaled": mean, "over {root_d}": mean / sqrt(d), "over {d_k}": mean / d}
-    yield Plot("three-scales", ("mean-d*", "root-mean-d*", "over-mean-d*"), d, curves=curves, y=words)
+    title = "For aligned vectors it is division by the dimension itself that keeps the mean"
+    yield Plot("three-scales", ("mean-d*", "root-mean-d*", "over-mean-d*"), d, title, curves=curves, y=words)
 
 
 CLAIM = Claim(

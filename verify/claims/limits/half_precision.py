@@ -94,6 +94,11 @@ def experiment(derived: Derivation) -> Items:
     says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)
     at = {Symbol("arithmetic"): "IEEE 754 binary32"}
     yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
+    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16)
+    near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
+    yield Computed("rounding-point", what, last_finite, rounded, INFINITE, settings=binary16, allowance=near)
+    says = "all that is above the largest finite number is rounded to an infinite one"
+    yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
     yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
     says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"

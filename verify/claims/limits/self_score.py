@@ -39,7 +39,8 @@ def experiment(derived: Derivation) -> Items:
     says = "its variance is {d_k}, as for an independent key"
     yield Wrong("variance-of-independent", of="variance-d64", equals=d, says=says)
     curves, bounds = {"with itself": mean.end}, {"with others": 3 * sqrt(d)}
-    yield Plot("above-the-others", "mean-d*", d, curves=curves, bounds=bounds, y="score")
+    title = "A token’s score with itself grows past the spread of the others, from nine dimensions on"
+    yield Plot("above-the-others", "mean-d*", d, title, curves=curves, bounds=bounds, y="score")
 
 
 CLAIM = Claim(

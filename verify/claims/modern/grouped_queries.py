@@ -43,7 +43,8 @@ def experiment(derived: Derivation) -> Items:
     says = "heads with keys of their own go together as much"
     yield Wrong("own-keys", OWN, {d: 1}, equals=correlation.end, tolerance=near, says=says)
     words = "correlation of squared scores"
-    yield Plot("together", "squares-d*", d, y=words, curves={"derived": correlation.end})
+    title = "What sharing keys does to heads fades as the dimension grows"
+    yield Plot("together", "squares-d*", d, title, y=words, curves={"derived": correlation.end})
 
 
 CLAIM = Claim(

@@ -59,7 +59,8 @@ def experiment(derived: Derivation) -> Items:
     words = "variance within a row"
     curves = {f"$m = {float(slope):g}$": scaled.end.subs(m, slope) for slope in SLOPES.values()}
     wrong = {"wrong: scaling alone": S.One}
-    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, y=words, curves=curves, wrong=wrong)
+    title = "The bias, not the scale, sets the variance of long rows"
+    yield Plot("rows", ("row-m05-n*", "row-m0125-n*"), n, title, y=words, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

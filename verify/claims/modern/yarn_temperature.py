@@ -79,7 +79,8 @@ CLAIM = Claim(
     "factor takes most of that back: to keep the number, the variance would have to be {grows:end}, {ell} "
     "being the logarithm of {s}. With few keys it takes less: as they grow from {squares-s1:n} to "
     "{squares-s16:n}, in {squares-s1:d_k} dimensions, {sum} falls from {squares-s1:prediction.2} to "
-    "{squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. Trained scores are not random.",
+    "{squares-s16:prediction.2}, by a factor of more than {many-keys-s16:2}. It was fitted to trained "
+    "models, whose scores are not random.",
     symbols={"s": longer, "ell": ell, "sum": SQUARES},
     references=cite("peng2024"),
 )

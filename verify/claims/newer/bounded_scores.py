@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 from sympy import Ge, Integral, Le, Rational, S, cosh, exp, log, symbols
 
-from verify.claims.newer.shared.levels import weights
+from verify.claims.newer.shared.levels import mean_over_signs, weights
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Entropy
 from verify.spec import Items, Line, Softmax, Within, Wrong, a, algebra, at_most, cite, earlier, integral, j
 from verify.spec import l, m, n, over_keys, s, squares
@@ -52,13 +52,18 @@ def lost_by(row: Array) -> float:
 
 
 def experiment(derived: Derivation) -> Items:
-    check = partial(Check, laws={s: RADEMACHER}, shape={m: 16}, tolerance=Within(0.5, fixed=True))
+    check, near = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), Within(0.5, fixed=True)
     # Scores are plus or minus a number.
     for keys, size in ((2, Rational(1, 4)), (4, S.One), (64, S.One)):
         at, row = {n: keys, R: 2 * size}, f"n{keys}-s{float(size):g}".replace(".", "")
-        for name, false in (("squares", 0.95), ("entropy", 0.45)):
-            own = f"most-{name}-{row}".replace("entropy", "lost")
-            yield check(own, derived[f"mean-{name}"], at, sharper=false * (keys == 2))
+        for name, chain, of_row, false in (
+            ("squares", derived["mean-squares"], lambda row: row @ row, 0.95),
+            ("lost", derived["mean-entropy"], lost_by, 0.45),
+        ):
+            exact, off = mean_over_signs(of_row, keys, float(size)), {"less-lost": 0.8}
+            control, off = (keys, name) == (4, "squares"), off if (keys, name) == (4, "lost") else {}
+            yield check(f"{name}-{row}", chain, at, equals=exact, control=control, off=off)
+            yield check(f"most-{name}-{row}", chain, at, tolerance=near, sharper=false * (keys == 2))
     most = derived["squares"].end
     where = {"n": 3, "R": "ln 2", "scores": "one above the others by R"}
     leading, end = weights(1, 3, float(log(2))), most.subs({n: 3, R: log(2)})

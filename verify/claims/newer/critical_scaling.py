@@ -55,7 +55,8 @@ def experiment(derived: Derivation) -> Items:
     checks = {label: f"own-n*-{name}" for label, name in labels.items()}
     curves = {label: weight.subs(rho, COSINES[name]) for label, name in labels.items()}
     plot = partial(Plot, x="number of tokens {n}", y="weight on itself", span=(16, 1e6), linear="y")
-    yield plot("cosines", checks, n, curves=curves)
+    title = "One factor keeps dissimilar tokens apart and lets similar ones merge"
+    yield plot("cosines", checks, n, title, curves=curves)
 
 
 CLAIM = Claim(
@@ -69,7 +70,8 @@ CLAIM = Claim(
     "they grow too fast, each token attends to itself alone. Between the two lies one critical factor, which "
     "is larger the more similar the tokens are: {critical-c30:3} for a cosine of {own-n16-c30:rho}. With "
     "{own-n16-c0:gamma=}, one of a hundred million tokens puts a weight of {large-c0:3} on itself if tokens "
-    "are orthogonal, and of {large-c30:3} at that cosine.",
+    "are orthogonal, and of {large-c30:3} at that cosine. The tokens of a trained network do not all share "
+    "one cosine.",
     symbols={"rho": rho, "gamma": gamma, "product": gamma * (1 - rho), "eps": eps},
     references=cite("chen2025"),
 )

@@ -107,7 +107,8 @@ def experiment(derived: Derivation) -> Items:
     says = "at the larger spread the error grows by two fifths at most"
     yield Wrong("little-cost", of="cost-s3", at_most=Threshold(Rational(7, 5)), says=says)
     curves = {"bound: {main:end}": derived.end.subs(n, KEYS)}
-    yield Plot("sums", "sum-t*", t, curves=curves, span=(0.5, 6), x="lag {t}", y=what, linear="x")
+    title = "A partial sum is at most one and the exponential of the lag for each other key"
+    yield Plot("sums", "sum-t*", t, title, curves=curves, span=(0.5, 6), x="lag {t}", y=what, linear="x")
 
 
 CLAIM = Claim(
@@ -116,12 +117,14 @@ CLAIM = Claim(
     "no score exceeds the stored reference, which is a score itself, by more than {t}, every partial sum of "
     "{n} exponentials is at most {main:end}.",
     meaning="One-pass attention keeps a running maximum and rescales its sums whenever that maximum rises. "
-    "What counts is the distance from the stored reference: if scores are compared with the maximum so far "
-    "instead, a slow rise goes unnoticed and sums grow without bound. In low precision it is not quite free: "
-    "with exponentials rounded to bfloat16, the largest one is exact if the reference is the maximum, and is "
-    "rounded like all others if the reference lags. At the published threshold and with {cost-s1:n} keys, "
-    "the mean squared error is {cost-s1:estimate±} times as large for scores of standard deviation 1, and "
-    "{cost-s3:estimate±} times for one of 3.",
+    "Most of these corrections can be omitted, since exactness does not need them; the bound, which is "
+    "reached where all other scores lie that far above the reference, says how far a sum can grow meanwhile, "
+    "and single precision has room for it. What counts is the distance from the stored reference: if scores "
+    "are compared with the maximum so far instead, a slow rise goes unnoticed and sums grow without bound. "
+    "In low precision it is not quite free: with exponentials rounded to bfloat16, the largest one is exact "
+    "if the reference is the maximum, and is rounded like all others if the reference lags. At the published "
+    "threshold and with {cost-s1:n} keys, the mean squared error is {cost-s1:estimate±} times as large for "
+    "scores of standard deviation 1, and {cost-s3:estimate±} times for one of 3.",
     symbols={"r": r, "t": t},
     references=cite("milakov2018", "dao2022", "zadouri2026"),
 )

@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import product
 
+import numpy as np
 from sympy import Ge, Le, Rational, Sum, exp, log, symbols
 
 from verify.claims.newer.shared.critical import around_critical, eps
@@ -39,13 +40,24 @@ def derive() -> Chains:
     yield from around_critical("the lead times $s$")
 
 
+def mean_of_leader(keys: float) -> float:
+    """Return the mean weight of the leader as drawn: E 1/(1 + S) is ∫ e^(-t) E e^(-tS) dt."""
+    many = round(keys)
+    places, shares = np.polynomial.legendre.leggauss(48)
+    terms = many ** (-float(FACTOR) * (LEAD + float(WIDTH) * (1 + places) / 2))
+    t = np.exp(grid := np.linspace(-60.0, 12.0, 721))
+    of_one = np.exp(-np.outer(t, terms)) @ shares / 2
+    return float(np.trapezoid(t * np.exp(-t) * of_one ** (many - 1), grid))
+
+
 def experiment(derived: Derivation) -> Items:
     most, put = derived["most"], {factor: FACTOR, g: LEAD, R: LEAD + WIDTH}
     check, tight = partial(Check, laws={x: UNIT_INTERVAL}, shape={m: 16}), Within(0.5)
     for keys in KEYS:
-        at, less = {n: keys, **put}, 0.99 if keys == KEYS[0] else 0
+        at, first = {n: keys, **put}, keys == KEYS[0]
+        yield check(f"value-n{keys}", LEADER, at, equals=mean_of_leader(keys), control=first)
         yield check(f"least-n{keys}", LEADER, at, at_least=derived.end, tolerance=tight)
-        yield check(f"most-n{keys}", LEADER, at, at_most=most.end, tolerance=tight, sharper=less)
+        yield check(f"most-n{keys}", LEADER, at, at_most=most.end, tolerance=tight, sharper=0.99 * first)
     what = "weight of a score of 3, all others being -2"
     for keys, (name, weight) in product(LEVELS, (("scalable", derived.end), ("plain", derived["plain"].end))):
         by = float(FACTOR * log(keys)) if name == "scalable" else 1.0
@@ -62,7 +74,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("no-factor-needed", of=f"plain-n{last}", equals=same.subs(n, last), says=says)
     yield fact("even", "number of keys at which the factor is one", exp(1 / FACTOR))
     plot = partial(Plot, at=put, span=(10, 10_000), y="mean weight of the leading key")
-    yield plot("leader", "least-n*", n, curves={"bound": derived.end}, wrong={"without the factor": PLAIN})
+    curves, bounds = {"drawn": (mean_of_leader, (10, 1000))}, {"bound: {main:end}": derived.end}
+    yield plot("leader", "value-n*", n, curves=curves, bounds=bounds, wrong={"without the factor": PLAIN})
 
 
 CLAIM = Claim(

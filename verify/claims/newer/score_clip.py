@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from sympy import Max, Rational, S, exp, sqrt, symbols
+from sympy import Max, Rational, S, exp, sign, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
 from verify.spec import Indicator, Items, Largest, Plot, Softmax, Wrong, a, algebra, cite, cited, d, i, j, k
@@ -16,6 +16,8 @@ LEVEL, LOW = 4.0, Rational(1, 2)
 LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 """The share of inputs with a score below -τ once the largest is clipped to τ."""
+BEYOND = E(Indicator(Max(LARGEST, -LEAST) - tau))
+"""The share of inputs with a score beyond τ in size."""
 FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
 """Queries and keys with scores beyond the level."""
 
@@ -32,6 +34,10 @@ def derive() -> Chains:
     chain = Chain(weights, name="ratio", title="Two weights", defines=defines)
     yield chain.then(exp(gamma * (s[a, j] - s[a, l])), "the sum cancels", algebra)
     turned, lead = cited("rotation", laws=NORMAL_COMPONENTS), -LEAST - LARGEST
+    title = "Which end is further from 0"
+    defines = "how much more often the lowest score is further from 0 than the largest"
+    chain = Chain(E(sign(lead)), name="side", title=title, defines=defines)
+    yield chain.then(S.Zero, "with $-q$ for $q$ every score turns its sign, and so does this", turned)
     lowest, largest = Indicator(lead) * Indicator(-LEAST - tau), Indicator(-lead) * Indicator(LARGEST - tau)
     title = r"How often the lowest score is the furthest from 0, of inputs with one beyond $\pm\tau$"
     chain = Chain(E(lowest) / (E(lowest) + E(largest)), name="half", title=title)
@@ -58,7 +64,9 @@ def experiment(derived: Derivation) -> Items:
     for level, false in ((4, 0.9), (8, 0.4), (12, 0.05)):
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
     for level in (4, 8):
+        yield check(f"share-t{level}", BELOW / BEYOND, {d: 16, tau: level}, equals=S.Half)
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
+    yield check("side-d16", derived["side"], {d: 16}, tolerance=near)
     of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)
     scores, off = (clipped(*FIXED, LEVEL),), {"higher-level": 1.01}
     yield of_fixed("largest", derived["largest"].start, np.max, scores, equals=LEVEL, off=off)
@@ -72,7 +80,8 @@ def experiment(derived: Derivation) -> Items:
     says, rooted = "scores are multiplied by the root of the factor", distance_from_temperature(LEVEL, 0.5)
     yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
     words, curves, wrong = "share of inputs", {"one half": S.Half}, {"if both sides were bounded": S.Zero}
-    yield Plot("below", "below-d*", d, curves=curves, wrong=wrong, y=words, linear="y")
+    title = "Clipping to a low level leaves a score below minus that level in half of all draws"
+    yield Plot("below", "below-d*", d, title, curves=curves, wrong=wrong, y=words, linear="y")
 
 
 CLAIM = Claim(
@@ -87,7 +96,8 @@ CLAIM = Claim(
     "distributed inputs that is so in half of the draws in which any score is beyond the level in size, "
     "above or below: with 4 queries and 4 keys in {below-t8:d_k} dimensions, in {below-t4:estimate.2%} of "
     "all draws at a level of {below-t4:tau}, in {below-t8:estimate.2%} at {below-t8:tau} and in "
-    "{below-t12:estimate.2%} at {below-t12:tau}.",
+    "{below-t12:estimate.2%} at {below-t12:tau}. This does softmax no harm, since such keys get little "
+    "weight; in a low-precision format they may still overflow.",
     symbols={"gamma": gamma, "tau": tau, "top": top},
     references=cite("kimi2025"),
 )

@@ -127,7 +127,9 @@ CLAIM = Claim(
     "tends to {normal:5}, not to one. For scaled scores of normal components the mean square is finite in "
     "five dimensions and more; in 64 the sum tends to {scaled-d64:4}. In two to four dimensions the mean "
     "square is infinite and the bound from below says nothing, but each term rises with {n}, so that the sum "
-    "still tends to the mean, which is {scaled-d2:1} in two; in one dimension the mean is infinite.",
+    "still tends to the mean, which is {scaled-d2:1} in two; in one dimension the mean is infinite. The sum "
+    "of a row follows the spread of its scores, so a change of scale changes this sum, which softmax keeps "
+    "at one.",
     headline="sum-n1024",
     symbols={"power": r},
     references=cite("ramapuram2025"),

@@ -4,7 +4,7 @@ from functools import partial
 
 from sympy import Ge, KroneckerDelta, Le, Rational, Symbol, exp
 
-from verify.claims.newer.shared.levels import weight_of_leader
+from verify.claims.newer.shared.levels import mean_over_signs, weight_of_leader
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Items
 from verify.spec import Largest, Line, Plot, Softmax, Within, Wrong, a, algebra, at_least, at_most, cite
 from verify.spec import earlier, fact, j, l, m, n, over_keys, s, sigma
@@ -43,11 +43,13 @@ def derive() -> Chains:
 
 def experiment(derived: Derivation) -> Items:
     drawn, least, tight = derived["drawn"], derived["least"], Within(0.5, fixed=True)
+    check, means = partial(Check, laws={s: RADEMACHER}, shape={m: 16}), {}
     # Scores are plus or minus a number.
-    check = partial(Check, laws={s: RADEMACHER}, shape={m: 16}, tolerance=tight)
     for keys, level in ((2, Rational(1, 8)), (4, Rational(1)), (64, Rational(1))):
         at, row = {n: keys, sigma: level}, f"n{keys}-s{float(level):g}".replace(".", "")
-        yield check(f"bound-{row}", drawn, at, sharper=0.93 if keys == 2 else 0)
+        means[keys] = mean_over_signs(max, keys, float(level))
+        yield check(f"largest-{row}", drawn, at, equals=means[keys], control=keys == 4)
+        yield check(f"bound-{row}", drawn, at, tolerance=tight, sharper=0.93 if keys == 2 else 0)
     what = "weight of a key whose score is {} by 3 than all others"
     for keys in (8, 512):
         at, weight = {R: 3, n: keys}, partial(Computed, settings={"n": keys}, allowance=ROUNDING)
@@ -59,11 +61,15 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("smaller-range", of="most-n512", at_most=derived.end.subs(smaller), says=says)
     says = "the lower bound for a range smaller by a hundredth holds as well"
     yield Wrong("smaller-range-below", of="least-n512", at_least=least.end.subs(smaller), says=says)
+    says = "the largest of {cell:n} weights is as large as that of {largest-n4-s1:n}"
+    yield Wrong("as-few-keys", of="largest-n64-s1", equals=means[4], says=says)
     at = {R: 3, n: 512}
     yield fact("attained", "largest weight of 512 keys within a range of 3", derived.end.subs(at))
     yield fact("published", "the published bound of it, $e^R/n$", (exp(R) / n).subs(at))
-    wrong, curves = {"{least:end}": least.end.subs(R, 2)}, {"{main:end}": derived.end.subs(R, 2)}
-    yield Plot("dispersion", "bound-n*-s1", n, curves=curves, wrong=wrong, y="mean of the largest weight")
+    words = "mean of the largest weight"
+    curves = {"exact": lambda keys: mean_over_signs(max, round(keys), 1.0)}
+    wrong, bounds = {"{least:end}": least.end.subs(R, 2)}, {"{main:end}": derived.end.subs(R, 2)}
+    yield Plot("dispersion", "largest-n*-s1", n, curves=curves, bounds=bounds, wrong=wrong, y=words)
 
 
 CLAIM = Claim(
@@ -74,7 +80,8 @@ CLAIM = Claim(
     meaning="How sharp a softmax can be depends on how far apart its scores are. A key that leads by three "
     "has a weight of {most-n8:prediction.2} among {most-n8:n} keys, and of {attained:3} among {most-n512:n}. "
     "A published bound, {loose}, gives {published:3} for the latter: it is true, but attained only if all "
-    "scores are equal.",
+    "scores are equal. Networks with bounded inputs have bounded scores, so a head that must find one token "
+    "among more and more needs scores that grow.",
     symbols={"R": R, "loose": exp(R) / n},
     references=cite("velickovic2025"),
 )

@@ -76,7 +76,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("half-for-steps", of="finite-step", equals=S.Half, says="steps move a weight by half as much")
     curves, bounds = {"integrated": derived["mean-slope"].end}, {"bound: {main:end}": derived.end}
     plot = partial(Plot, at={n: 2}, span=(0.1, 8), y="mean absolute sum of a row of the Jacobian", linear="y")
-    yield plot("slope", "slope-s*", sigma, curves=curves, bounds=bounds)
+    title = "The slope of softmax is one half at equal scores, and less wherever they differ"
+    yield plot("slope", "slope-s*", sigma, title, curves=curves, bounds=bounds)
 
 
 CLAIM = Claim(
@@ -89,7 +90,8 @@ CLAIM = Claim(
     "three norms. A published statement has it strictly smaller, which is false with two keys; with more, "
     "the sum and the maximum norm still attain one half where a weight is one half, while three equal scores "
     "have {norm-sum-n3:estimate.3} in the sum norm. Any finite step moves the weights less: with two keys, a "
-    "step of one half moves a weight by {finite-step:prediction.4} of that step.",
+    "step of one half moves a weight by {finite-step:prediction.4} of that step. By the Riesz–Thorin theorem "
+    "the same constant holds for the norms in between.",
     symbols={"x": x[j], "slope": p * (1 - p)},
     references=cite("nair2025"),
 )

@@ -73,7 +73,8 @@ def experiment(derived: Derivation) -> Items:
     for size in (2, 3, 4, 5, 9, 17):
         what = f"power of the number of keys that the scale grows with, 64 to 4096 keys, in {size} dimensions"
         yield fact(f"power-d{size}", what, Float(growth_of_scale(size, 64, 4096), 6))
-    yield Plot("sphere", "bound-d3-n*", n, curves={"bound": derived.end.subs(beta, FACTOR)})
+    title = "At a fixed scale the nearest key on a sphere loses its weight as keys are added"
+    yield Plot("sphere", "bound-d3-n*", n, title, curves={"bound": derived.end.subs(beta, FACTOR)})
 
 
 CLAIM = Claim(

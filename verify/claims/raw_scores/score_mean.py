@@ -41,6 +41,6 @@ CLAIM = Claim(
     title="Scores average to zero",
     statement="For independent centred components, {main} in every dimension.",
     meaning="Scores balance out around 0: what grows with the dimension is their spread, not their mean. "
-    "Where neither is (say, after a ReLU), the mean grows like the dimension itself: {any-means} for "
-    "components with means {mu_q} and {mu_k}.",
+    "Only one of the two vectors need be centred. Where neither is (say, after a ReLU), the mean grows like "
+    "the dimension itself: {any-means} for components with means {mu_q} and {mu_k}.",
 )

@@ -4,21 +4,23 @@ from functools import cache
 
 import numpy as np
 from scipy import special
-from sympy import Integral, S, Symbol, erf, exp, oo, pi, simplify, sqrt
+from sympy import Derivative, Integral, S, Symbol, erf, exp, oo, pi, simplify, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
-from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, d, i, j, k, latex, moments
+from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, at_most, d, i, j, k, latex, moments
 from verify.spec import of_probability, q, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
 NEAR, FAR = 1000, 2000
 """Dimensions in which the distance is computed from the exact law to tell its rate."""
 x = Symbol("x", positive=True)
-WORST = sqrt(3 - sqrt(6))
-"""Where the leading term of the distance is largest: a root of the fourth Hermite polynomial."""
+WORST, SECOND = sqrt(3 - sqrt(6)), sqrt(3 + sqrt(6))
+"""Where the leading term of the distance is stationary: the roots of the fourth Hermite polynomial."""
 NORMAL = (1 - erf(x / sqrt(2))) / 2
 DISTANCE = NORMAL - E(Indicator(-x * sqrt(d) - score))
 TERM = (3 * x - x**3) * exp(-(x**2) / 2) / sqrt(2 * pi) / (4 * d)
+PLACES = np.linspace(0.125, 4.0, 32)
+"""Distances from 0, in standard deviations, at which the exact law is searched for its largest gap."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -47,13 +49,25 @@ def derive() -> tuple[Chain, ...]:
         .then(*given_query)
         .then(TERM, expanded, of_normals("delta method"), "~")
     )
-    return kurtosis, third, exact, distance
+    slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
+    where = r"it is 0 at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
+    level = Chain(Derivative(TERM, x), name="level", title="Where the first-order term is level")
+    level = level.then(slope, where, algebra)
+    less, more = -TERM.subs(x, SECOND), TERM.subs(x, WORST)
+    largest = Chain(less, name="largest", title="Where it is largest in size")
+    largest = largest.then(more, "at the first of the two it is larger in size", at_most(more - less), "<")
+    return kurtosis, third, exact, distance, level, largest
 
 
 @cache
 def gap(dimension: float, place: float = float(WORST)) -> float:
     """Return how much less probable a score so many deviations below 0 is than a normal number."""
     return float(special.ndtr(-place)) - below(dimension, -place * dimension**0.5)
+
+
+def largest_gap(dimension: int) -> float:
+    """Return the largest distance of the exact law from the normal one."""
+    return max(abs(gap(dimension, float(place))) for place in PLACES)
 
 
 def rate() -> float:
@@ -75,10 +89,12 @@ def experiment(derived: Derivation) -> Items:
     power, far = simplify(d * TERM.diff(d) / TERM), Allowance(0.005, beyond)
     what, where = f"exponent of {label} in $d_k$", {"from": NEAR, "to": FAR}
     yield Computed("rate", what, rate, (), power, settings=where, allowance=far)
-    first, far = TERM.subs({x: WORST, d: FAR}), Allowance(0.005 * gap(FAR), beyond)
-    what, off = f"{label} at $x = 0.742$, of the exact law", {"larger-term": 1.01}
-    at = {"d_k": FAR}
-    yield Computed("leading-term", what, gap, (FAR,), first, settings=at, allowance=far, off=off)
+    for name, what, code, size, off in (
+        ("leading-term", f"{label} at $x = 0.742$, of the exact law", gap, FAR, {"larger-term": 1.01}),
+        ("largest-gap", f"the largest of its sizes at {len(PLACES)} places", largest_gap, NEAR, {}),
+    ):
+        first, far = TERM.subs({x: WORST, d: size}), Allowance(0.005 * code(size), beyond)
+        yield Computed(name, what, code, (size,), first, settings={"d_k": size}, allowance=far, off=off)
     says = "in {cell:d_k} dimensions scores have a normal kurtosis, {value}"
     yield Wrong("mesokurtic", derived, many, equals=3, tolerance=fixed, says=says)
     says, within = "a score of one dimension is normal", of_probability()
@@ -87,6 +103,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("first-order-is-exact", DISTANCE, few, equals=TERM, tolerance=wide, says=says)
     says = "the distance shrinks as the inverse of {root_d}, as for sums of skewed terms"
     yield Wrong("root-rate", of="rate", equals=-S.Half, says=says)
+    says, of_near = "the gap is largest at the second of both places", -TERM.subs({x: SECOND, d: NEAR})
+    yield Wrong("largest-at-second", of="largest-gap", equals=of_near, says=says)
     words, curves = "distance to the normal law, where its first order is largest", {"exact law": gap}
     bounds = {"first order": TERM.subs(x, WORST)}
     yield Plot("distance", "distance-d*", d, curves=curves, bounds=bounds, span=(1, 256), y=words)

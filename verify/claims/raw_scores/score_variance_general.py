@@ -50,7 +50,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("as-if-centred", of="uniform-mean-d3", equals=0, says=says)
     yield fact("uniform-variance-per-dimension", "variance per dimension, components from U(0, 1)", law / d)
     curves, wrong = {"derived": law}, {"wrong, without means": WITHOUT_MEANS.subs(OF_UNIFORM)}
-    yield Plot("uniform-line", "uniform-variance-d*", d, curves=curves, wrong=wrong)
+    title = "Components that are all positive: their means add 6/7 of the variance"
+    yield Plot("uniform-line", "uniform-variance-d*", d, title, curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(
@@ -59,6 +60,6 @@ CLAIM = Claim(
     meaning="The growth with the dimension stays linear, but means add to it: for components that are "
     "uniform between 0 and 1, the habit of many demonstrations, the variance is "
     "{uniform-variance-per-dimension} a dimension, of which only 1/7 would remain if the components were "
-    "centred.",
+    "centred. Much of that surplus is common to all keys of one query.",
     symbols={"without_means": WITHOUT_MEANS},
 )

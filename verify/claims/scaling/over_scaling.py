@@ -31,5 +31,6 @@ CLAIM = Claim(
     title="Dividing by the dimension itself shrinks the variance to its inverse",
     statement="For independent components with mean 0 and variance 1, {main}.",
     meaning="Scores divided by {d_k} concentrate around 0 as the dimension grows, and softmax over them "
-    "approaches an even spread over all keys.",
+    "approaches an even spread over all keys. (Where queries and keys are aligned rather than independent, "
+    "the mean of the score grows like {d_k} itself, and this scale has its use.)",
 )

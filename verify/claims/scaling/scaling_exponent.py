@@ -30,7 +30,8 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("power-counted-once", of="quarter-exponent", equals=1 - QUARTER, says=says)
     words = "variance of {divided}"
     curves = {rf"$\alpha = {power}$": laws[name] for name, power in POWERS.items()}
-    yield Plot("fan", tuple(f"{name}-variance-d*" for name in POWERS), d, curves=curves, y=words)
+    title = "Only the exponent ½ keeps the variance level"
+    yield Plot("fan", tuple(f"{name}-variance-d*" for name in POWERS), d, title, curves=curves, y=words)
 
 
 CLAIM = Claim(
@@ -39,6 +40,6 @@ CLAIM = Claim(
     meaning="The usual scale, the power one half, separates two regimes: with a smaller power scores grow "
     "with the dimension, with a larger one they shrink. No other power keeps the variance level: a quarter "
     "instead of a half leaves a variance of {quarter-variance-d128:prediction.3} in "
-    "{quarter-variance-d128:d_k} dimensions.",
+    "{quarter-variance-d128:d_k} dimensions. In each dimension all powers are measured on the same scores.",
     symbols={"alpha": alpha, "divided": divided},
 )

@@ -32,5 +32,6 @@ CLAIM = Claim(
     statement="For independent components with mean 0 and variance 1, {main} whatever the number of queries "
     "and keys.",
     meaning="{d_k} counts the components of a query or key, not the words of a text, and a longer text calls "
-    "for no other scale on this account.",
+    "for no other scale on this account. What the length does change is the largest of many scores and the "
+    "spread of the softmax over many keys; other claims measure that.",
 )

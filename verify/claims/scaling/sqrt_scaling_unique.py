@@ -45,6 +45,7 @@ CLAIM = Claim(
     statement="For independent components with mean 0 and variance 1, {main}: {c} is 1 over {root_d}, with "
     "either sign, and no other factor.",
     meaning="The scale of 1 over {root_d} is not one choice among several: under these assumptions it is the "
-    "only positive one that gives variance 1.",
+    "only positive one that gives variance 1. (Whether that is the best target is another matter.) In each "
+    "dimension both signs are measured on the same scores.",
     symbols={"c": c},
 )

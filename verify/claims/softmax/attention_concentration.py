@@ -88,7 +88,9 @@ CLAIM = Claim(
     "saturated yet, for the transition is gradual. Over {raw-n256-d11:n} keys the mean of {squares} is "
     "{raw-n256-d11:prediction.2} at {raw-n256-d11:d_k=}, {raw-n256-d22:prediction.2} at {raw-n256-d22:d_k}, "
     "{raw-n256-d64:prediction.2} at {raw-n256-d64:d_k} and {raw-n256-d256:prediction.2} at "
-    "{raw-n256-d256:d_k}; scaled, in {scaled-n256-d64:d_k} dimensions, it is {scaled-n256-d64:prediction.1}.",
+    "{raw-n256-d256:d_k}; scaled, in {scaled-n256-d64:d_k} dimensions, it is {scaled-n256-d64:prediction.1}. "
+    "Heads in use have {scaled-n256-d64:d_k} dimensions and more: without scaling, their attention would "
+    "start out as a lookup of a few random keys.",
     symbols={"freezing": 2 * log(n)},
     references=cite("derrida1981"),
 )

@@ -56,5 +56,6 @@ CLAIM = Claim(
     "{logistic}.",
     meaning="The product of the weights is what a gradient is multiplied by on its way through the softmax. "
     "At a given large gap it is exponentially small; on average over random gaps it is not, because now and "
-    "then two scores come close. Once the spread is large, twice the spread halves the average.",
+    "then two scores come close. Once the spread is large, twice the spread halves the average. The claim "
+    "that gradients vanish exponentially describes the typical row only.",
 )

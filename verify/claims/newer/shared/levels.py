@@ -1,5 +1,8 @@
 """Rows of two levels: leading keys and others, and within each kind all are alike."""
 
+from collections.abc import Callable
+from math import comb
+
 import numpy as np
 
 from verify.spec.arrays import Array, softmax
@@ -13,3 +16,9 @@ def weights(high: int, keys: int, lead: float) -> Array:
 def weight_of_leader(lead: float, keys: int) -> float:
     """Return the weight of the single key whose score is larger than all others."""
     return float(weights(1, keys, lead)[0])
+
+
+def mean_over_signs(of_weights: Callable[[Array], float], keys: int, size: float) -> float:
+    """Return the mean of a function of the weights where every score is ±``size``, with equal chance."""
+    values = (of_weights(weights(high, keys, 2 * size)) for high in range(keys + 1))
+    return sum(comb(keys, high) * float(value) for high, value in enumerate(values)) / 2.0**keys
