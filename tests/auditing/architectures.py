@@ -4,92 +4,41 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_SIZES = {
-    "vocab_size": 64,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-}
-_GROUPED = _SIZES | {"num_key_value_heads": 2}
+_BODY = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+_TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+_SIZES = _BODY | _TOKENS | {"vocab_size": 64, "max_position_embeddings": 64}
+GROUPED = _SIZES | {"num_key_value_heads": 2}
 _DROPOUTS = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-_VISION = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "image_size": 16,
-    "patch_size": 4,
-}
-_SEQ2SEQ = {
-    "vocab_size": 64,
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "decoder_start_token_id": 1,
-    "forced_eos_token_id": 2,
-}
-_T5 = {
-    "vocab_size": 64,
-    "d_model": 32,
-    "d_kv": 8,
-    "d_ff": 48,
-    "num_layers": 2,
-    "num_decoder_layers": 2,
-    "num_heads": 4,
-    "decoder_start_token_id": 0,
-    "pad_token_id": 0,
-}
-_LATENT = _SIZES | {
-    "num_key_value_heads": 4,
-    "q_lora_rank": 16,
-    "kv_lora_rank": 16,
-    "qk_nope_head_dim": 8,
-    "qk_rope_head_dim": 4,
-    "v_head_dim": 8,
-    "n_routed_experts": 4,
-    "num_experts_per_tok": 2,
-    "n_group": 1,
-    "topk_group": 1,
-    "n_shared_experts": 1,
-    "moe_intermediate_size": 16,
-    "first_k_dense_replace": 1,
-}
-_YARN = {
-    "rope_type": "yarn",
-    "rope_theta": 10000.0,
-    "factor": 40.0,
-    "mscale": 1.0,
-    "mscale_all_dim": 1.0,
+_VISION = _BODY | {"image_size": 16, "patch_size": 4}
+SEQ2SEQ = (
+    {f"{side}_{size}": n for side in ("encoder", "decoder") for size, n in (("layers", 2), ("ffn_dim", 48))}
+    | {"vocab_size": 64, "d_model": 32, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+    | _TOKENS
+    | {"max_position_embeddings": 64, "decoder_start_token_id": 1, "forced_eos_token_id": 2}
+)
+_T5 = (
+    {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2}
+    | {"num_heads": 4}
+    | {"decoder_start_token_id": 0, "pad_token_id": 0}
+)
+_GPT2 = {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
+_LATENT = (
+    _SIZES
+    | {"num_key_value_heads": 4, "q_lora_rank": 16, "kv_lora_rank": 16}
+    | {"qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8}
+    | {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1, "n_shared_experts": 1}
+    | {"moe_intermediate_size": 16, "first_k_dense_replace": 1}
+)
+_YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40.0, "mscale": 1.0, "mscale_all_dim": 1.0} | {
     "beta_fast": 32,
     "beta_slow": 1,
     "original_max_position_embeddings": 16,
 }
-_WAVES = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-    "vocab_size": 32,
-    "conv_dim": (16, 16),
-    "conv_stride": (4, 4),
-    "conv_kernel": (8, 4),
-    "num_conv_pos_embeddings": 4,
-    "num_conv_pos_embedding_groups": 2,
-    "num_feat_extract_layers": 2,
-}
+_WAVES = (
+    _BODY
+    | {"vocab_size": 32, "conv_dim": (16, 16), "conv_stride": (4, 4), "conv_kernel": (8, 4)}
+    | {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2, "num_feat_extract_layers": 2}
+)
 
 
 @dataclass(frozen=True)
@@ -111,40 +60,36 @@ def _one(_d: int) -> float:
 
 
 ARCHITECTURES = {
-    "llama": Architecture("Llama", _GROUPED),
-    "mistral": Architecture("Mistral", _GROUPED | {"sliding_window": 4}),
-    "mixtral": Architecture("Mixtral", _GROUPED | {"num_local_experts": 2}),
-    "qwen2": Architecture("Qwen2", _GROUPED),
-    "qwen3": Architecture("Qwen3", _GROUPED | {"head_dim": 16}),
-    "olmo2": Architecture("Olmo2", _GROUPED),
+    "llama": Architecture("Llama", GROUPED),
+    "mistral": Architecture("Mistral", GROUPED | {"sliding_window": 4}),
+    "mixtral": Architecture("Mixtral", GROUPED | {"num_local_experts": 2}),
+    "qwen2": Architecture("Qwen2", GROUPED),
+    "qwen3": Architecture("Qwen3", GROUPED | {"head_dim": 16}),
+    "olmo2": Architecture("Olmo2", GROUPED),
     "phi": Architecture("Phi", _SIZES),
-    "phi3": Architecture("Phi3", _GROUPED),
-    "stablelm": Architecture("StableLm", _GROUPED),
-    "starcoder2": Architecture("Starcoder2", _GROUPED),
-    "cohere": Architecture("Cohere", _GROUPED),
+    "phi3": Architecture("Phi3", GROUPED),
+    "stablelm": Architecture("StableLm", GROUPED),
+    "starcoder2": Architecture("Starcoder2", GROUPED),
+    "cohere": Architecture("Cohere", GROUPED),
     "gpt_neox": Architecture("GPTNeoX", _SIZES),
     "persimmon": Architecture("Persimmon", _SIZES),
-    "gpt2": Architecture(
-        "GPT2", {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
-    ),
-    "gpt_bigcode": Architecture(
-        "GPTBigCode", {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
-    ),
+    "gpt2": Architecture("GPT2", _GPT2),
+    "gpt_bigcode": Architecture("GPTBigCode", _GPT2),
     "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=_one),
-    "granite": Architecture("Granite", _GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
-    "gemma": Architecture("Gemma", _GROUPED | {"head_dim": 8}),
+    "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
+    "gemma": Architecture("Gemma", GROUPED | {"head_dim": 8}),
     "gemma2": Architecture(
         "Gemma2",
-        _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0},
+        GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24, "attn_logit_softcapping": 2.0},
         kinds=("eager",),
         given=lambda _d: 24**-0.5,
     ),
     "gemma3": Architecture(
-        "Gemma3Text", _GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}, given=lambda _d: 24**-0.5
+        "Gemma3Text", GROUPED | {"head_dim": 8, "query_pre_attn_scalar": 24}, given=lambda _d: 24**-0.5
     ),
     "gpt_oss": Architecture(
         "GptOss",
-        _GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
+        GROUPED | {"head_dim": 8, "num_local_experts": 2, "num_experts_per_tok": 1},
         kinds=("eager",),
     ),
     "falcon": Architecture(
@@ -177,9 +122,9 @@ ARCHITECTURES = {
     ),
     "t5": Architecture("T5", _T5, "both", given=_one),
     "umt5": Architecture("UMT5", _T5, "both", given=_one),
-    "bart": Architecture("Bart", _SEQ2SEQ, "both"),
-    "pegasus": Architecture("Pegasus", _SEQ2SEQ, "both"),
-    "m2m_100": Architecture("M2M100", _SEQ2SEQ, "both"),
+    "bart": Architecture("Bart", SEQ2SEQ, "both"),
+    "pegasus": Architecture("Pegasus", SEQ2SEQ, "both"),
+    "m2m_100": Architecture("M2M100", SEQ2SEQ, "both"),
     "vit": Architecture("ViT", _VISION, "image"),
     "deit": Architecture("DeiT", _VISION, "image"),
     "dinov2": Architecture("Dinov2", _VISION, "image"),
@@ -187,7 +132,7 @@ ARCHITECTURES = {
     "clip": Architecture("CLIPVision", _VISION, "image"),
     "whisper": Architecture(
         "Whisper",
-        _SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
+        SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
         given=_one,
     ),
@@ -220,26 +165,26 @@ OUTSIDE = {
 """Architectures that write their attention out, which is not recorded, and is said."""
 
 
-def build(name: str, kind: str, seed: int = 0) -> Any:
+def build(model: str | Architecture, kind: str, seed: int = 0) -> Any:
     """Return the small random model of an architecture in evaluation, with this kind of attention."""
     import torch  # noqa: PLC0415 - the table is read without it
     import transformers  # noqa: PLC0415
 
-    one = (ARCHITECTURES | OUTSIDE)[name]
-    config = getattr(transformers, f"{one.name}Config")(**one.options)
+    made = (ARCHITECTURES | OUTSIDE)[model] if isinstance(model, str) else model
+    config = getattr(transformers, f"{made.name}Config")(**made.options)
     config._attn_implementation = kind
     torch.manual_seed(seed)
-    model = getattr(transformers, f"{one.name}Model")(config).eval()
+    built = getattr(transformers, f"{made.name}Model")(config).eval()
     with torch.no_grad():
-        for parameter in model.parameters():
+        for parameter in built.parameters():
             if parameter.dim() > 1:
                 # Larger than the usual start, for scores that tell scales apart.
                 parameter.mul_(4)
-    return model
+    return built
 
 
 def inputs(
-    name: str, sequences: int = 4, tokens: int = 12, seed: int = 0, dtype: Any = None
+    model: str | Architecture, sequences: int = 4, tokens: int = 12, seed: int = 0, dtype: Any = None
 ) -> dict[str, Any]:
     """Return what the model of an architecture is called with; the last sequence of tokens is padded.
 
@@ -251,16 +196,16 @@ def inputs(
     words = torch.randint(3, 64, (sequences, tokens))
     seen = torch.ones(sequences, tokens, dtype=torch.long)
     seen[-1, tokens - 3 :] = 0
-    made: dict[str, Callable[[], dict[str, Any]]] = {
-        "tokens": lambda: {"input_ids": words, "attention_mask": seen},
-        "both": lambda: {"input_ids": words, "attention_mask": seen, "decoder_input_ids": words[:, :7]},
-        "image": lambda: {"pixel_values": torch.randn(sequences, 3, 16, 16)},
-        "patches": lambda: {"input_values": torch.randn(sequences, 16, 8)},
-        "wave": lambda: {"input_values": torch.randn(sequences, 320)},
-        "spectrogram": lambda: {
-            "input_features": torch.randn(sequences, 8, 32),
-            "decoder_input_ids": words[:, :7],
-        },
-    }
-    given = made[(ARCHITECTURES | OUTSIDE)[name].inputs]()
-    return {key: one.to(dtype) if one.is_floating_point() else one for key, one in given.items()}
+    text, decoded = {"input_ids": words, "attention_mask": seen}, {"decoder_input_ids": words[:, :7]}
+    match ((ARCHITECTURES | OUTSIDE)[model] if isinstance(model, str) else model).inputs:
+        case "tokens":
+            return text
+        case "both":
+            return text | decoded
+        case "spectrogram":
+            return decoded | {"input_features": torch.randn(sequences, 8, 32, dtype=dtype)}
+        case "image":
+            return {"pixel_values": torch.randn(sequences, 3, 16, 16, dtype=dtype)}
+        case kind:
+            shape = {"patches": (16, 8), "wave": (320,)}[kind]
+            return {"input_values": torch.randn(sequences, *shape, dtype=dtype)}

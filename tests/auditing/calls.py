@@ -36,7 +36,7 @@ def arrays(
 
 
 def attention(q: Any, k: Any, v: Any, *, scale: float = SCALE, **declared: Any) -> Any:
-    """Return what correct attention gives, in the arrays' type; ``declared`` as the fields of `Call`."""
+    """Return what correct attention gives, rows without a key zeros; ``declared`` as the fields of `Call`."""
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
     scores = scale * (q @ np.swapaxes(k, -1, -2))
@@ -51,8 +51,9 @@ def attention(q: Any, k: Any, v: Any, *, scale: float = SCALE, **declared: Any) 
     if sinks is not None:
         column = np.broadcast_to(np.reshape(sinks, (1, -1, 1, 1)), (*scores.shape[:3], 1))
         scores = np.concatenate([scores, column], axis=-1)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights = weights / weights.sum(axis=-1, keepdims=True)
+    top = scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
+    weights = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-30)
     return weights[..., : k.shape[2]] @ v
 
 

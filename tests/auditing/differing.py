@@ -1,8 +1,8 @@
 """Small models of transformers with a fault that is right in itself, planted in one layer, to compare."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,31 +10,14 @@ import torch
 import transformers
 
 import verify
+from tests.auditing.architectures import GROUPED, SEQ2SEQ, Architecture, build, inputs
 from verify.auditing.recording import Recording
 
 LAYER = 1
-_SIZES = {
-    "vocab_size": 64,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 64,
-    "head_dim": 8,
-}
-_SINKS = _SIZES | {"num_local_experts": 2, "num_experts_per_tok": 1}
-_BOTH = {
-    "vocab_size": 64,
-    "d_model": 32,
-    "encoder_layers": 3,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 64,
-}
+_SIZES = GROUPED | {"num_hidden_layers": 3, "head_dim": 8}
+_LLAMA = Architecture("Llama", _SIZES)
+_SINKS = Architecture("GptOss", _SIZES | {"num_local_experts": 2, "num_experts_per_tok": 1})
+_BART = Architecture("Bart", SEQ2SEQ | {"encoder_layers": 3, "decoder_layers": 3}, "both")
 
 
 @dataclass(frozen=True)
@@ -46,8 +29,7 @@ class Fault:
 
     plant: Callable[[Any], Any]
     expected: frozenset[str]
-    model: str = "Llama"
-    options: Mapping[str, Any] = field(default_factory=lambda: _SIZES)
+    model: Architecture = _LLAMA
     kinds: tuple[str, str] = ("eager", "sdpa")
     layer: str = f"layers.{LAYER}.self_attn"
     runs: tuple[int, ...] = (12,)
@@ -78,8 +60,8 @@ def _turned(change: Callable[[Any], Any], model: Any) -> None:
     _given(model, turn)
 
 
-def _interleaved(one: Any) -> Any:
-    return one[..., : one.shape[-1] // 2].repeat_interleave(2, dim=-1)
+def _interleaved(angles: Any) -> Any:
+    return angles[..., : angles.shape[-1] // 2].repeat_interleave(2, dim=-1)
 
 
 def _not_causal(model: Any) -> None:
@@ -114,8 +96,8 @@ class _Rolled:
         return getattr(self._cache, name)
 
     def update(self, key: Any, value: Any, layer: int, *args: Any, **kwargs: Any) -> Any:
-        found = self._cache.update(key, value, layer, *args, **kwargs)
-        return tuple(one.roll(1, dims=2) for one in found) if key.shape[2] == 1 else found
+        rows = self._cache.update(key, value, layer, *args, **kwargs)
+        return tuple(array.roll(1, dims=2) for array in rows) if key.shape[2] == 1 else rows
 
 
 def _wrong_rows(model: Any) -> None:
@@ -152,7 +134,7 @@ def _fused(wrong: Callable[[Any, Any, Any, Any], Any], model: Any) -> None:
     module = _attention(model)
 
     def kernel(asked: Any, query: Any, key: Any, value: Any, mask: Any, **_options: Any) -> Any:
-        key, value = (one.repeat_interleave(2, dim=1) for one in (key, value))
+        key, value = (array.repeat_interleave(2, dim=1) for array in (key, value))
         attend = wrong if asked is module else _attend
         return attend(query, key, value, mask).transpose(1, 2).contiguous(), None
 
@@ -166,9 +148,9 @@ def _attend(query: Any, key: Any, value: Any, mask: Any) -> Any:
 
 
 def _last_row_lost(query: Any, key: Any, value: Any, mask: Any) -> Any:
-    found = _attend(query, key, value, mask)
-    found[:, :, -1] = 0
-    return found
+    out = _attend(query, key, value, mask)
+    out[:, :, -1] = 0
+    return out
 
 
 def _tiled_heads(query: Any, key: Any, value: Any, mask: Any) -> Any:
@@ -181,16 +163,15 @@ FAULTS = {
     "window of 5": Fault(_window, frozenset(["mask"])),
     "padding is seen": Fault(_padding_seen, frozenset(["mask"])),
     "rotary layout": Fault(partial(_turned, _interleaved), frozenset("qk")),
-    "YaRN's factor in cos and sin": Fault(partial(_turned, lambda one: 1.139 * one), frozenset("qk")),
-    "positions one too far": Fault(partial(_turned, lambda one: one.roll(1, dims=1)), frozenset("qk")),
+    "YaRN's factor in cos and sin": Fault(partial(_turned, lambda angles: 1.139 * angles), frozenset("qk")),
+    "positions one too far": Fault(partial(_turned, lambda angles: angles.roll(1, dims=1)), frozenset("qk")),
     "wrong cache rows": Fault(_wrong_rows, frozenset("kv"), runs=(9, 1, 1)),
     "cross-attention made causal": Fault(
-        _causal_across, frozenset(["mask"]), "Bart", _BOTH, layer=f"decoder.layers.{LAYER}.encoder_attn"
+        _causal_across, frozenset(["mask"]), _BART, layer=f"decoder.layers.{LAYER}.encoder_attn"
     ),
     "dropped sinks": Fault(
         lambda model: _attention(model).sinks.data.fill_(-1e4),
         frozenset(["sink"]),
-        "GptOss",
         _SINKS,
         kinds=("eager", "eager"),
     ),
@@ -216,41 +197,31 @@ FAULTS = {
 @contextmanager
 def _kernels() -> Iterator[None]:
     yield
-    for one in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
-        one._global_mapping.pop("wrong_kernel", None)
+    for interface in (transformers.AttentionInterface, transformers.AttentionMaskInterface):
+        interface._global_mapping.pop("wrong_kernel", None)
 
 
-def pair(fault: Fault, dtype: Any, seed: int = 0, *, inputs: bool = True) -> tuple[Recording, Recording]:
+def pair(fault: Fault, dtype: Any) -> tuple[Recording, Recording]:
     """Return recordings of a model and of the same with the fault, by another kernel, of the same inputs."""
-    found = []
-    with _kernels():
+    recordings = []
+    with _kernels(), torch.no_grad():
         for kind, is_planted in zip(fault.kinds, (False, True), strict=True):
-            config = getattr(transformers, f"{fault.model}Config")(**fault.options, attn_implementation=kind)
-            torch.manual_seed(seed)
-            model = getattr(transformers, f"{fault.model}Model")(config).eval().to(dtype)
-            with torch.no_grad():
-                for parameter in model.parameters():
-                    if parameter.dim() > 1:
-                        parameter.mul_(4)
-                if is_planted:
-                    fault.plant(model)
-                with verify.record(model, inputs=inputs) as recording:
-                    _run(model, fault)
-            found.append(recording)
-    return found[0], found[1]
+            model = build(fault.model, kind).to(dtype)
+            if is_planted:
+                fault.plant(model)
+            with verify.record(model, inputs=True) as recording:
+                _run(model, fault)
+            recordings.append(recording)
+    return recordings[0], recordings[1]
 
 
 def _run(model: Any, fault: Fault) -> None:
-    generator = torch.Generator().manual_seed(1)
+    if len(fault.runs) == 1:
+        model(**inputs(fault.model, tokens=fault.runs[0], seed=1))
+        return
     cache: dict[str, Any] = {}
+    torch.manual_seed(1)
     for tokens in fault.runs:
-        words = torch.randint(3, 64, (4, tokens), generator=generator)
-        seen = torch.ones(4, tokens, dtype=torch.long)
-        if len(fault.runs) > 1:
-            got = model(input_ids=words, use_cache=True, **cache)
-            name = "cache" if "cache" in got else "past_key_values"
-            cache = {name: got[name]}
-            continue
-        seen[-1, -3:] = 0
-        more = {"decoder_input_ids": words[:, :7]} if fault.model == "Bart" else {}
-        model(input_ids=words, attention_mask=seen, **more)
+        made = model(input_ids=torch.randint(3, 64, (4, tokens)), use_cache=True, **cache)
+        name = "cache" if "cache" in made else "past_key_values"  # the name before transformers 5.24
+        cache = {name: made[name]}

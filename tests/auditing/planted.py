@@ -106,6 +106,7 @@ SEEN = RNG.random((1, 1, 24, 24)) < 0.7
 SEEN[..., :4] = True
 HIDES = np.where(SEEN, 0.0, -np.inf)
 CAP, MSCALE = 2.0, 0.1 * np.log(40) + 1
+YARN = "(0.1*log(40) + 1)**2/sqrt(d)"
 T = 24
 
 
@@ -137,8 +138,8 @@ def _unit(array: Any) -> Any:
     return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
-def _interleaved(array: Any, heads: int) -> Any:
-    return np.tile(array, (1, heads // array.shape[1], 1, 1))
+def _tiled(array: Any) -> Any:
+    return np.tile(array, (1, 2, 1, 1))
 
 
 def _root(d: int) -> float:
@@ -168,6 +169,11 @@ def _added(added: Any) -> Any:
     return lambda a, q, k, v: a.attend(q, k, v, C, added)
 
 
+def _over(axis: int) -> Any:
+    """Return attention with a softmax over this axis."""
+    return lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=axis), v)
+
+
 def _of(change: Any) -> Any:
     """Return attention of other arrays."""
     return lambda a, q, k, v: a.attend(*change(q, k, v), C)
@@ -180,19 +186,11 @@ SCALES = (
         fix="divide by √64, not 64: every score is 8 times too small",
     ),
     _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
-    _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)"),
+    _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended=YARN),
     _off(
-        "divides where it should multiply",
-        _scaled(lambda d: _root(d) / MSCALE**2),
-        {"d": 192},
-        intended="(0.1*log(40) + 1)**2/sqrt(d)",
+        "divides where it should multiply", _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended=YARN
     ),
-    _off(
-        "once where its square",
-        _scaled(lambda d: _root(d) * MSCALE),
-        {"d": 192},
-        intended="(0.1*log(40) + 1)**2/sqrt(d)",
-    ),
+    _off("once where its square", _scaled(lambda d: _root(d) * MSCALE), {"d": 192}, intended=YARN),
     _off("no scale is applied", _scaled(lambda _: 1.0), fix="every score is 8 times too large"),
     _off("the scale is 0.0511", _scaled(lambda _: 0.0511), fix="divide by √64: every"),
     _off("number of heads", _scaled(lambda _: 12**-0.5), {"heads": 12}),
@@ -252,23 +250,13 @@ RECONSTRUCTIONS = (
     _wrong("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
     _wrong("off by one", _added(_causal(T, T, 1)), declared={"causal": True}),
     _wrong("the mask is causal", _added(_causal(T, T))),
-    _wrong("over the queries", lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=-2), v)),
-    _wrong(
-        "over the heads", lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=1), v), {"heads": 2}
-    ),
-    _wrong(
-        "over the sequences",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C), axis=0), v),
-        {"sequences": 2},
-    ),
+    _wrong("over the queries", _over(-2)),
+    _wrong("over the heads", _over(1), {"heads": 2}),
+    _wrong("over the sequences", _over(0), {"sequences": 2}),
     _wrong(
         "twice", lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, C))), v), {"deviation": 4.0}
     ),
-    _wrong(
-        "tiled",
-        _of(lambda q, k, v: (q, _interleaved(k, 4), _interleaved(v, 4))),
-        {"heads": 4, "key_heads": 2},
-    ),
+    _wrong("tiled", _of(lambda q, k, v: (q, _tiled(k), _tiled(v))), {"heads": 4, "key_heads": 2}),
     _wrong("bias is lost", _scaled(_root), declared={"bias": BIAS}),
     _wrong("wrong sign", _added(-BIAS), declared={"bias": BIAS}),
     _wrong("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
@@ -391,9 +379,7 @@ CORRECT = {
     "one key head": _right(_scaled(_root), {**MANY, "key_heads": 1}),
     "cross attention": _right(_scaled(_root), {"sequences": 2, "queries": 90, "keys": 40}),
     "no scale intended": _right(_scaled(lambda _: 1.0), {"deviation": 0.1}, intended="1"),
-    "YaRN": _right(
-        _scaled(lambda d: MSCALE**2 * _root(d)), {"d": 192}, intended="(0.1*log(40) + 1)**2/sqrt(d)"
-    ),
+    "YaRN": _right(_scaled(lambda d: MSCALE**2 * _root(d)), {"d": 192}, intended=YARN),
     "padded": _right(
         _scaled(lambda _: 96**-0.5), {"d": 128}, intended="96**-0.5", padded={"padded width": 128}
     ),

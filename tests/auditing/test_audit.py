@@ -196,39 +196,23 @@ def test_the_record_says_what_was_seen_and_asked() -> None:
         mask="none",
     )
     record = verify.audit(recorded(layer))
-    one = record.layers[0]
-    assert (one.id, one.name, one.heads, one.key_heads, one.d_k, one.d_v) == (
-        "model-0",
-        "model.0",
-        2,
-        1,
-        64,
-        64,
-    )
-    assert (one.calls, one.sequences, one.tokens, one.dtype, one.backend) == (
-        2,
-        4,
-        (24, 30),
-        "float32",
-        "sdpa",
-    )
+    seen = record.layers[0]
+    assert (seen.id, seen.name, seen.dtype, seen.backend) == ("model-0", "model.0", "float32", "sdpa")
+    assert (seen.heads, seen.key_heads, seen.d_k, seen.d_v) == (2, 1, 64, 64)
+    assert (seen.calls, seen.sequences, seen.tokens) == (2, 4, (24, 30))
     origin = "read from the model’s configuration (query_pre_attn_scalar = 64 in Gemma)"
     assert record.intended[0] == f"scale 1/sqrt(d) = 0.125, {origin}; mask none"
-    variance, entropy, largest = one.scores
+    variance, entropy, largest = seen.scores
     assert 0.5 < variance.median < 1.5
     assert 0.7 < entropy.median < 1
     assert 1 / 30 < largest.median < 0.5
     assert variance.low is None
+    (layer_of_six,) = verify.audit(recorded(Layer("a", [attended(sequences=6)]))).layers
+    for score in layer_of_six.scores:
+        assert score.low is not None
+        assert score.high is not None
+        assert score.low <= score.median <= score.high
     assert AuditRecord.model_validate_json(record.to_json()) == record
-
-
-def test_scores_have_intervals_between_order_statistics() -> None:
-    """Of six sequences from the least to the largest; they are never judged."""
-    (layer,) = verify.audit(recorded(Layer("a", [attended(sequences=6)]))).layers
-    assert all(
-        one.low is not None and one.high is not None and one.low <= one.median <= one.high
-        for one in layer.scores
-    )
 
 
 def test_the_users_intention_comes_before_the_recordings() -> None:
@@ -317,7 +301,6 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
     [
         (([[1.0]], [[1.0]]), {}, "q: is list; give an array of NumPy, PyTorch or JAX"),
         ((np.ones((1, 1, 9, 4)),), {}, "k: is NoneType; give an array"),
-        ((np.ones((9, 4)),) * 2, {}, r"q has shape \[9, 4\]; give it as \[sequence, head, query, d\]"),
         (("none.npz",), {}, r"none\.npz"),
         (("none.npz", np.ones((1, 1, 9, 4))), {}, "k: a recording has its own; leave it out"),
         *(
@@ -325,11 +308,6 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
             for one in (math.nan, "one")
         ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"softcap": "high"}, "softcap 'high': give a finite number"),
-        (
-            (np.ones((1, 1, 9, 4)),) * 2,
-            {"sink": np.ones(2)},
-            r"sink has shape \[2\]; give 1 in axis 0 \(head\)",
-        ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "1/sqrt(D)"}, "the model's width, is not known"),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "d**d**d**d"}, "is not a number other than 0 at d = 4"),
     ],

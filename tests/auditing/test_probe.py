@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 import verify
+from tests.auditing.calls import attention as correct
 from tests.tool import blocks
 from verify.auditing.probe import probe as probe_everywhere
 from verify.errors import SettingsError
@@ -23,35 +25,19 @@ def attention(
     v: Any,
     scale: Callable[[Any, Any], float] = lambda q, _: q.shape[-1] ** -0.5,
     shift: Callable[[int, int], int] | None = None,
-    window: int | None = None,
-    cap: float | None = None,
-    sink: Any = None,
-    axis: int = -1,
+    window: int = 10**6,
     groups: Callable[[int, int, int], int] = lambda head, heads, key_heads: head * key_heads // heads,
-    after: float = 1.0,
-    bias: float = 0.0,
-    norm: bool = False,
+    slope: float = 0.0,
+    **declared: Any,
 ) -> Any:
     """Attention in NumPy with everything that a program may do to it."""
     order = [groups(head, q.shape[1], k.shape[1]) for head in range(q.shape[1])]
-    k, v = k[:, order], v[:, order]
-    if norm:
-        q, k = (array / np.linalg.norm(array, axis=-1, keepdims=True) for array in (q, k))
-    scores = scale(q, k) * (q @ np.swapaxes(k, -1, -2))
-    if cap is not None:
-        scores = cap * np.tanh(scores / cap)
     ahead = np.arange(k.shape[2]) - np.arange(q.shape[2])[:, None]
-    scores = scores + bias * ahead
     if shift is not None:
-        scores = np.where(ahead <= shift(*scores.shape[-2:]), scores, -np.inf)
-        if window is not None:
-            scores = np.where(ahead > shift(*scores.shape[-2:]) - window, scores, -np.inf)
-    top = np.maximum(scores.max(axis=axis, keepdims=True), -1e30)
-    e = np.exp(scores - top)
-    total = e.sum(axis=axis, keepdims=True)
-    if sink is not None:
-        total = total + np.exp(np.reshape(sink, (1, -1, 1, 1)) - top)
-    return (after * e / np.maximum(total, 1e-30)) @ v
+        last = shift(q.shape[2], k.shape[2])
+        declared["mask"] = (ahead <= last) & (ahead > last - window)
+    wide = (array.astype(float) for array in (q, k[:, order], v[:, order]))
+    return correct(*wide, scale=scale(q, k), bias=slope * ahead, **declared)
 
 
 def top_left(_queries: int, _keys: int) -> int:
@@ -59,14 +45,19 @@ def top_left(_queries: int, _keys: int) -> int:
     return 0
 
 
-def bottom_right(queries: int, keys: int) -> int:
-    """Causal, aligned at the last token."""
-    return keys - queries
-
-
 def by_scores(function: Callable[[Any], Any]) -> Callable[..., Any]:
     """Return what weighs the values by a function of the scaled scores."""
     return lambda q, k, v: function(q @ np.swapaxes(k, -1, -2) * q.shape[-1] ** -0.5) @ v
+
+
+def over(axis: int) -> Callable[..., Any]:
+    """Return attention with a softmax over this axis."""
+    return by_scores(partial(softmax, axis=axis))
+
+
+def unit(array: Any) -> Any:
+    """Return normalised vectors."""
+    return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
 def test_what_is_printed_of_plain_attention() -> None:
@@ -157,15 +148,16 @@ IDENTIFIED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]
     "not causal": ({}, {}, {"causal": False, "alignment": None}, "none: each query sees all keys"),
     "top left": (CAUSAL, {}, {"causal": True, "alignment": "top-left"}, "aligned top-left"),
     "bottom right": (
-        {"shift": bottom_right},
+        {"shift": lambda queries, keys: keys - queries},
         {},
         {"causal": True, "alignment": "bottom-right"},
         "aligned bottom-right",
     ),
     "window": (CAUSAL | {"window": 5}, {}, {"causal": True, "window": 5}, "a window of 5 keys"),
     "both sides": ({"shift": lambda *_: 9, "window": 19}, {}, {"window": 19}, ""),
-    "soft-cap": ({"cap": 10.0}, {}, {"softcap": 10.0}, "soft-cap       10"),
+    "soft-cap": ({"softcap": 10.0}, {}, {"softcap": 10.0}, "soft-cap       10"),
     "sinks": ({"sink": [1.0, -1.0]}, {"heads": 2}, {"sink": True}, "sink           1, -1"),
+    "sinks of 0, which add 1": ({"sink": [0.0, 0.0]}, {"heads": 2}, {"sink": True}, "sink           0, 0"),
     "interleaved": (
         {},
         {"heads": 4, "key_heads": 2},
@@ -206,13 +198,6 @@ def test_what_is_identified_must_be_expected(name: str) -> None:
             probed.assert_is()
 
 
-def test_sinks_are_measured_head_by_head() -> None:
-    """Also a sink of 0, which adds 1 to the denominator."""
-    for sink in ([1.0, -1.0], [0.0, 0.0]):
-        probed = probe(partial(attention, sink=np.array(sink)), d_k=16, heads=2)
-        assert probed.identity.model.sink == pytest.approx(sink, abs=1e-3)
-
-
 def values_of_three_heads(q: Any, k: Any, v: Any) -> Any:
     """Attend with values of the first four heads alone."""
     return attention(q, k, v[:, [min(head, 3) for head in range(v.shape[1])]])
@@ -220,14 +205,18 @@ def values_of_three_heads(q: Any, k: Any, v: Any) -> Any:
 
 WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     **{
-        f"softmax over {name}": (partial(attention, axis=axis), {"heads": 2}, f"is over the {name}, not the")
+        f"softmax over {name}": (over(axis), {"heads": 2}, f"is over the {name}, not the")
         for axis, name in ((-2, "queries"), (1, "heads"), (0, "sequences"))
     },
     "one key more": (partial(attention, shift=lambda *_: 1), {}, "causal, but off by +1"),
     "one key less": (partial(attention, shift=lambda *_: -1), {}, "causal, but off by -1"),
     "divided": (by_scores(lambda s: s / s.shape[-1]), {}, "there is no softmax over the keys"),
     "sigmoid": (by_scores(lambda s: 1 / (1 + np.exp(-s))), {}, "there is no softmax over the keys"),
-    "7% more": (partial(attention, after=1.07), {}, "weights are multiplied by 1.07 after the softmax"),
+    "7% more": (
+        lambda q, k, v: 1.07 * attention(q, k, v),
+        {},
+        "weights are multiplied by 1.07 after the softmax",
+    ),
     "next values": (
         lambda q, k, v: attention(q, k, np.roll(v, 1, axis=2)),
         {},
@@ -244,7 +233,7 @@ WRONG: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
     "columns turned": (lambda q, k, v: attention(q, k, v[..., ::-1]), {}, ""),
     "squares": (lambda q, k, v: attention(q**2, k, v), {}, ""),
     "uniform": (lambda q, _k, v: v.mean(axis=2, keepdims=True) + 0 * q, {}, ""),
-    "normalised": (partial(attention, norm=True), {}, ""),
+    "normalised": (lambda q, k, v: attention(unit(q), unit(k), v), {}, ""),
 }
 
 
@@ -264,8 +253,7 @@ def masked(shown: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def weigh(scores: Any) -> Any:
         queries, keys = scores.shape[-2:]
         i, j = np.arange(queries)[:, None] + keys - queries, np.arange(keys)
-        weights = np.exp(np.where(shown(i, j), scores, -np.inf) - scores.max(axis=-1, keepdims=True))
-        return weights / weights.sum(axis=-1, keepdims=True)
+        return softmax(np.where(shown(i, j), scores, -np.inf), axis=-1)
 
     return by_scores(weigh)
 
@@ -276,7 +264,7 @@ def masked(shown: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         (masked(lambda i, j: (j <= i) | (j < 3)), "keys are hidden by no rule of positions"),
         (masked(lambda i, j: i // 4 >= j // 4), "keys are hidden by no rule of positions"),
         (masked(lambda i, j: (j <= i) & ((i - j) % 2 == 0)), "keys are hidden by no rule of positions"),
-        (partial(attention, bias=0.1), "positions change scores by up to 1.1"),
+        (partial(attention, slope=0.1), "positions change scores by up to 1.1"),
         (
             lambda q, k, v: attention(q, k, v) * (1 + 5e-4 * np.sin(q.sum(-1, keepdims=True))),
             "rows are the formula's to the rounding of float16 only",

@@ -1,7 +1,6 @@
 # ruff: noqa: ARG005 - all styles are given queries, keys and values
 """A program runs the same while it is recorded, to the bit, however it calls PyTorch; so do its errors."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -58,49 +57,10 @@ def counted(q: Any, k: Any, v: Any) -> Any:
     return out, torch.tensor(mode.seen)
 
 
-def drawn(q: Any, k: Any, v: Any) -> Any:
-    """Return what is drawn beside a call with dropout."""
-    torch.manual_seed(5)
-    out = attend(q, k, v, dropout_p=0.3)
-    return out, torch.randn(3), functional.dropout(q, 0.5)
-
-
 def under(context: Any, q: Any, k: Any, v: Any) -> Any:
     """Attend in a context."""
     with context:
         return attend(q * 0.5, k, v).float()
-
-
-def scaled(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Attend, in a function that can be scripted."""
-    return torch.nn.functional.scaled_dot_product_attention(q * 0.5, k, v)
-
-
-def scripted(module: Any, *given: Any) -> Any:
-    """Script a function or a module, perhaps while PyTorch's functions are replaced, and call it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # scripting is deprecated
-        return torch.jit.script(module)(*given)
-
-
-def with_hooks(q: Any, k: Any, v: Any) -> Any:
-    """Attend in a module whose hooks change what it is given and gives back."""
-    module = Attending()
-    module.register_forward_pre_hook(lambda _module, args: (args[0] * 2, *args[1:]))
-    module.register_forward_hook(lambda _module, _args, out: out + 1)
-    return module(q, k, v)
-
-
-def layer(kind: Any, *sizes: int, times: int = 1, **options: Any) -> Callable[..., Any]:
-    """Return what a layer of PyTorch makes of queries, which it is given several times."""
-
-    def run(q: Any, _k: Any, _v: Any) -> Any:
-        torch.manual_seed(4)
-        called = {} if kind is not torch.nn.MultiheadAttention else {"average_attn_weights": False}
-        out = kind(*sizes, batch_first=True, **options)(*[q[0]] * times, **called)
-        return [x.detach() for x in (out if isinstance(out, tuple) else (out,)) if x is not None]
-
-    return run
 
 
 STYLES: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -116,15 +76,9 @@ STYLES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "checkpoint": lambda q, k, v: gradients(
         q, k, v, lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False)
     ),
-    "dropout": drawn,
     "vmap": torch.func.vmap(lambda a, b, c: attend(a * 0.5, b, c)),
     "grad": lambda q, k, v: torch.func.grad(lambda a: attend(a * 0.5, k, v).sum())(q),
-    "scripted": lambda q, k, v: scripted(scaled, q, k, v),
-    "hooked module": with_hooks,
     "module called by names": lambda q, k, v: Attending()(v=v, k=k, q=q),
-    "multihead": layer(torch.nn.MultiheadAttention, 8, 2, times=3, add_bias_kv=True),
-    "encoder layer": layer(torch.nn.TransformerEncoderLayer, 8, 2, 16, dropout=0.0),
-    "decoder layer": layer(torch.nn.TransformerDecoderLayer, 8, 2, 16, times=2, dropout=0.0),
 }
 
 
@@ -151,11 +105,12 @@ def test_the_same_bits(name: str) -> None:
     assert all("plain numbers" in text for text in recording.left_out if "could not be recorded" in text)
 
 
+@pytest.mark.filterwarnings("ignore")  # scripting is deprecated
 def test_scripted_layers_are_as_they_are() -> None:
     """Scripting takes the originals of the functions that stand in for PyTorch's."""
     layer, x = torch.nn.MultiheadAttention(8, 2, batch_first=True).eval(), given()[0][0]
     with verify.record():
-        got = scripted(layer, x, x, x)[0]
+        got = torch.jit.script(layer)(x, x, x)[0]
         attend(*given())
     assert torch.allclose(got, layer(x, x, x)[0], atol=1e-6)
 

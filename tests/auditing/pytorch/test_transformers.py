@@ -132,58 +132,54 @@ def test_the_interface_is_as_it_was_afterwards() -> None:
     assert "__getitem__" not in vars(kind)
 
 
+YARN = {"rope_type": "yarn", "mscale_all_dim": 1.0, "factor": 4.0}
+D = 192
+
+
 @pytest.mark.parametrize(
-    ("options", "expression"),
+    ("module", "options", "scale"),
     [
-        ({}, None),
-        ({"query_pre_attn_scalar": 224}, "224**-0.5"),
-        ({"attention_multiplier": 0.25}, "0.25"),
-        ({"attention_multiplier": True}, None),
-        ({"scale_attn_weights": False}, "1"),
-        ({"scale_attn_by_inverse_layer_idx": True}, "d**-0.5/3"),
-        ({"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
-        ({"rope_parameters": {"rope_type": "yarn", "mscale_all_dim": 1, "factor": 4.0}}, None),
+        ("any", {}, None),
+        ("any", {"query_pre_attn_scalar": 224}, 224**-0.5),
+        ("any", {"attention_multiplier": 0.25}, 0.25),
+        ("any", {"attention_multiplier": True}, None),
+        ("any", {"scale_attn_weights": False}, 1),
+        ("any", {"scale_attn_by_inverse_layer_idx": True}, D**-0.5 / 3),
+        # m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens.
+        ("any", {"kv_lora_rank": 8, "rope_parameters": YARN}, (0.1 * math.log(4) + 1) ** 2 * D**-0.5),
         (
-            {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
-            "1.0/sqrt(d)",
+            "any",
+            {"kv_lora_rank": 512, "rope_parameters": YARN | {"mscale_all_dim": 0.707, "factor": 40.0}},
+            (0.0707 * math.log(40) + 1) ** 2 * D**-0.5,
         ),
+        (
+            "any",
+            {"kv_lora_rank": 8, "rope_scaling": {"type": "yarn", "mscale_all_dim": 1, "factor": 1}},
+            D**-0.5,
+        ),
+        ("any", {"kv_lora_rank": 8, "rope_parameters": YARN | {"factor": 0.5}}, D**-0.5),
+        ("any", {"kv_lora_rank": 8, "rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, None),
+        ("any", {"rope_parameters": YARN}, None),
+        ("transformers.models.t5.modeling_t5", {}, 1),
+        ("transformers.models.zamba2.modeling_zamba2", {}, (D / 2) ** -0.5),
+        ("transformers.models.llama.modeling_llama", {}, None),
+        ("my.models.t5", {}, None),
     ],
 )
-def test_what_a_configuration_says(options: dict[str, Any], expression: str | None) -> None:
-    """A number under a known name, else nothing, which stands for 1/√d."""
-    intended = intention(SimpleNamespace(layer_idx=2), SimpleNamespace(**options))
-    assert (intended and intended.expression) == expression
+def test_what_a_configuration_or_a_family_says(
+    module: str, options: dict[str, Any], scale: float | None
+) -> None:
+    """A number under a known name or a family of its own, else nothing, which stands for 1/√d.
+
+    A user's own class is of no family, although it is called so.
+    """
+    layer = type("T5Attention", (), {"__module__": module, "layer_idx": 2})()
+    intended = intention(layer, SimpleNamespace(**options))
+    assert (intended is None) == (scale is None)
     if intended is not None:
         assert intended.origin == "configuration"
-        assert "SimpleNamespace" in intended.where
-
-
-@pytest.mark.parametrize(
-    ("module", "expression"),
-    [
-        ("transformers.models.t5.modeling_t5", "1"),
-        ("transformers.models.zamba2.modeling_zamba2", "(d/2)**-0.5"),
-        ("transformers.models.llama.modeling_llama", None),
-        ("my.models.t5", None),
-    ],
-)
-def test_families_with_a_scale_of_their_own(module: str, expression: str | None) -> None:
-    """None at all, or another power of d; a user's own class is of no family, although it is called so."""
-    intended = intention(type("T5Attention", (), {"__module__": module})(), SimpleNamespace())
-    assert (intended and intended.expression) == expression
-    if intended:
-        assert module.split(".")[2] in intended.where
-        assert scale_expression(intended.expression).value(d=64) > 0
-
-
-@pytest.mark.parametrize(("factor", "share"), [(4.0, 1.0), (40.0, 0.707), (0.5, 1.0)])
-def test_the_scale_of_yarn_is_that_of_its_source(factor: float, share: float) -> None:
-    """m²/√d with m = 0.1·share·ln(factor) + 1, as published for DeepSeek's models; 1/√d where it shortens."""
-    rope = {"rope_type": "yarn", "mscale_all_dim": share, "factor": factor}
-    found = intention(SimpleNamespace(), SimpleNamespace(kv_lora_rank=512, rope_parameters=rope))
-    assert found is not None
-    m = 0.1 * share * math.log(max(factor, 1)) + 1
-    assert scale_expression(found.expression).value(d=192) == pytest.approx(m * m * 192**-0.5)
+        assert (module.split(".")[2] if "." in module else "SimpleNamespace") in intended.where
+        assert scale_expression(intended.expression).value(d=D) == pytest.approx(scale)
 
 
 def backend(fault: str) -> Any:
