@@ -16,11 +16,11 @@ SEQ2SEQ = (
     | _TOKENS
     | {"max_position_embeddings": 64, "decoder_start_token_id": 1, "forced_eos_token_id": 2}
 )
-_T5 = (
-    {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2}
-    | {"num_heads": 4}
-    | {"decoder_start_token_id": 0, "pad_token_id": 0}
-)
+_T5 = {"vocab_size": 64, "d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2} | {
+    "num_heads": 4,
+    "decoder_start_token_id": 0,
+    "pad_token_id": 0,
+}
 _GPT2 = {"vocab_size": 64, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}
 _LATENT = (
     _SIZES
@@ -55,7 +55,7 @@ class Architecture:
     given: Callable[[int], float] = lambda d: d**-0.5
 
 
-def _one(_d: int) -> float:
+def _unscaled(_d: int) -> float:
     return 1.0
 
 
@@ -75,7 +75,7 @@ ARCHITECTURES = {
     "persimmon": Architecture("Persimmon", _SIZES),
     "gpt2": Architecture("GPT2", _GPT2),
     "gpt_bigcode": Architecture("GPTBigCode", _GPT2),
-    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=_one),
+    "opt": Architecture("OPT", _SIZES | {"ffn_dim": 48, "word_embed_proj_dim": 32}, given=_unscaled),
     "granite": Architecture("Granite", GROUPED | {"attention_multiplier": 0.0625}, given=lambda _d: 0.0625),
     "gemma": Architecture("Gemma", GROUPED | {"head_dim": 8}),
     "gemma2": Architecture(
@@ -118,10 +118,10 @@ ARCHITECTURES = {
     ),
     "modernbert": Architecture("ModernBert", _SIZES),
     "esm": Architecture(
-        "Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}, given=_one
+        "Esm", _SIZES | _DROPOUTS | {"position_embedding_type": "rotary", "mask_token_id": 3}, given=_unscaled
     ),
-    "t5": Architecture("T5", _T5, "both", given=_one),
-    "umt5": Architecture("UMT5", _T5, "both", given=_one),
+    "t5": Architecture("T5", _T5, "both", given=_unscaled),
+    "umt5": Architecture("UMT5", _T5, "both", given=_unscaled),
     "bart": Architecture("Bart", SEQ2SEQ, "both"),
     "pegasus": Architecture("Pegasus", SEQ2SEQ, "both"),
     "m2m_100": Architecture("M2M100", SEQ2SEQ, "both"),
@@ -134,7 +134,7 @@ ARCHITECTURES = {
         "Whisper",
         SEQ2SEQ | {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 32},
         "spectrogram",
-        given=_one,
+        given=_unscaled,
     ),
     "wav2vec2": Architecture("Wav2Vec2", _WAVES, "wave"),
     "hubert": Architecture("Hubert", _WAVES, "wave"),

@@ -64,8 +64,8 @@ def call(
     declared = {
         key: options.pop(key) for key in ("mask", "bias", "causal", "softcap", "sink") if key in options
     }
-    q, k, v = (one.astype(dtype) for one in arrays(**options))
-    exact = (one.astype(np.float64) for one in (q, k, v))
+    q, k, v = (array.astype(dtype) for array in arrays(**options))
+    exact = (array.astype(np.float64) for array in (q, k, v))
     out = attention(*exact, scale=scale if applied is None else applied, **declared).astype(dtype)
     return Call(q, k, v, out, scale=scale, **declared)
 
@@ -74,8 +74,8 @@ def write(recording: Recording, folder: Path) -> None:
     """Write a recording that was made here, as a program's is written call by call."""
     writer = FolderWriter(folder)
     for layer in recording.layers:
-        for one in layer.calls:
-            writer.add(layer.name, one)
+        for made in layer.calls:
+            writer.add(layer.name, made)
     writer.finish(recording)
 
 
@@ -83,4 +83,4 @@ def of_calls(*calls: Call, intended: str = "1/sqrt(d)", **options: Any) -> dict[
     """Return what an audit finds of the first head of these calls, by the finding's kind."""
     recording = Recording("tests", (Layer("attention", calls, Intended(intended, "given")),))
     record = verify.audit(recording, **options)
-    return {one.kind: one for one in record.findings if 0 in (one.heads or (0,))}
+    return {part.kind: part for part in record.findings if 0 in (part.heads or (0,))}

@@ -69,10 +69,10 @@ class Fault:
         """Return the layer with the fault in it, computed in ``dtype``."""
         arithmetic = Arithmetic(dtype)
         q, k, v = (
-            arithmetic.rounded(one) for one in arrays(**{"heads": HEADS, "sequences": 1, **self.options})
+            arithmetic.rounded(array) for array in arrays(**{"heads": HEADS, "sequences": 1, **self.options})
         )
         out = self.compute(arithmetic, q, k, v)
-        query, key, value, output = (one.astype(np.float32) for one in (q, k, v, out))
+        query, key, value, output = (array.astype(np.float32) for array in (q, k, v, out))
         name = np.dtype(dtype).name
         call = Call(query, key, value, output, dtype=name, **self.declared)
         return Layer("attention", (call,), Intended(self.intended, "given"), self.width, padded=self.padded)
@@ -83,9 +83,9 @@ def findings_of(layer: Layer, head: int | None = None) -> dict[str, Finding]:
     record = verify.audit(Recording("planted", (layer,)))
     asked = record.layers[0].heads // 2 if head is None else head
     return {
-        one.kind: one
-        for one in record.findings
-        if (not one.heads or asked in one.heads) and one.kind in EXACT
+        part.kind: part
+        for part in record.findings
+        if (not part.heads or asked in part.heads) and part.kind in EXACT
     }
 
 
@@ -388,6 +388,6 @@ CORRECT = {
 """Correct attention of every kind, of which nothing may be said."""
 
 
-def is_caught(fault: Fault, found: Finding) -> bool:
+def is_caught(fault: Fault, finding: Finding) -> bool:
     """Return whether the finding refutes and names the fault."""
-    return found.judgement is Judgement.REFUTED and fault.named in found.cause
+    return finding.judgement is Judgement.REFUTED and fault.named in finding.cause

@@ -38,7 +38,7 @@ SCORES = (
 
 def good(layers: int = 2, heads: int = 4) -> AuditRecord:
     """Return an audit in which everything asked is confirmed."""
-    return _audit([_layer(number, heads, list(_found(number))) for number in range(layers)])
+    return _audit([_layer(number, heads, list(_confirmed(number))) for number in range(layers)])
 
 
 def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
@@ -48,7 +48,7 @@ def bad(layers: int = 4, heads: int = 4) -> AuditRecord:
             _layer(
                 number,
                 heads,
-                list(_spoiled(_found(number), number, layers)),
+                list(_spoiled(_confirmed(number), number, layers)),
                 notes=("3 calls were compiled and could not be seen.",) if number == 0 else (),
                 key_heads=max(1, heads // 2),
             )
@@ -100,9 +100,9 @@ def _layer(number: int, heads: int, findings: list[Finding], **more: Any) -> Lay
     )
 
 
-def _found(layer: int) -> Iterator[Finding]:
+def _confirmed(layer: int) -> Iterator[Finding]:
     """Yield the findings of a layer in which all is well."""
-    found: dict[str, dict[str, Any]] = {
+    values: dict[str, dict[str, Any]] = {
         "mask": {"estimate": 0.0, "band": (None, 0.0)},
         "scale": {
             "estimate": 1 + 2e-6 * math.sin(1.7 * layer + 0.4),
@@ -114,23 +114,23 @@ def _found(layer: int) -> Iterator[Finding]:
         "formula": {"estimate": 0.07, "band": (None, 1.0)},
         "overflow": {"estimate": 2.1e-37, "band": (None, 1.0)},
     }
-    for kind, said in found.items():
+    for kind, numbers in values.items():
         yield Finding(
             id=kind,
             kind=kind,
             quantity=QUANTITIES[kind],
             judgement=Judgement.CONFIRMED,
             sequences=SEQUENCES,
-            **said,
+            **numbers,
         )
 
 
 def _spoiled(findings: Iterator[Finding], layer: int, layers: int) -> Iterator[Finding]:
     """Yield a layer's findings spoiled: a wrong scale up to the last layer, and other faults."""
     last, ratio = layer == layers - 1, WRONG / INTENDED
-    for one in findings:
-        if one.kind == "scale" and not last:
-            yield one.model_copy(
+    for finding in findings:
+        if finding.kind == "scale" and not last:
+            yield finding.model_copy(
                 update={
                     "estimate": ratio,
                     "interval": (ratio - 8e-6, ratio + 8e-6),
@@ -139,8 +139,8 @@ def _spoiled(findings: Iterator[Finding], layer: int, layers: int) -> Iterator[F
                     "fix": "divide by √64, not √512: every score is 2.83 times too small",
                 }
             )
-        elif one.kind == "scale":
-            yield one.model_copy(
+        elif finding.kind == "scale":
+            yield finding.model_copy(
                 update={
                     "estimate": 1.3,
                     "standard_error": 0.4,
@@ -149,15 +149,17 @@ def _spoiled(findings: Iterator[Finding], layer: int, layers: int) -> Iterator[F
                     "reason": "cannot tell: the output does not depend on the scale beyond rounding",
                 }
             )
-        elif one.kind == "formula" and last:
+        elif finding.kind == "formula" and last:
             cause, fix = "the mask is multiplied by the scale", "add the mask after scaling"
             wrong = {"estimate": 1.7, "judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
-            yield one.model_copy(update={**wrong, "heads": (1,)})
+            yield finding.model_copy(update={**wrong, "heads": (1,)})
             nothing = {"estimate": None, "band": None, "judgement": Judgement.REPORTED}
             reason = "no call was recorded with its values and output"
-            yield one.model_copy(update={**nothing, "id": "formula-2", "reason": reason, "heads": (0,)})
-        elif one.kind == "overflow" and layer == 1:
+            yield finding.model_copy(update={**nothing, "id": "formula-2", "reason": reason, "heads": (0,)})
+        elif finding.kind == "overflow" and layer == 1:
             reason = "beyond a quarter of the range"
-            yield one.model_copy(update={"estimate": 0.41, "judgement": Judgement.WARNED, "reason": reason})
+            yield finding.model_copy(
+                update={"estimate": 0.41, "judgement": Judgement.WARNED, "reason": reason}
+            )
         else:
-            yield one
+            yield finding

@@ -43,38 +43,40 @@ def recorded(*layers: Layer) -> Recording:
 )
 def test_planted_faults_are_caught_and_named(fault: Fault, dtype: str) -> None:
     """Each is refuted by its finding, with the cause that was planted and a fix; half by default."""
-    found = findings_of(fault.layer(np.dtype(dtype)))[fault.kind]
-    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
-    assert found.fix
-    assert fault.fix in found.fix
+    finding = findings_of(fault.layer(np.dtype(dtype)))[fault.kind]
+    assert is_caught(fault, finding), f"{finding.judgement}: {finding.cause or finding.reason}"
+    assert finding.fix
+    assert fault.fix in finding.fix
 
 
 @pytest.mark.parametrize("fault", FAULTS[::4], ids=lambda fault: fault.named)
 def test_no_cause_is_named_that_does_not_give_every_row(fault: Fault) -> None:
     """With one row off by a hundredth besides, the audit is refuted still, and the fault is not named."""
     layer = fault.layer(np.float32)
-    (one,) = layer.calls
-    output = np.array(one.output)
+    (sound,) = layer.calls
+    output = np.array(sound.output)
     output[:, :, 5] *= 1.01
-    found = findings_of(replace(layer, calls=(replace(one, output=output),)))
-    assert any(finding.judgement is Judgement.REFUTED for finding in found.values())
-    assert fault.named not in found["formula"].cause
+    findings = findings_of(replace(layer, calls=(replace(sound, output=output),)))
+    assert any(part.judgement is Judgement.REFUTED for part in findings.values())
+    assert fault.named not in findings["formula"].cause
 
 
 @pytest.mark.parametrize("fault", OVERFLOWS, ids=lambda fault: fault.named)
 def test_numbers_that_are_none_are_found(fault: Fault) -> None:
     """What leaves the range of half precision, or is NaN, is refuted and named."""
-    found = findings_of(fault.layer(np.float16), head=0)[fault.kind]
-    assert is_caught(fault, found), f"{found.judgement}: {found.cause or found.reason}"
+    finding = findings_of(fault.layer(np.float16), head=0)[fault.kind]
+    assert is_caught(fault, finding), f"{finding.judgement}: {finding.cause or finding.reason}"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 @pytest.mark.parametrize("what", CORRECT)
 def test_correct_attention_passes(what: str, dtype: str) -> None:
     """Attention without a fault is confirmed by every finding."""
-    found = findings_of(CORRECT[what].layer(np.dtype(dtype)))
-    assert {"scale", "formula", "overflow"} <= set(found)
-    assert {name: one.reason for name, one in found.items() if one.judgement is not Judgement.CONFIRMED} == {}
+    findings = findings_of(CORRECT[what].layer(np.dtype(dtype)))
+    assert {"scale", "formula", "overflow"} <= set(findings)
+    assert {
+        name: part.reason for name, part in findings.items() if part.judgement is not Judgement.CONFIRMED
+    } == {}
 
 
 @pytest.mark.parametrize("deviation", [0.002, 6.0, 16.0])
@@ -83,33 +85,33 @@ def test_what_bfloat16_cannot_tell_is_no_false_alarm(deviation: float) -> None:
     for seed in range(4):
         options = {"deviation": deviation, "queries": 64, "keys": 64, "heads": 2, "seed": seed}
         fault = Fault("", "", lambda a, q, k, v: a.attend(q, k, v, 1 / 8), options)
-        found = findings_of(fault.layer(bfloat16))
-        assert found["formula"].judgement is Judgement.CONFIRMED
-        assert found["scale"].judgement is not Judgement.REFUTED
+        findings = findings_of(fault.layer(bfloat16))
+        assert findings["formula"].judgement is Judgement.CONFIRMED
+        assert findings["scale"].judgement is not Judgement.REFUTED
         if deviation < 0.01:
-            assert "cannot tell" in found["scale"].reason
+            assert "cannot tell" in findings["scale"].reason
 
 
 def test_equal_rows_are_no_independent_ones() -> None:
     """A batch of one sentence 64 times tells no more than the sentence, whatever its rounding is."""
     for seed in range(4):
-        one = attended(bfloat16, seed=seed, sequences=1, queries=12, keys=12)
+        sound = attended(bfloat16, seed=seed, sequences=1, queries=12, keys=12)
         many: dict[str, Any] = {
-            n: np.repeat(getattr(one, n), 64, axis=0) for n in ("query", "key", "value", "output")
+            n: np.repeat(getattr(sound, n), 64, axis=0) for n in ("query", "key", "value", "output")
         }
-        assert of_calls(replace(one, **many))["scale"].judgement is not Judgement.REFUTED
+        assert of_calls(replace(sound, **many))["scale"].judgement is not Judgement.REFUTED
 
 
 def test_a_single_row_and_a_single_head_are_found() -> None:
     """All others are exact: it is named by its place, and no coarser type explains it."""
-    one = attended(sequences=30, heads=3, queries=40, keys=40, causal=True)
-    one.output[17, 2, 7] += 1e-3  # type: ignore[index]  # it has one
-    record = verify.audit(recorded(Layer("a", [one])))
-    (found,) = (one for one in record.findings if one.judgement is Judgement.REFUTED)
-    assert (found.kind, found.heads) == ("formula", (2,))
-    assert "1 of 1,200 rows are off" in found.reason
-    assert "the worst is row 7 of sequence 17" in found.reason
-    assert "compare with another kernel" in found.fix
+    sound = attended(sequences=30, heads=3, queries=40, keys=40, causal=True)
+    sound.output[17, 2, 7] += 1e-3  # type: ignore[index]  # it has one
+    record = verify.audit(recorded(Layer("a", [sound])))
+    (finding,) = (part for part in record.findings if part.judgement is Judgement.REFUTED)
+    assert (finding.kind, finding.heads) == ("formula", (2,))
+    assert "1 of 1,200 rows are off" in finding.reason
+    assert "the worst is row 7 of sequence 17" in finding.reason
+    assert "compare with another kernel" in finding.fix
 
 
 def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
@@ -118,8 +120,8 @@ def test_coarser_arithmetic_is_named_and_makes_an_audit_one_in_part() -> None:
     wide = {n: getattr(low, n).astype(np.float32) for n in ("query", "key", "value", "output")}
     record = verify.audit(recorded(Layer("a", [replace(low, **wide)])), allow_unseen="unrecorded")
     assert (record.exit_status, record.unseen) == (3, ("precision",))
-    (found,) = (one for one in record.findings if one.kind == "formula")
-    assert found.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
+    (finding,) = (part for part in record.findings if part.kind == "formula")
+    assert finding.reason.startswith("sums or weights are rounded to TensorFloat-32 or float16")
 
 
 def test_what_could_not_be_judged_is_named_and_makes_an_audit_one_in_part() -> None:
@@ -154,7 +156,7 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
     """Arrays without an output are judged in part; of a program the scale itself was to be judged."""
     layer = Layer("a", [call(**options)], backend=backend, notes=("dropout was on",))
     record = verify.audit(Recording("a program", [layer]))
-    (scale,) = (one for one in record.findings if one.kind == "scale")
+    (scale,) = (part for part in record.findings if part.kind == "scale")
     assert scale.judgement == judgement
     assert record.exit_status == (1 if judgement == "refuted" else 3)
     assert ("dropout was on" in scale.reason) == (not options)
@@ -165,22 +167,22 @@ def test_a_program_whose_scale_nothing_tells_does_not_pass(
 )
 def test_the_factor_given_has_to_be_the_intended_one(factor: float, judgement: str) -> None:
     """Up to rounding; a refutation says which --intended would mend it, where nobody said what is meant."""
-    one = attended(scale=factor / 8)
-    record = verify.audit(recorded(Layer("a", [one])))
-    (scale,) = (one for one in record.findings if one.kind == "scale")
+    sound = attended(scale=factor / 8)
+    record = verify.audit(recorded(Layer("a", [sound])))
+    (scale,) = (part for part in record.findings if part.kind == "scale")
     assert scale.judgement == judgement
     assert ("if this is meant, say so with --intended" in scale.fix) == (judgement == "refuted")
-    assert of_calls(one, intended=f"{factor}/8")["scale"].judgement == "confirmed"
+    assert of_calls(sound, intended=f"{factor}/8")["scale"].judgement == "confirmed"
     if judgement == "refuted":
         meant = scale.fix.rpartition("--intended ")[2]
-        assert verify.audit(recorded(Layer("a", [one])), intended=meant).exit_status == 3
+        assert verify.audit(recorded(Layer("a", [sound])), intended=meant).exit_status == 3
 
 
 def test_what_came_before_the_call_is_not_guessed() -> None:
     """Where it is not known whether queries were scaled before, the answer is that one cannot tell."""
     layer = Layer("a", [attended(scale=1.0)], Intended("1/sqrt(d)", "unknown", "queries are scaled"))
     record = verify.audit(Recording("x", [layer]))
-    (scale,) = (one for one in record.findings if one.kind == "scale")
+    (scale,) = (part for part in record.findings if part.kind == "scale")
     assert (scale.judgement, record.exit_status) == ("undecided", 3)
     assert "cannot tell whether queries were scaled before the call; give --intended" in scale.reason
     assert verify.audit(Recording("x", [layer]), intended="1").exit_status == 0
@@ -245,9 +247,9 @@ def test_ids_of_layers_are_slugs_and_differ() -> None:
     """Names of any kind make ids, of which no two are the same and none is a reserved word."""
     names = ["Model.0/Attn", "model 0 attn", "", "audit", "é"]
     record = verify.audit(recorded(*(Layer(name, [call(sequences=2)]) for name in names)))
-    ids = [one.id for one in record.layers]
+    ids = [layer.id for layer in record.layers]
     assert len(set(ids)) == 5
-    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", one) and one != "audit" for one in ids)
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", id_) and id_ != "audit" for id_ in ids)
 
 
 @pytest.mark.parametrize(
@@ -273,16 +275,18 @@ def test_what_does_not_fit_is_refused(layers: list[Layer], complaint: str) -> No
 def test_arrays_of_other_libraries_are_audited_alike(library: str) -> None:
     """PyTorch's and JAX's arrays give what NumPy's of the same numbers do."""
     there = pytest.importorskip(library)
-    one = attended(sequences=3, causal=True)
+    sound = attended(sequences=3, causal=True)
     names = ("query", "key", "value", "output")
-    other = replace(one, **{name: there.asarray(np.array(getattr(one, name))) for name in names})
-    here, elsewhere = (verify.audit(recorded(Layer("a", [each]))).layers[0].findings for each in (one, other))
+    other = replace(sound, **{name: there.asarray(np.array(getattr(sound, name))) for name in names})
+    here, elsewhere = (
+        verify.audit(recorded(Layer("a", [made]))).layers[0].findings for made in (sound, other)
+    )
     assert here == elsewhere
 
 
 def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None:
     """The same numbers by three ways have the same findings; a wrong scale ends with 1."""
-    q, k, v = (one.astype(np.float32) for one in arrays(1, sequences=3, d=16))
+    q, k, v = (array.astype(np.float32) for array in arrays(1, sequences=3, d=16))
     out = attention(q, k, v, scale=1 / 16).astype(np.float32)
     np.savez(tmp_path / "attention.npz", q=q, k=k, v=v, out=out)
     recording = Recording("mine", [Layer("attention", [Call(q, k, v, out)])])
@@ -291,7 +295,7 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
         verify.audit(tmp_path / "attention.npz"),
         verify.audit(recording),
     )
-    assert all(one.layers[0].findings == first.layers[0].findings for one in others)
+    assert all(record.layers[0].findings == first.layers[0].findings for record in others)
     assert first.exit_status == 1
     assert verify.audit(recording, intended=1 / 16).exit_status == 0
 
@@ -304,8 +308,8 @@ def test_arrays_a_file_and_a_recording_are_audited_alike(tmp_path: Path) -> None
         (("none.npz",), {}, r"none\.npz"),
         (("none.npz", np.ones((1, 1, 9, 4))), {}, "k: a recording has its own; leave it out"),
         *(
-            ((np.ones((1, 1, 9, 4)),) * 2, {"scale": one}, "scale .*: give a finite")
-            for one in (math.nan, "one")
+            ((np.ones((1, 1, 9, 4)),) * 2, {"scale": scale}, "scale .*: give a finite")
+            for scale in (math.nan, "one")
         ),
         ((np.ones((1, 1, 9, 4)),) * 2, {"softcap": "high"}, "softcap 'high': give a finite number"),
         ((np.ones((1, 1, 9, 4)),) * 2, {"intended": "1/sqrt(D)"}, "the model's width, is not known"),
@@ -328,7 +332,7 @@ def test_attention_of_any_shape_is_right_and_garbage_is_refuted(seed: int) -> No
     sequences, heads, queries, keys = (int(size) for size in rng.integers(1, [5, 4, 30, 30]))
     options: dict[str, Any] = {"causal": bool(seed % 2), "softcap": (None, 5.0)[seed % 3 == 0]}
     shape = {"sequences": sequences, "heads": 2 * heads, "key_heads": heads, "queries": queries, "keys": keys}
-    one = attended((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
-    assert of_calls(one)["formula"].judgement is Judgement.CONFIRMED
-    noise = rng.standard_normal(np.asarray(one.output).shape).astype(one.query.dtype)
-    assert of_calls(replace(one, output=noise))["formula"].judgement is Judgement.REFUTED
+    sound = attended((np.float32, np.float16)[seed % 4 == 0], seed=seed, d=16, **shape, **options)
+    assert of_calls(sound)["formula"].judgement is Judgement.CONFIRMED
+    noise = rng.standard_normal(np.asarray(sound.output).shape).astype(sound.query.dtype)
+    assert of_calls(replace(sound, output=noise))["formula"].judgement is Judgement.REFUTED

@@ -32,8 +32,8 @@ def audited(*calls: Call, **options: Any) -> AuditRecord:
 
 def finding(record: AuditRecord, kind: str) -> Finding:
     """Return the only finding of this kind."""
-    (found,) = (one for one in record.findings if one.kind == kind)
-    return found
+    (judged,) = (part for part in record.findings if part.kind == kind)
+    return judged
 
 
 @pytest.mark.parametrize("step", [0.02, np.linspace(0.01, 0.04, 64)], ids=["scalar", "channels"])
@@ -52,16 +52,16 @@ def test_keys_of_integer_codes_are_decoded_once(step: Any, times: int, status: i
 def test_a_causal_mask_with_a_cache_is_aligned_at_the_last_key(meant: str, *, dense: bool) -> None:
     """Top left, keys 5 to 12 are seen by no query; keys that were never written are room."""
     declared: dict[str, Any] = {"mask": np.tri(4, 12, dtype=bool)} if dense else {"causal": True}
-    one = call(queries=4, keys=12, **declared)
-    record = audited(one, intended_mask=meant)
+    recorded = call(queries=4, keys=12, **declared)
+    record = audited(recorded, intended_mask=meant)
     if dense and not meant:
         assert record.exit_status == 0  # which keys may be seen was declared one by one
         return
     assert record.exit_status == 1
     assert "keys 4 to 11 are seen by no query" in finding(record, "mask").cause
-    key, value = one.key.copy(), one.value.copy()  # type: ignore[union-attr]  # it has them
+    key, value = recorded.key.copy(), recorded.value.copy()  # type: ignore[union-attr]  # it has them
     key[:, :, 4:] = value[:, :, 4:] = 0
-    assert audited(replace(one, key=key, value=value), intended_mask=meant).exit_status == 0
+    assert audited(replace(recorded, key=key, value=value), intended_mask=meant).exit_status == 0
     right = call(queries=4, keys=12, mask=np.tri(4, 12, 8, dtype=bool))
     assert audited(right, intended_mask="causal").exit_status == 0
     assert audited(call(queries=1, keys=12), intended_mask="causal").exit_status == 0
@@ -84,8 +84,8 @@ def test_a_causal_mask_with_a_cache_is_aligned_at_the_last_key(meant: str, *, de
 def test_windows_and_chunks_are_read_from_the_configuration(config: dict[str, Any], mask: str) -> None:
     """With and without a list of the layers' kinds, and it is said where."""
     module = SimpleNamespace(is_causal=True, layer_idx=0)
-    found = configured_mask(module, SimpleNamespace(**config))
-    assert found.startswith(mask) if mask else not found
+    meant = configured_mask(module, SimpleNamespace(**config))
+    assert meant.startswith(mask) if mask else not meant
     assert configured_mask(SimpleNamespace(is_causal=False, layer_idx=0), SimpleNamespace(**config)) == ""
 
 
@@ -108,13 +108,13 @@ def test_a_window_that_no_layer_keeps_to(meant: str) -> None:
 def test_a_row_that_sees_no_key_holds_zeros(number: float, status: int, by: str) -> None:
     """NaN spreads through later layers, and numbers come from keys that are hidden."""
     seen = MASKS["causal"].copy()
-    one = call(sequences=2, mask=seen)
+    recorded = call(sequences=2, mask=seen)
     seen = np.broadcast_to(seen, (2, 1, T, T)).copy()
     seen[1, :, 10] = False
-    output = one.output.copy()  # type: ignore[union-attr]  # it has one
+    output = recorded.output.copy()  # type: ignore[union-attr]  # it has one
     output[1, :, 10] = number
     declared = {"mask": seen} if by == "mask" else {"mask": None, "bias": np.where(seen, 0, -1e9)}
-    record = audited(replace(one, output=output, **declared))
+    record = audited(replace(recorded, output=output, **declared))
     assert (record.exit_status, record.layers[0].rows_without_key) == (status, 1)
     if status:
         assert "such as row 10 of sequence 1" in finding(record, "rows-without-keys").cause
@@ -123,10 +123,10 @@ def test_a_row_that_sees_no_key_holds_zeros(number: float, status: int, by: str)
 def test_padding_may_hold_the_mean_of_all_values() -> None:
     """Programs that add the least number of a type leave it in rows whose own token is padding."""
     seen = np.broadcast_to(MASKS["causal"] & (PLACE >= 3), (2, 1, T, T))
-    one = call(sequences=2, mask=MASKS["causal"])
-    q, k, v = (np.asarray(array).astype(float) for array in (one.query, one.key, one.value))
+    recorded = call(sequences=2, mask=MASKS["causal"])
+    q, k, v = (np.asarray(array).astype(float) for array in (recorded.query, recorded.key, recorded.value))
     out = attention(q, k, v, bias=np.where(seen, 0, -3e38))
-    padded = replace(one, mask=seen, output=out.astype(np.float32))
+    padded = replace(recorded, mask=seen, output=out.astype(np.float32))
     assert audited(padded, intended_mask="causal").exit_status == 0
     out[:, :, 1] *= 1.1
     assert audited(replace(padded, output=out.astype(np.float32))).exit_status == 1
@@ -146,9 +146,11 @@ def test_alibi_with_steep_slopes_is_right(heads: int) -> None:
 @pytest.mark.parametrize("size", [0.07, 0.29, 1.0])
 def test_a_wrong_output_without_a_known_cause_is_wrong(size: float) -> None:
     """Whatever it is, it is not softmax(cQKᵀ + B)V: status 1, and what to do next."""
-    one = call(sequences=6)
-    noise = np.random.default_rng(3).standard_normal(one.output.shape)  # type: ignore[union-attr]
-    record = audited(replace(one, output=(np.asarray(one.output) * (1 + size * noise)).astype(np.float32)))
+    recorded = call(sequences=6)
+    noise = np.random.default_rng(3).standard_normal(recorded.output.shape)  # type: ignore[union-attr]
+    record = audited(
+        replace(recorded, output=(np.asarray(recorded.output) * (1 + size * noise)).astype(np.float32))
+    )
     assert record.exit_status == 1
     assert not finding(record, "formula").cause
     assert "no known mistake gives this output" in finding(record, "formula").fix
@@ -172,7 +174,7 @@ def test_a_mask_is_right_where_it_is_the_one_that_was_meant(actual: str, meant: 
     row, key = np.argwhere(MASKS[actual] != MASKS[meant])[0]
     does = "does not see" if MASKS[meant][row, key] else "sees"
     assert f"row {row} of sequence 0 {does} key {key}, " in finding(record, "mask").cause
-    assert [one.kind for one in record.findings if one.judgement == "refuted"] == ["mask"]
+    assert [part.kind for part in record.findings if part.judgement == "refuted"] == ["mask"]
 
 
 def test_masks_are_described_by_their_names() -> None:
