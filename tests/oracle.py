@@ -15,7 +15,9 @@ from typing import Any
 from verify.evidence import Check, ClaimRecord, ControlRecord, Fact, RunRecord
 from verify.evidence.load import load
 
-FROZEN = Path(__file__).parent / "frozen" / "oracle.json"
+FOLDER = Path(__file__).parent / "frozen"
+GONE: dict[str, list[str]] = json.loads((FOLDER / "gone.json").read_text(encoding="utf-8"))
+"""By claim, what is measured no longer because another finding of it, or of its chapter, says the same."""
 TOLERANCE = 0.01  # of the run that the oracle was made of; bands and near misses depend on it
 RESTATED = {
     ("scaling-keeps-shape-and-order", "scores-beyond-one"),  # a share of scores, not its distance from a law
@@ -36,7 +38,7 @@ _ROUNDING = 1e-12
 
 def oracle() -> dict[str, Any]:
     """Read the oracle: ``claims`` and ``statements``, by their ids."""
-    content: dict[str, Any] = json.loads(FROZEN.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads((FOLDER / "oracle.json").read_text(encoding="utf-8"))
     return content
 
 
@@ -76,9 +78,8 @@ def _claim_departures(claim: ClaimRecord, expected: Any, *, same_tolerance: bool
     }
     for kind, findings in kinds.items():
         now = {finding.id: finding for finding in findings}
-        compared = {
-            name: before for name, before in expected[kind].items() if (claim.id, name) not in RESTATED
-        }
+        gone = {*GONE.get(claim.id, ()), *(name for owner, name in RESTATED if owner == claim.id)}
+        compared = {name: before for name, before in expected[kind].items() if name not in gone}
         for name, before in compared.items():
             if name not in now:
                 # What only a fine tolerance can tell is not measured at a coarse one.

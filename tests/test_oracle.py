@@ -33,6 +33,13 @@ def test_changed_check_is_seen(reference: RunRecord, field: str) -> None:
     assert line.startswith(f"{reference.claims[0].id}.{check.id}: {field}")
 
 
+def test_noise_is_no_departure(reference: RunRecord) -> None:
+    """Another seed's estimate, two standard errors off, agrees."""
+    check, *others = reference.claims[0].checks
+    moved = check.model_copy(update={"estimate": check.estimate + 2 * check.standard_error})
+    assert departures(_with_first(reference, checks=(moved, *others))) == []
+
+
 def test_missing_parts_are_seen(reference: RunRecord) -> None:
     """A claim, a check, a control or a statement that is gone is named."""
     first = reference.claims[0]
