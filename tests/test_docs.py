@@ -129,7 +129,10 @@ def test_every_file_named_is_there() -> None:
 def test_every_program_named_is_there() -> None:
     """Studies, benchmarks and campaigns are started as modules."""
     modules = set(re.findall(r"`python -m (tests\.[\w.]+)", PAGE))
-    programs = ("benchmarks.recording", "calibration.study", "faults.mistakes", "faults.planted")
+    programs = {
+        *("benchmarks.certificate", "benchmarks.recording", "calibration.study"),
+        *("faults.mistakes", "faults.mutations", "faults.planted"),
+    }
     assert modules == {f"tests.{name}" for name in programs}
     for module in modules:
         path = ROOT / f"{module.replace('.', '/')}.py"

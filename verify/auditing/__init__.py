@@ -1,1 +1,1 @@
-"""Audits: the queries and keys of a user's program, held to the judgement of the claims."""
+"""Audits: a program's attention calls come in, judgements with their causes go out."""

@@ -1,1 +1,1 @@
-"""Quoting results: keys and their values, quotes in documents, citations, badges, macros."""
+"""Quoting: records and documents come in; citations, comparisons, exports and stale quotations go out."""

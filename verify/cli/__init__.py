@@ -1,1 +1,1 @@
-"""The command line."""
+"""The command line: words come in; files, lines and an exit status go out."""

@@ -1,1 +1,1 @@
-"""From claims to evidence: finds them, derives, plans, draws, judges, and decides the statements."""
+"""From claims to evidence: claims and settings come in, the records of a run go out."""

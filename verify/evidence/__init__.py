@@ -1,4 +1,4 @@
-"""The records of a run and their JSON form, ``results.json``; other people's programs read it."""
+"""Evidence: measured numbers come in, verdicts and ``results.json`` go out; other programs read it."""
 
 from verify.defaults import PROFILES
 from verify.evidence.claims import (

@@ -1,1 +1,1 @@
-"""Processes and threads that work for this process."""
+"""Where tasks run: calls come in, results go out, from processes, threads or Dask."""

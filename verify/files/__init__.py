@@ -1,1 +1,1 @@
-"""Reading and writing files, and finding those that ship with the tool."""
+"""Files: paths come in, bytes go out or the other way round, whole or not at all."""

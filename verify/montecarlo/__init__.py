@@ -1,1 +1,1 @@
-"""Measurement: i.i.d. blocks of scores, valid intervals, planned sample sizes."""
+"""Measurement: expressions, laws and a seed come in, estimates with intervals go out."""

@@ -1,4 +1,4 @@
-"""Coq's proofs of claims: statements printed from their chains, proofs in plain Coq, and a record."""
+"""Coq: chains come in, statements for it and the record of what it proved go out."""
 
 from pathlib import Path
 

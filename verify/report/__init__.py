@@ -1,1 +1,1 @@
-"""From evidence to the HTML and PDF report; reads evidence and nothing else."""
+"""Pages: records come in, the HTML page, the PDF and the site go out; evidence alone is read."""

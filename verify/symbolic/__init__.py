@@ -1,1 +1,1 @@
-"""Derivations: expectations with symbolic dimension, and steps that carry how they were checked."""
+"""Derivations: an expression and an author's lines come in, a checked chain goes out."""

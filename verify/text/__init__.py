@@ -1,1 +1,1 @@
-"""What report, citations and command line print with: numbers, LaTeX and escapes."""
+"""Print: numbers, LaTeX and untrusted text come in, what readers see goes out."""
