@@ -59,7 +59,7 @@ def test_a_program_without_attention(tmp_path: Path) -> None:
     for status, wanted in [("0", 2), ("5", 5)]:
         ended = finish(begin("record", "--out", str(out), str(path), status))
         assert ended.status == wanted
-        assert ended.err.startswith("sdpa-verify: record: no attention call was seen; seen are")
+        assert ended.err.startswith("sdpa-verify: record: no attention call was seen; recorded are")
         assert ended.err.count("\n") == 1
     assert not out.exists()
 
