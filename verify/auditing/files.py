@@ -64,7 +64,6 @@ class StoredLayer(Record):
     backend: Line = ""
     padded: Named[Count] = Field(default_factory=dict)
     notes: Many[Line] = ()
-    left_out: Many[Line] = Field(default=(), exclude=True)  # in recordings of 1.0
     mask: Line = ""
 
 
@@ -168,16 +167,15 @@ def _of_folder(folder: Path) -> Recording:
         raise RecordingError(
             f"{path}: is not what a recording writes ({what_is_wrong(error)}); record again"
         ) from error
-    layers, left_out = [], list(index.left_out)
+    layers = []
     for stored in index.layers:
         if outside := [name for name in stored.files if Path(name).name != name]:
             raise RecordingError(f"{path}: names the file {outside[0]!r} outside its folder; record again")
         calls = StoredCalls([folder / name for name in stored.files])
         intended = None if stored.intended is None else Intended(**dict(stored.intended))
-        described = {key: value for key, value in stored if key not in ("files", "intended", "left_out")}
-        left_out += [f"{stored.name}: calls {text}" for text in stored.left_out]
+        described = {key: value for key, value in stored if key not in ("files", "intended")}
         layers.append(Layer(calls=calls, intended=intended, **described))
-    return Recording(source=index.source, layers=layers, left_out=tuple(left_out))
+    return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
 
 @contextmanager

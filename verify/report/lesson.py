@@ -51,8 +51,6 @@ _PLANS = {
     ),
 }
 _OTHER_QUANTITIES = ("rms-grows-keys", "rms-grows-values")
-STILLS = tuple(plan.figure for plan in _PLANS.values())
-"""The figures that stand for the scenes where nothing moves."""
 
 Point = tuple[int, float, float, float, str, str]
 """Dimension, estimate, both ends of the interval, the estimate as it is printed, and the check's key."""
