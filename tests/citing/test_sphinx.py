@@ -78,7 +78,7 @@ def test_a_text_of_one_s_own_is_held_against_the_value(project: Path) -> None:
     for pages in ((("index.rst", page.replace(rounded, "7.25")),), ()):
         status, said = build(project, *pages)
         assert status != 0
-        assert f"index.rst:4: WARNING: {value.key}: '7.25' has 7.25, which is none of estimate, now" in said
+        assert f"index.rst:4: WARNING: {value.key}: '7.25' has 7.25, which is none of estimate; to" in said
 
 
 BROKEN = next(claim for claim in record().claims if claim.verdict is Verdict.REFUTED)

@@ -71,8 +71,8 @@ def test_typst_reads_what_was_exported(tmp_path: Path) -> None:
     page = tmp_path / "page.typ"
     text = (
         '#let verify = json("verify.json")\n'
-        "#assert(verify.numbers.score_variance.slope.estimate > 0.9)\n"
-        "#verify.texts.score_variance.slope.estimate\n"
+        "#assert(verify.numbers.score_variance_slope_estimate > 0.9)\n"
+        "#verify.texts.score_variance_slope_estimate\n"
         f"It is /* verify: {KEY}|pm *//* /verify */.\n"
     )
     page.write_text(text, encoding="utf-8")

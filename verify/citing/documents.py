@@ -15,14 +15,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache, partial
 from pathlib import Path
 
 from verify.citing.exports import HEAD_SIZE, SUFFIXES, exported_by
 from verify.citing.languages import LANGUAGES, MARKDOWN, NOTEBOOK, RST, Language, language_of
-from verify.citing.lookup import by_key, shortened, written
+from verify.citing.lookup import by_key, shortened
 from verify.citing.markers import Quote, outside, quotes_in
-from verify.citing.quotations import Number, fault_of, fitting, numbers_in, replaceable, same
+from verify.citing.quotations import Number, faults_of, numbers_in
 from verify.citing.values import Evidence, Value, record_digest
 from verify.errors import CitationError, OutputError
 from verify.evidence import RunRecord
@@ -119,7 +118,14 @@ class Document:
         """Return the text with every quotation that can be fixed as it should be."""
         changes = [(problem.quote, problem.new) for problem in self.problems if problem.new is not None]
         parts, end = [], 0
-        for quote, new in sorted(changes, key=lambda change: change[0].start):
+        for quote, written in sorted(changes, key=lambda change: change[0].start):
+            new = written
+            before, after = self.text[: quote.start], self.text[quote.end :]
+            if not quote.quoted and before.endswith("\n"):
+                # Markers that are lines of their own have a line between; in reStructuredText, a paragraph.
+                gap = "\n\n" if self.language is RST else "\n"
+                there = len(after[:2]) - len(after[:2].lstrip("\n"))
+                new = ("" if before.endswith(gap) else "\n") + new + gap[there:]
             # A notebook's text stands in strings of JSON.
             encoded = json.dumps(new, ensure_ascii=False)[1:-1] if self.language is NOTEBOOK else new
             parts += [self.text[end : quote.start], encoded]
@@ -141,7 +147,6 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         CitationError: a file cannot be read or is no text, or a marker is not closed or nested.
     """
     known = by_key(record)
-    find = cache(partial(_find, known))  # what an unknown key may have meant takes long
     documents: dict[str, Document] = {}
     waiting = list(paths)
     while waiting:
@@ -158,19 +163,12 @@ def check(paths: Iterable[Path], record: Evidence, *, strict: bool = False) -> l
         document.quotes = tuple(quotes_in(path, text, known))
         waiting += _exports_of(document)
         for quote in document.quotes:
-            _judge(document, quote, known, find(quote.key))
+            for fault in faults_of(known, quote):
+                document.add(quote, *fault)
         _judge_bars(document)
         if strict:
             _judge_outside(document, known)
     return list(documents.values())
-
-
-def _find(known: Mapping[str, Value], key: str) -> Value | str:
-    """Return what a key stands for, or what to say of an unknown one."""
-    try:
-        return known[key]
-    except CitationError as error:
-        return str(error)
 
 
 _FILE = re.compile(rf"(?<![\w./-])[\w.-][\w./-]{{0,250}}(?:{'|'.join(map(re.escape, SUFFIXES))})(?![\w.])")
@@ -227,51 +225,6 @@ def fix(documents: Sequence[Document]) -> list[Path]:
     return list(files)
 
 
-def _judge(document: Document, quote: Quote, known: Mapping[str, Value], value: Value | str) -> None:
-    """Add what is wrong with a quotation of a value, or of an unknown key, of which it is said in words."""
-    key, bar, form = (part.strip() for part in quote.key.partition("|"))
-    if isinstance(value, str):
-        document.add(quote, "unsuitable-form" if key in known else "unknown-key", value)
-        return
-    if value.doubt:
-        document.add(quote, "no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
-    if quote.quoted is not None and bar:
-        _judge_text(document, quote, known, key, form)
-    elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
-        forms = fitting(known, value.key, quote.quoted, quote.language)
-        choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
-        what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
-        document.add(quote, "unsupported-text", what)
-
-
-def _judge_text(document: Document, quote: Quote, known: Mapping[str, Value], key: str, form: str) -> None:
-    """Add that a text is not what its form writes, and what to do where it is not written again."""
-    text, new = quote.quoted or "", written(known, key, form, quote.language.written)
-    if same(text, new):
-        return
-    before, mended = f"printed '{shortened(text)}'" if text else "is empty", None
-    what = f"{before}, now '{shortened(new)}'"
-    if not text and quote.is_output:
-        what += "; put what it prints below it"
-    elif quote.is_code and not quote.is_output:
-        what += "; code is compared and never written: correct it by hand"
-    elif not replaceable(text, new):
-        what += "; not written: more stands there; put the markers around that text alone, or leave nothing"
-    else:
-        mended = new if text else _in_lines(document, quote, new)
-    document.add(quote, "stale", what, mended)
-
-
-def _in_lines(document: Document, quote: Quote, new: str) -> str:
-    """Return a text as it stands between markers: those that are lines of their own have it on another."""
-    gap = "\n\n" if document.language is RST else "\n"  # in reStructuredText, a paragraph
-    before = document.text[max(0, quote.start - 2) : quote.start]
-    after = document.text[quote.end : quote.end + 2]
-    if not before.endswith("\n"):
-        return new
-    return ("" if before.endswith(gap) else "\n") + new + gap[len(after) - len(after.lstrip("\n")) :]
-
-
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
 _DELIMITERS = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 
@@ -293,7 +246,7 @@ def _judge_bars(document: Document) -> None:
             document.add(bar, "unescaped-bar", what, r"\|")
 
 
-_MEASURED = (":estimate", ":low", ":high", ":halfwidth", ":value")
+_MEASURED = (":estimate", ":low", ":high", ":value")
 _SIGNIFICANT = 3
 _MOST_UNITS_OFF = 10  # units of the last printed digit
 

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -16,10 +15,7 @@ from verify.citing.languages import LATEX
 from verify.citing.lookup import chosen, own_power
 from verify.citing.values import Evidence, Value, reading, record_digest
 from verify.errors import CitationError
-from verify.evidence import RunRecord
 from verify.evidence.load import creation, origin
-
-Tree = dict[str, Any]
 
 FORMATS = {"json": ".json", "latex": ".tex", "yaml": ".yml"}
 """The endings of the formats' files, by the formats' names."""
@@ -64,40 +60,22 @@ _MACROS = r"""% \verify{KEY} is a value in text or formula; \verifynum{KEY} its 
 """
 
 
-def tree(about: Tree, values: Iterable[Value]) -> Tree:
-    """Return three tables: ``about`` the results, the values' ``texts`` as printed, and their ``numbers``.
+def tables(values: Iterable[Value]) -> tuple[dict[str, str], dict[str, int | float]]:
+    """Return the values' texts as printed and, of those that have exactly one, their numbers.
 
-    The words of a key lead to its value, with underscores for hyphens: ``score-variance.slope:estimate`` is
-    at score_variance, slope, estimate. What a key without a part stands for is called ``text`` and
-    ``number``. Only values of one figure have a number.
+    Both are by the keys as every language takes names: ``score-variance.slope:estimate`` is
+    ``score_variance_slope_estimate``.
     """
-    texts: Tree = {}
-    numbers: Tree = {}
+    texts: dict[str, str] = {}
+    numbers: dict[str, int | float] = {}
     for value in values:
-        whole, _, part = value.key.partition(":")
-        path = [_name(word) for word in whole.split(".", 1)]
-        _put(texts, path, _name(part) or "text", value.text)
+        name = re.sub(r"^(?=\d)|\W", "_", value.key, flags=re.ASCII)
+        while name in texts:
+            name += "_"  # a check may have the name of a part
+        texts[name] = value.text
         if (bare := bare_number(value)) is not None:
-            number = float(bare) if re.search(r"[.e]", bare) else int(bare)
-            _put(numbers, path, _name(part) or "number", number)
-    return {"about": about, "texts": texts, "numbers": numbers}
-
-
-def _name(word: str) -> str:
-    """Return a word of a key as a name that every language takes."""
-    safe = re.sub(r"\W", "_", word, flags=re.ASCII)
-    return f"n{safe}" if safe[:1].isdigit() else safe
-
-
-def _put(table: Tree, path: Iterable[str], last: str, leaf: object) -> None:
-    for word in path:
-        inner = table.setdefault(word, {})
-        if not isinstance(inner, dict):
-            # A claim's own part, such as its checks, has the name of one of its findings.
-            table[f"{word}_"] = inner
-            inner = table[word] = {}
-        table = inner
-    table[f"{last}_" if isinstance(table.get(last), dict) else last] = leaf
+            numbers[name] = float(bare) if re.search(r"[.e]", bare) else int(bare)
+    return texts, numbers
 
 
 def exported(record: Evidence, names: Sequence[str], form: str) -> str:
@@ -119,10 +97,9 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
             if number := bare_number(value):
                 lines.append(f"\\verifynumber{{{value.key}}}{{{number}}}%\n")
         return "".join(lines)
-    about: Tree = {"written_by": head, "tool": "sdpa-verify", "version": record.tool.version}
-    if isinstance(record, RunRecord):
-        about |= {"seed": record.run.settings.seed, "profile": record.run.settings.profile}
-    content = tree(about | {"date": f"{creation(record):%Y-%m-%d}", "digest": digest}, values)
+    texts, numbers = tables(values)
+    about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": digest}
+    content = {"about": about, "texts": texts, "numbers": numbers}
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     text: str = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=10**6)

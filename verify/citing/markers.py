@@ -15,7 +15,8 @@ from typing import NamedTuple
 from verify.citing.languages import OUTPUT, PLAIN, Comment, Language, Passage, blank, blanked, passages
 
 _TITLED = re.compile(r"(?P<text>.+?)\s*<(?P<key>[^<>]+)>", re.DOTALL)
-_END, _OFF, _ON = "/verify", "verify: off", "verify: on"
+_END = "/verify"
+_SWITCHED_OFF = re.compile(r"verify:\s*off\s.*?(?:verify:\s*on(?=\s)|\Z)", re.DOTALL)
 # Only a sentence, which is the last part of a form, holds spaces. In tables its bar has a backslash.
 _START = re.compile(r"verify\s*:\s*(?P<key>[^\s|]+?(?:\s*\\?\|.*)?)", re.DOTALL)
 _MEANT = re.compile(r"-*\s*/?\s*verify\s*(?:$|:)", re.IGNORECASE)
@@ -90,21 +91,12 @@ def split_role(inside: str) -> tuple[str | None, str]:
 
 
 def _switched_on(passage: Passage) -> str:
-    """Return a text without what stands from a comment ``verify: off`` to ``verify: on`` or to the end."""
-    text = passage.text
-    if not re.search(r"verify:\s*off", text):
-        return text
-    parts: list[str] = []
-    done, since = 0, None
-    for start, end, content, _ in _comments(passage.language.code(text), passage.language):
-        word = " ".join(text[content].split())
-        if word == _OFF and since is None:
-            since = start
-        elif word == _ON and since is not None:
-            parts += [text[done:since], blank(text[since:end])]
-            done, since = end, None
-    stop = len(text) if since is None else since
-    return "".join([*parts, text[done:stop], blank(text[stop:])])
+    """Return a text without what stands from ``verify: off`` to ``verify: on`` or to the end."""
+    signs = list(passage.text)
+    # What code shows is no switch.
+    for match in _SWITCHED_OFF.finditer(passage.language.code(passage.text)):
+        signs[match.start() : match.end()] = blank(passage.text[match.start() : match.end()])
+    return "".join(signs)
 
 
 def _quotes(passage: Passage, known: Collection[str] = ()) -> Iterator[tuple[int, Quote]]:

@@ -23,7 +23,7 @@ from mkdocs.plugins import BasePlugin, get_plugin_logger
 
 from verify.citing.lookup import by_key
 from verify.citing.markers import Quote, quotes_in
-from verify.citing.quotations import link_to, shown_by
+from verify.citing.quotations import faults_of, link_to
 from verify.errors import VerifyError
 from verify.evidence.load import load_either, present
 from verify.text.escapes import for_html
@@ -66,11 +66,11 @@ class VerifyPlugin(BasePlugin):  # type: ignore[misc]  # MkDocs may not be insta
         for quote in quotes:
             place = f"{path}:{quote.line}"
             try:
-                value, problems = shown_by(self._known, quote.key, quote.quoted, quote.language)
+                value = self._known[quote.key]
             except VerifyError as error:
                 raise PluginError(f"{place}: {error}") from error
-            for problem in problems:
-                _LOG.warning("%s: %s", place, problem)
+            for fault in faults_of(self._known, quote):
+                _LOG.warning("%s: %s: %s", place, quote.key, fault.what)
             start = markdown.rfind(_ROLE_START, end, quote.start)
             if start >= 0 and not markdown[start + len(_ROLE_START) : quote.start].strip():
                 parts += [markdown[end:start], self._shown(value, quote, page)]

@@ -18,8 +18,8 @@ from typing import Any
 
 from verify.citing.configuration import configuration
 from verify.citing.lookup import by_key
-from verify.citing.markers import split_role
-from verify.citing.quotations import link_to, shown_by
+from verify.citing.markers import Quote, split_role
+from verify.citing.quotations import faults_of, link_to
 from verify.errors import CitationError, VerifyError
 from verify.evidence.load import present
 
@@ -39,9 +39,10 @@ def shown(body: str) -> list[dict[str, Any]]:
     """
     settings = configuration()
     text, key = split_role(body)
-    value, problems = shown_by(by_key(present(settings.results_file)), key, text)
-    if problems:
-        raise CitationError("; ".join(problems))
+    known = by_key(present(settings.results_file))
+    value = known[key]
+    if faults := list(faults_of(known, Quote(key, 1, 0, 0, text))):
+        raise CitationError("; ".join(f"{key}: {fault.what}" for fault in faults))
     leaf = {"type": "text", "value": text or value.text}
     if not settings.report:
         return [leaf]

@@ -4,13 +4,14 @@ import contextlib
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
 from verify.citing.citations import place_in_report
-from verify.citing.languages import PLAIN, Language
+from verify.citing.languages import Language
 from verify.citing.lookup import shortened, written
+from verify.citing.markers import Quote
 from verify.citing.values import ExactNumber, Value
 from verify.errors import CitationError
 from verify.evidence import Outcome, Proof, Verdict
@@ -170,9 +171,9 @@ def _parts(known: Mapping[str, Value], key: str) -> dict[str, ExactNumber]:
         return {key.partition(":")[2] or "text": figures[0]}
     if len(figures) == 2:
         return {"low": figures[0], "high": figures[1]}
-    others = {name: known[f"{key}:{name}"] for name in ("halfwidth", "error") if f"{key}:{name}" in known}
     named = dict(zip(("estimate", "low", "high"), figures, strict=True))
-    return named | {name: other.figures[0] for name, other in others.items()}
+    error = known.get(f"{key}:error")
+    return named | ({"error": error.figures[0]} if error else {})
 
 
 def fitting(known: Mapping[str, Value], key: str, text: str, language: Language) -> dict[str, str]:
@@ -188,27 +189,46 @@ def fitting(known: Mapping[str, Value], key: str, text: str, language: Language)
     return fit or {f"{key}|default": shortened(written(known, key, "default", language.written))}
 
 
-def shown_by(
-    known: Mapping[str, Value], key: str, text: str | None, language: Language = PLAIN
-) -> tuple[Value, list[str]]:
-    """Return what a role's key stands for, and what is wrong with that or with a text of its author's.
+class Fault(NamedTuple):
+    """What is wrong with a quotation, and the ``new`` text for it, None where only its author can say."""
 
-    Raises:
-        CitationError: there is no such key, or no such form.
-    """
-    value = known[key]
-    problems = [f"{value.key}: {value.doubt}"] if value.doubt else []
-    whole, bar, form = (part.strip() for part in key.partition("|"))
-    fault = ""
-    if text is not None and not bar:
-        fault = fault_of(known, value.key, text)
-    elif text is not None and not same(text, written(known, whole, form, language.written)):
-        fault = "is not what its form writes"
-    if fault:
-        problems.append(
-            f"{key}: '{shortened(text or '')}' {fault}, now '{shortened(value.text)}'; correct it"
-        )
-    return value, problems
+    kind: str
+    what: str
+    new: str | None = None
+
+
+def faults_of(known: Mapping[str, Value], quote: Quote) -> Iterator[Fault]:
+    """Yield what is wrong with a quotation: its key, the value itself, or the text that stands there."""
+    key, bar, form = (part.strip() for part in quote.key.partition("|"))
+    try:
+        value = known[quote.key]
+    except CitationError as error:
+        yield Fault("unsuitable-form" if key in known else "unknown-key", str(error))
+        return
+    if value.doubt:
+        yield Fault("no-longer-confirmed", f"{value.doubt}; rewrite what rests on it")
+    if quote.quoted is not None and bar:
+        new = written(known, key, form, quote.language.written)
+        if not same(quote.quoted, new):
+            yield _stale(quote, quote.quoted, new)
+    elif quote.quoted is not None and (fault := fault_of(known, value.key, quote.quoted)):
+        forms = fitting(known, value.key, quote.quoted, quote.language)
+        choice = " or ".join(f"{name} for '{now}'" for name, now in forms.items())
+        what = f"'{shortened(quote.quoted)}' {fault}; to have it written: {choice}"
+        yield Fault("unsupported-text", what)
+
+
+def _stale(quote: Quote, text: str, new: str) -> Fault:
+    """Return that a text is not what its form writes, and what to do where it is not written again."""
+    before = f"printed '{shortened(text)}'" if text else "is empty"
+    advice = ""
+    if not text and quote.is_output:
+        advice = "; put what it prints below it"
+    elif quote.is_code and not quote.is_output:
+        advice = "; code is compared and never written: correct it by hand"
+    elif not replaceable(text, new):
+        advice = "; not written: more stands there; put the markers around that text alone, or leave nothing"
+    return Fault("stale", f"{before}, now '{shortened(new)}'{advice}", None if advice else new)
 
 
 def link_to(report: str, value: Value, depth: int) -> str:

@@ -25,7 +25,8 @@ from sphinx.util.docutils import ReferenceRole
 
 from verify.citing.exports import macro_text
 from verify.citing.lookup import by_key
-from verify.citing.quotations import link_to, shown_by
+from verify.citing.markers import Quote
+from verify.citing.quotations import faults_of, link_to
 from verify.errors import VerifyError
 from verify.evidence.load import LAST_RUN, load_either, present
 from verify.text.escapes import for_tex
@@ -56,15 +57,15 @@ class VerifyRole(ReferenceRole):
             self.env.note_dependency(path)
         # It may stand in an included file or in a module.
         source, line = self.get_source_info()
-        title = self.title if self.has_explicit_title else None
+        key, title = self.target.strip(), self.title if self.has_explicit_title else None
         try:
-            value, problems = shown_by(known, self.target.strip(), title)
+            value = known[key]
         except VerifyError as error:
             raise ExtensionError(f"{source}:{line}: {error}") from error
-        for problem in problems:
+        for fault in faults_of(known, Quote(key, line, 0, 0, title)):
             # Sphinx keeps pages that did not change, and would be silent about this one at the next build.
             self.env.note_reread()
-            _LOGGER.warning(problem, location=f"{source}:{line}", type="verify")
+            _LOGGER.warning(f"{key}: {fault.what}", location=f"{source}:{line}", type="verify")
         node = nodes.inline(self.rawtext, title or value.text, classes=["verify"])
         node[_SHOWN] = (value, macro_text(value) if title is None else for_tex(title))
         return [node], []

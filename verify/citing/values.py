@@ -79,11 +79,6 @@ class Value:
     part: Part | None = field(default=None, repr=False)
     doubt: str = ""
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The figures, with all their digits."""
-        return tuple(float(figure.exact) for figure in self.figures)
-
     def __str__(self) -> str:
         """Return the text, which inline code of a notebook or of Quarto prints."""
         return self.text
@@ -101,7 +96,7 @@ class Value:
         if len(self.figures) != 1:
             what = f"{self.key} is {self.text!r}, not one number; ask for a part, such as :estimate"
             raise CitationError(what)
-        return self.numbers[0]
+        return float(self.figures[0].exact)
 
     @property
     def is_digest(self) -> bool:
@@ -266,18 +261,11 @@ def check_texts(check: Check | ControlRecord) -> Texts:
         return texts
     error = check.standard_error
     texts = _estimate_texts(check, error)
-    if check.tightness is not None:
-        spread = error / abs(check.prediction)
-        shown = numbers.estimate(check.tightness, spread, (check.tightness, check.tightness))
-        texts[":tightness"] = _number(check.tightness, shown.value + shown.times)
     if check.blocks and error and not check.basis:
         shown = numbers.estimate(check.estimate, error, words.interval95(check))
         (_, low), (_, high) = _ends(shown, words.interval95(check))
         texts[":interval95"] = shown.interval, low + high
     if check.blocks:
-        if check.estimate:
-            relative = abs(error / check.estimate)
-            texts[":relative-error"] = _number(relative, numbers.small(relative))
         texts[":error"] = _number(error, numbers.small(error))
         texts[":level"] = level_text(check.level)
         texts |= _counts({"blocks": check.blocks, "draws": check.draws})
@@ -290,17 +278,13 @@ def _ends(shown: numbers.EstimateText, interval: tuple[float, float]) -> tuple[T
 
 
 def _estimate_texts(finding: Check | ControlRecord, error: float) -> Texts:
-    """Return an estimate with its interval, their parts, and how far the ends are away at most."""
+    """Return an estimate with its interval, and their parts."""
     shown = numbers.estimate(finding.estimate, error, finding.interval)
     estimate = _number(finding.estimate, shown.value + shown.times)
     texts = {"": estimate}
     if finding.blocks:
         low, high = _ends(shown, finding.interval)
         texts = _interval_texts(estimate, shown.interval, low, high)
-        centre, first, last = (text[1][0].exact for text in (estimate, low, high))
-        half = float(max(last - centre, centre - first))
-        printed = numbers.estimate(half, error, (half, half))
-        texts[":halfwidth"] = _number(half, printed.high + printed.times, "up")
     texts[":estimate"] = estimate
     texts[":prediction"] = _number(finding.prediction, numbers.beside(finding.prediction, error))
     return texts | _words({":verdict": finding.verdict.value})

@@ -181,9 +181,9 @@ def export(names: tuple[str, ...], form: str, out: Path | None, results: Path | 
     r"""Write the values for other programs.
 
     As LaTeX macros: \input the file, then quote with \verify{KEY}, or with \verifynum{KEY} as a bare number.
-    JSON, which Typst reads, and YAML nest the parts of a key, with underscores for hyphens: a value's text is
-    texts.score_variance.slope.estimate, its number numbers.score_variance.slope.estimate. Each file names its
-    command and the digest of its results, by which check-docs finds out whether it is stale.
+    JSON, which Typst reads, and YAML have texts and numbers by the keys with underscores, such as
+    texts.score_variance_slope_estimate. Each file names its command and the digest of its results, by which
+    check-docs finds out whether it is stale.
     """
     from verify.citing.exports import FORMATS, exported
     from verify.files.writing import write_whole
