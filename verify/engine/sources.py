@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from verify.engine.computations import FEWEST_SCORES, Computed, compute
+from verify.engine.computations import Computed, compute
 from verify.errors import SourcesError, unknown
 from verify.evidence import Outcome, Record, Slug, SourceRecord
 from verify.evidence.texts import prose
@@ -67,8 +67,7 @@ class PartEntry(Record):
 
     ``kind`` "prints" is for things on the page: a figure, a formula, a line of code, an axis. Either
     the ``evidence`` of a ``claim`` decides it, or the expression that it has computed, at a dimension
-    ``d_k`` and as a statistic of so many ``scores``, which may be printed or said. ``given`` are the numbers
-    of its text that nothing decides.
+    ``d_k``, which may be printed or said. ``given`` are the numbers of its text that nothing decides.
     """
 
     text: Prose
@@ -78,7 +77,6 @@ class PartEntry(Record):
     ] = None
     compute: str | None = None
     d_k: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = None
-    scores: Annotated[int, Field(strict=True, ge=FEWEST_SCORES, le=10**12)] | None = None
     kind: Literal["says", "prints"]
     printed: Annotated[str, AfterValidator(_figure)] | None = None
     about: StrictBool = False
@@ -96,7 +94,7 @@ class PartEntry(Record):
 
     def computed(self) -> Computed:
         """Return its computation; a ``ValueError`` says how it is wrong."""
-        return compute(self.compute or "", self.d_k, self.scores)
+        return compute(self.compute or "", self.d_k)
 
     @model_validator(mode="after")
     def _is_decided(self) -> Self:
@@ -111,7 +109,7 @@ class PartEntry(Record):
         has_figure = prints and by in {"fact", "check"}
         refuse(
             (not (self.claim and self.evidence), "claim or evidence is missing: add both, or compute"),
-            (bool(self.d_k or self.scores), "d_k and scores belong to what is computed: add compute"),
+            (bool(self.d_k), "d_k belongs to what is computed: add compute"),
             (not prints and by == "fact", 'a fact is a figure, and decides only what has kind "prints"'),
             (prints and by == "verdict", 'what has kind "prints" is decided by a fact, check or control'),
             (has_figure and self.printed is None, "printed is missing: add the figure as printed"),
@@ -132,8 +130,8 @@ class PartEntry(Record):
     @property
     def inputs(self) -> set[Decimal]:
         """The numbers that are given to its computation; of 1.50 TOML keeps no last zero."""
-        sizes = {as_decimal(size) for size in (self.d_k, self.scores) if size is not None}
-        return sizes | {Decimal(number) for number in _numbers(self.compute or "")}
+        numbers = {Decimal(number) for number in _numbers(self.compute or "")}
+        return numbers if self.d_k is None else numbers | {as_decimal(self.d_k)}
 
 
 class StatementEntry(Record):

@@ -3,15 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from verify.engine.computations import INCOMPATIBLE
 from verify.engine.sources import PartEntry, SourceBook, StatementEntry
 from verify.errors import SourcesError, unknown
 from verify.evidence import ClaimRecord, Outcome, Part, Proof, Statement, Verdict
-from verify.text.numbers import as_printed, last_digit, printed_number, rounds_to
+from verify.text.numbers import as_printed, rounds_to
 
 _ABOUT = ", which is about {}: less than one unit of its last digit away"
-_BOUNDS = (1e-5, 1e-4, INCOMPATIBLE)
-"""Bounds that a small probability is reported below; smaller probabilities are not evaluated reliably."""
 
 
 def decide(book: SourceBook, claims: Sequence[ClaimRecord]) -> tuple[Statement, ...]:
@@ -70,25 +67,12 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
 
 
 def _by_computation(part: PartEntry) -> dict[str, Any]:
-    """Compare a printed figure with the computed value: to its digits, or as a sample of those expected."""
+    """Compare a printed figure with the computed value, to its digits."""
     computed, printed = part.computed(), part.printed or ""
     shown = as_printed(computed.value, printed)
-    if computed.sample is None:
-        holds = rounds_to(computed.value, printed, about=part.about)
-        against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
-        return {"holds": holds, "reason": f"{computed.words} is {shown}{against}.", "computed": shown}
-    # A printed figure stands for all numbers that round to it.
-    figure, unit = printed_number(printed), 100 if printed.endswith("%") else 1
-    half = last_digit(printed) / (1 if part.about else 2)
-    chance = computed.sample.probability(float((figure - half) / unit), float((figure + half) / unit))
-    fits = chance >= INCOMPATIBLE
-    probability = f"{chance:.2g}" if fits else f"below {min(bound for bound in _BOUNDS if bound >= chance):g}"
-    reason = (
-        f"{computed.words} scatters around {shown}, by {computed.sample.deviation:.2g}. One as extreme as "
-        f"{printed} has probability {probability}, twice its tail of the exact law for normal components, "
-        f"evaluated numerically; so {printed} {'is compatible with' if fits else 'contradicts'} it."
-    )
-    return {"holds": fits, "reason": reason, "computed": shown}
+    holds = rounds_to(computed.value, printed, about=part.about)
+    against = "" if shown == printed else _ABOUT.format(printed) if holds else f", not {printed}"
+    return {"holds": holds, "reason": f"{computed.words} is {shown}{against}.", "computed": shown}
 
 
 def _by_evidence(part: PartEntry, claim: ClaimRecord | None) -> dict[str, Any]:
