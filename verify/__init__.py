@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, plan, render, reproduce, run
+    from verify.api import list_claims, render, reproduce, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
     from verify.auditing.probe import Probe, parametrize_probes, probe
     from verify.auditing.record import record
     from verify.citing.lookup import values
     from verify.engine.asking import Answer, ask
-    from verify.engine.plan import Plan, Planned
     from verify.engine.reproducing import Reproduction
     from verify.errors import VerifyError
     from verify.evidence import Check, ClaimRecord, ControlRecord, RunRecord
@@ -32,8 +31,6 @@ __all__ = [
     "ClaimRecord",
     "ComparisonRecord",
     "ControlRecord",
-    "Plan",
-    "Planned",
     "Probe",
     "Reproduction",
     "RunRecord",
@@ -47,7 +44,6 @@ __all__ = [
     "load",
     "load_audit",
     "parametrize_probes",
-    "plan",
     "probe",
     "record",
     "render",
@@ -62,13 +58,12 @@ _NAMES = {
     "verify.evidence": "Check ClaimRecord ControlRecord RunRecord",
     "verify.spec.claim": "Claim",
     "verify.evidence.comparisons": "ComparisonRecord",
-    "verify.engine.plan": "Plan Planned",
     "verify.engine.reproducing": "Reproduction",
     "verify.errors": "VerifyError",
     "verify.auditing.audit": "audit",
     "verify.auditing.comparing": "compare_recordings",
     "verify.evidence.load": "json_schema load load_audit",
-    "verify.api": "list_claims plan render reproduce run",
+    "verify.api": "list_claims render reproduce run",
     "verify.auditing.probe": "Probe parametrize_probes probe",
     "verify.auditing.record": "record",
     "verify.citing.lookup": "values",

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING
 
 from verify import defaults
 from verify.engine import runner
-from verify.engine.catalogue import (
-    ClaimFile,
-    ClaimSpecifier,
-    Entries,
-    catalogue_with,
-    choose,
-    look_up,
-    numbers,
-)
-from verify.engine.plan import Plan
-from verify.engine.plan import plan as plan_claims
+from verify.engine.catalogue import ClaimSpecifier, Entry, choose, look_up, numbers
 from verify.engine.reproducing import Reproduction, differences, is_same, missing
 from verify.engine.sources import read_sources
 from verify.engine.store import Store, default_path
@@ -31,24 +21,23 @@ from verify.evidence.load import digest
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
 from verify.files.names import EDITIONS
-from verify.spec.claim import Claim
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
     from verify.evidence.load import Reported
     from verify.report.write import Written
+    from verify.spec.claim import Claim
 
 
-def list_claims(own: Sequence[Path | Claim | ClaimFile] = ()) -> dict[str, Claim | ClaimFile]:
+def list_claims(own: Sequence[Path | Claim | Entry] = ()) -> dict[str, Entry]:
     """Return all claims by id, in the order of the report, your ``own`` files and claims included.
 
-    A file is run; its claim is the ``claim`` of a ``ClaimFile``.
+    Each is an entry that loads its ``claim`` when it is needed; a file is run.
 
     Raises:
         ClaimError: a claim file cannot be loaded, a claim has no id, or two claims share an id.
     """
-    _refuse_single("own claims", own)
-    return catalogue_with(own)
+    return _looked_up("own claims", own)[0]
 
 
 def run(
@@ -104,7 +93,7 @@ def run(
     )
     words = runner.presentation(title, question, author)
     with using(1 if workers is None and executor is not None else workers) as processes:
-        known, names = _looked_up(claims)
+        known, names = _looked_up("claims", claims)
         book = read_sources(None if sources is None else Path(sources))
         book.refuse_unknown_claims(known)
         # Without a claim, choose returns all; a book of computed statements needs none.
@@ -118,13 +107,12 @@ def run(
                 book,
                 requested=names,
                 numbers=numbers(known, wanted) if len(wanted) < len(known) else None,
-                own_sources=sources is not None and book.pack is None,
-                pack=book.pack,
+                words=words,
                 workers=processes,
                 executor=executor,
                 store=opened,
                 callbacks=callbacks,
-            ).presented(words)
+            )
 
 
 def _opened(store: Path | bool) -> AbstractContextManager[Store | None]:
@@ -138,34 +126,11 @@ def _opened(store: Path | bool) -> AbstractContextManager[Store | None]:
     return contextlib.nullcontext()
 
 
-def plan(
-    claims: Sequence[ClaimSpecifier] = (),
-    *,
-    seed: int = defaults.SEED,
-    profile: str = defaults.PROFILE,
-    tolerance: float | None = None,
-    false_alarm: float = defaults.FALSE_ALARM,
-    power: float = defaults.POWER,
-) -> Plan:
-    """Return what a run of the named claims takes, in seconds: of its start and of each claim; see ``run``.
-
-    The times are those of the reference run, on its machine; of your own claims none are known.
-
-    Raises:
-        VerifyError: bad input; one line says what, where and how to correct it.
-    """
-    chosen = runner.settings(
-        seed=seed, profile=profile, tolerance=tolerance, false_alarm=false_alarm, power=power
-    )
-    known, names = _looked_up(claims)
-    return plan_claims(choose(known, names), chosen)
-
-
 def reproduce(
     record: RunRecord,
     claims: Sequence[str] = (),
     *,
-    own: Sequence[Path | Claim | ClaimFile] = (),
+    own: Sequence[Path | Claim | Entry] = (),
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     callbacks: runner.Callbacks | None = None,
@@ -180,10 +145,10 @@ def reproduce(
         VerifyError: the record has no claim of that id, or a file cannot be loaded.
     """
     _refuse_single("claims", claims)
+    known, _ = _looked_up("own claims", own)
     recorded = {claim.id: claim for claim in record.claims}
     if unknown := [name for name in claims if name not in recorded]:
         raise ClaimError(f"the results have no claim {unknown[0]!r}; they have {', '.join(recorded)}")
-    known = catalogue_with(own)
     wanted = [name for name in recorded if name in (claims or recorded)]
     made = {name: known[name] for name in wanted if name in known}
     absent = [f"the file of claim {name}; give it with --claims FILE" for name in wanted if name not in known]
@@ -224,11 +189,11 @@ def render(
     return write_report(record, Path(out), announce, workers, edition)
 
 
-def _looked_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
-    _refuse_single("claims", claims)
+def _looked_up(what: str, claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:
+    _refuse_single(what, claims)
     return look_up(claims)
 
 
-def _refuse_single(name: str, given: object) -> None:
-    if isinstance(given, str | Path | Claim | ClaimFile):
-        raise SettingsError(f"{name} {given!r}: give a list, such as [{given!r}]")
+def _refuse_single(what: str, given: object) -> None:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        raise SettingsError(f"{what} {given!r}: give a list, such as [{given!r}]")

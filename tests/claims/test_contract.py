@@ -13,6 +13,7 @@ import pytest
 from tests.catalogue import CATALOGUE, EACH_BY_HAND, EACH_QUICKLY_MADE, derivation, experiment
 from verify import api
 from verify.engine import runner
+from verify.engine.catalogue import InMemoryClaim
 from verify.engine.sources import read_sources
 from verify.evidence import Check, ClaimRecord, Figure, PlotLayer, Proof, RunRecord, Verdict
 from verify.montecarlo.experiment import Comparison, Exact, Experiment, Fit, Prediction, Quantity
@@ -38,7 +39,7 @@ def records(quick: RunRecord) -> dict[str, ClaimRecord]:
 def settled(claim: Claim, **settings: Any) -> ClaimRecord:
     """Return the evidence for one claim alone, made with one worker."""
     chosen = runner.settings(profile="quick", **settings)
-    run = runner.run({claim.id: claim}, chosen, read_sources(), workers=1)
+    run = runner.run({claim.id: InMemoryClaim(claim)}, chosen, read_sources(), workers=1)
     return run.claims[0]
 
 
@@ -289,7 +290,7 @@ def test_a_failed_derivation_ends_its_claim() -> None:
     for chain, failing in ((right, 0), (foreign, 1), (squared, len(right.lines))):
         planted = deriving(claim, chain)
         chosen = runner.settings(profile="quick")
-        run = runner.run({claim.id: planted}, chosen, read_sources(), workers=1)
+        run = runner.run({claim.id: InMemoryClaim(planted)}, chosen, read_sources(), workers=1)
         (record,) = run.claims
         assert run.exit_status == bool(failing), record.reason
         if failing:

@@ -9,7 +9,7 @@ import pytest
 from tests.catalogue import CATALOGUE, derivation
 from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
-from verify.engine.catalogue import BuiltIn, InMemoryClaim
+from verify.engine.catalogue import Shipped, InMemoryClaim
 from verify.engine.derivations import derivation_record
 from verify.engine.evaluate import Rounds, Settled, draw, evaluate
 from verify.engine.preparing import Work
@@ -62,7 +62,7 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     assert all(one.holds for one in other.lines)
 
 
-WORK = Work(BuiltIn(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.02))
+WORK = Work(Shipped(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.02))
 
 
 def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

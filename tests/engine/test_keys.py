@@ -7,18 +7,18 @@ import pytest
 
 from tests.tool import example_claim
 from verify.engine import tasks
-from verify.engine.catalogue import BuiltIn, ClaimFile, InMemoryClaim, catalogue
+from verify.engine.catalogue import Shipped, ClaimFile, InMemoryClaim, catalogue
 from verify.engine.evaluate import NeedsDraws, evaluate
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.tasks import key, versions
 
 FILE = ClaimFile(
-    path=Path("mine.py"), text=example_claim().encode(), beside=(("common", b"X = 1"),), id="mine"
+    origin=Path("mine.py"), text=example_claim().encode(), beside=(("common", b"X = 1"),), id="mine"
 )
 CLAIMS = (
-    BuiltIn("raw_scores", "score-variance"),
-    BuiltIn("raw_scores", "score-mean"),
+    Shipped("raw_scores", "score-variance"),
+    Shipped("raw_scores", "score-mean"),
     FILE,
     replace(FILE, text=FILE.text + b"\n"),
     replace(FILE, beside=(("common", b"X = 2"),)),
@@ -36,7 +36,7 @@ def test_all_that_a_value_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPat
     assert None not in before
     assert len(set(before)) == len(before)
     assert made() == before
-    assert key("a", replace(FILE, path=Path("elsewhere/mine.py"))) == key("a", FILE)
+    assert key("a", replace(FILE, origin=Path("elsewhere/mine.py"))) == key("a", FILE)
     for name in versions():
         monkeypatch.setattr(tasks, "versions", lambda name=name: {**versions(), name: "other"})
         assert not set(before) & set(made())
@@ -50,7 +50,7 @@ def test_a_claim_made_in_this_process_is_not_stored() -> None:
 
 def test_the_cells_of_the_catalogue_have_lasting_keys() -> None:
     """A cell made again is the same pickle."""
-    claim = BuiltIn("raw_scores", "pairwise-estimator")
+    claim = Shipped("raw_scores", "pairwise-estimator")
     works = [Work(claim, settings(profile="quick", seed=seed)) for seed in (1, 1, 2)]
     stretches = [evaluate(work, "", (), 0.0).result for work in works]
     first, again, other = (

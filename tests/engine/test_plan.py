@@ -5,19 +5,12 @@ from pathlib import Path
 
 import pytest
 
-import verify
 from tests.tool import Ended
-from verify.engine.plan import Plan, Planned, sample_size, table
+from verify.engine.plan import plan, sample_size
 from verify.engine.runner import settings
 from verify.evidence import RunRecord
 
-ROWS = (Planned("first", 0.5, 8.0), Planned("second-claim", 1.5, 2.0))
-
-
-def test_workers_share_all_but_a_derivation() -> None:
-    """One takes the sum and the start; ever more of them leave the longest derivation and the start."""
-    made = Plan(settings(), 2.0, ROWS)
-    assert [made.wall_s(count) for count in (1, 2, 10**6)] == [14.0, 8.0, pytest.approx(3.5, abs=1e-4)]
+NAMES = ("score-variance", "sqrt-scaling")
 
 
 def test_samples_grow_as_errors_shrink() -> None:
@@ -28,32 +21,25 @@ def test_samples_grow_as_errors_shrink() -> None:
     assert 1 < sample_size(settings(power=0.99)) < 1.5
 
 
-def test_the_times_are_those_of_the_reference(reference: RunRecord) -> None:
-    """At its settings what it took; a half of the tolerance draws four times as much."""
-    spent = reference.run.spent_s["score-variance"]
-    (same,) = verify.plan(["score-variance"]).claims
-    assert same.derivation_s == spent["derivation"]
-    assert same.simulation_s == pytest.approx(spent["simulation"])
-    (finer,) = verify.plan(["score-variance"], tolerance=0.005).claims
-    assert finer.simulation_s == pytest.approx(2.5 * spent["simulation"])
+@pytest.mark.parametrize(("tolerance", "larger"), [(0.01, 1.0), (0.005, 2.5)])
+def test_the_times_are_those_of_the_reference(reference: RunRecord, tolerance: float, larger: float) -> None:
+    """At its settings what it took; half of the tolerance draws four times as much. The last row adds up."""
+    spent = [reference.run.spent_s[name] for name in NAMES]
+    times = [(of["derivation"], larger * of["simulation"]) for of in spent]
+    times.append((sum(first for first, _ in times), sum(second for _, second in times)))
+    head, *rows, _, rests_on = plan(NAMES, settings(tolerance=tolerance)).splitlines()
+    assert head.split() == ["claim", "derivation", "simulation", "both"]
+    for row, name, (derivation, simulation) in zip(rows, [*NAMES, "together"], times, strict=True):
+        shown = [f"{derivation:.2f}", f"{simulation:.2f}", f"{derivation + simulation:.2f}"]
+        assert row.replace(" s", "").split() == [name, *shown]
+    assert f"at tolerance {tolerance:g}, power 0.95" in rests_on
 
 
-def test_the_table_says_what_it_rests_on() -> None:
-    """A line a claim, the sum, and the time from start to end."""
-    *lines, said = table(Plan(settings(), 2.0, ROWS), 2).splitlines()
-    assert lines == [
-        "claim         derivation  simulation      both",
-        "first             0.50 s      8.00 s    8.50 s",
-        "second-claim      1.50 s      2.00 s    3.50 s",
-        "together          2.00 s     10.00 s   12.00 s",
-        "",
-    ]
-    assert said.replace("\N{NARROW NO-BREAK SPACE}", " ") == (
-        "From start to end about 8.0 s with 2 workers, 2.0 s of it to load libraries: at tolerance 0.01, "
-        "power 0.95 and a family-wise error rate of 0.001, with an empty cache and without pages. "
-        "The times are those of the reference run, on its machine; half of a simulation "
-        "grows with the samples."
-    )
+def test_workers_share_all_but_a_derivation(reference: RunRecord) -> None:
+    """Ever more of them leave the longest derivation and the start."""
+    longest = max(reference.run.spent_s[name]["derivation"] for name in NAMES)
+    last = plan(NAMES, settings(), 10**6).splitlines()[-1].replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert f"about {reference.run.phases_s['imports'] + longest:.1f} s with 1 000 000 workers" in last
 
 
 def test_of_a_claim_of_ones_own_no_times_are_known(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from verify.engine import runner
-from verify.engine.catalogue import catalogue, choose
+from verify.engine.catalogue import choose, shipped
 from verify.engine.sources import read_sources
 from verify.errors import SettingsError
 from verify.evidence import RunRecord
@@ -29,7 +29,7 @@ def test_progress_is_reported(workers: int) -> None:
     seen: list[str] = []
     callbacks = runner.Callbacks(on_finish=lambda record: seen.append(f"{record.id} {record.verdict}"))
     names = ["worked-dot-products", "sqrt-scaling-unique", "variance-of-multiple"]
-    claims = choose(catalogue(), names)
+    claims = choose(shipped(), names)
     settings = runner.settings(profile="quick")
     run = runner.run(claims, settings, read_sources(), workers=workers, callbacks=callbacks)
     assert sorted(seen) == sorted(f"{name} confirmed" for name in names)

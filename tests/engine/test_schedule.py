@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from verify.engine.catalogue import BuiltIn, InMemoryClaim, catalogue
+from verify.engine.catalogue import Shipped, InMemoryClaim, catalogue
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.schedule import RunProgress, Schedule
@@ -32,7 +32,7 @@ def settled(
 ) -> tuple[list[str], RunProgress]:
     """Return the digests of three claims, and how much was drawn for them."""
     chosen = settings(profile="quick", tolerance=0.02)
-    works = [Work(BuiltIn(catalogue()[name].chapter, name), chosen) for name in NAMES]
+    works = [Work(Shipped(catalogue()[name].chapter, name), chosen) for name in NAMES]
     schedule = Schedule(works, executor, store, task_s=task_s)
     digests = {claim.record.id: claim.record.digest for claim in schedule.run()}
     return [digests[name] for name in NAMES], schedule.progress

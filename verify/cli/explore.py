@@ -1,24 +1,22 @@
-"""The catalogue as text for a terminal: the list of claims, and one claim with its derivation."""
+"""A claim with its derivation, as text for a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from verify.claims.chapters import CHAPTERS
 from verify.cli.console import beside, fitted
-from verify.engine.catalogue import ClaimFile, claim_and_origin
 from verify.engine.derivations import standing
 from verify.engine.questions import chain_text
 from verify.errors import claim_errors
-from verify.evidence import PROFILES, USER, Proof
-from verify.proofs.record import recorded, theorem_of
-from verify.spec.words import has_slot
+from verify.evidence import PROFILES, Proof
+from verify.proofs.record import theorem_of
 from verify.text.latex import plain
 from verify.text.numbers import exact
 
 if TYPE_CHECKING:
+    from verify.engine.catalogue import Entry
     from verify.spec.claim import Claim
     from verify.symbolic.chains import Derivation
 
@@ -31,26 +29,7 @@ _ENDINGS = {
 }
 
 
-def listing(claims: Mapping[str, Claim | ClaimFile], columns: int | None = None) -> str:
-    """Return the claims by chapter, a line each; within a number of ``columns``, long titles take several."""
-    lines: list[str] = []
-    last, width = "", max(map(len, claims), default=0)
-    for name, entry in claims.items():
-        if entry.chapter != last:
-            lines += ([""] if lines else []) + [CHAPTERS[entry.chapter].title]
-            last = entry.chapter
-        claim, _ = claim_and_origin(entry)
-        title = claim.title
-        if has_slot(title):
-            # Only a title with a slot needs the derivation.
-            title = claim.words(claim.derived(), ()).fill("title", title)
-        # A test holds the record against the catalogue; a claim of the user's own has no proof.
-        proved = claim.chapter != USER and claim.id in recorded()["claims"]
-        lines.append(beside(f"  {name:<{width}} ", f"{plain(title)}{' (proved)' * proved}", columns))
-    return "\n".join(lines)
-
-
-def shown(entry: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bool]:
+def shown(entry: Entry, columns: int | None = None) -> tuple[str, bool]:
     """Return one claim with its derivation as text, and whether the derivation stands (no step fails).
 
     No line is longer than ``columns``, but for long words.
@@ -58,10 +37,9 @@ def shown(entry: Claim | ClaimFile, columns: int | None = None) -> tuple[str, bo
     Raises:
         ClaimError: the claim's own code fails.
     """
-    claim, origin = claim_and_origin(entry)
-    with claim_errors(claim.id, origin):
-        derivation = claim.derived()
-        return page(claim, derivation, columns), not derivation.problem
+    with claim_errors(entry.id, entry.origin):
+        derivation = entry.claim.derived()
+        return page(entry.claim, derivation, columns), not derivation.problem
 
 
 def page(claim: Claim, derivation: Derivation, columns: int | None = None) -> str:

@@ -27,10 +27,9 @@ def cli() -> None:
 @claims_option("A claim file of your own.")
 def list_(claim_files: tuple[Path, ...]) -> None:
     """List the claims by chapter."""
-    from verify.cli.explore import listing
-    from verify.engine.catalogue import catalogue_with
+    from verify.cli.listing import listing
 
-    say(listing(catalogue_with(claim_files), columns(sys.stdout)))
+    say(listing(claim_files, columns(sys.stdout)))
     end(0)
 
 
@@ -40,10 +39,10 @@ def list_(claim_files: tuple[Path, ...]) -> None:
 def show(claim: str, claim_files: tuple[Path, ...]) -> None:
     """Show one claim with its derivation, checking every step."""
     from verify.cli.explore import shown
-    from verify.engine.catalogue import catalogue_with, choose, shipped
+    from verify.engine.catalogue import choose, look_up
 
-    alone = None if claim_files else shipped(claim)
-    (chosen,) = [alone] if alone else choose(catalogue_with(claim_files), [claim]).values()
+    known, _ = look_up(claim_files)
+    (chosen,) = choose(known, [claim]).values()
     text, derived = shown(chosen, columns(sys.stdout) or 80)
     say(text)
     end(0 if derived else 1)

@@ -207,11 +207,14 @@ def render(results: Path, out: Path | None, edition: str, **words: str | None) -
 @click.option("--workers", type=int, help="Workers to plan for.  [default: all]")
 def plan(claims: tuple[str, ...], claim_files: tuple[Path, ...], workers: int | None, **options: Any) -> None:
     """Estimate how long verifying claims takes, by the times of the reference run."""
-    from verify import api
-    from verify.engine.plan import table
+    from verify.engine import plan as planning
+    from verify.engine.catalogue import choose, look_up
+    from verify.engine.runner import settings
     from verify.executors.machine import processors
 
-    text = table(api.plan([*claims, *claim_files], **options), processors(workers))
+    chosen = settings(**options)
+    known, names = look_up([*claims, *claim_files])
+    text = planning.plan(choose(known, names), chosen, processors(workers))
     say(fitted(text, columns(sys.stdout), hang=0))
     end(0)
 
@@ -267,7 +270,6 @@ def _verified(
     from verify.engine.catalogue import catalogue
     from verify.files.writing import check_writable
 
-    catalogue()
     claims = [*options.pop("claims"), *options.pop("claim_files")]
     is_whole, force = not claims and options["sources"] is None, options.pop("force")
 
@@ -278,7 +280,8 @@ def _verified(
             check_writable(out, name)
 
     if len(claims) != 1 and cluster is None:
-        # As copies of this process, which it must be before there are other threads.
+        # As copies of this process with all claims loaded, before there are other threads.
+        catalogue()
         workers.start()
     imports = time.perf_counter() - begun
     with (

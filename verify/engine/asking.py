@@ -21,6 +21,7 @@ from sympy import Dummy, Expr, Poly, S, Symbol, sqrt
 
 from verify import defaults
 from verify.engine import runner
+from verify.engine.catalogue import InMemoryClaim
 from verify.engine.questions import WIDTH, Question, chain_text, question
 from verify.engine.sources import SourceBook
 from verify.errors import ClaimError, SettingsError
@@ -253,8 +254,15 @@ def ask(
     )
     words = runner.presentation(claim.title, f"What is ${quantity}$ for {asked.components}?")
     with using(workers) as processes:
-        record = runner.run({NAME: claim}, chosen, SourceBook(), requested=(NAME,), workers=processes)
-    return Answer(asked, record.presented(words))
+        record = runner.run(
+            {NAME: InMemoryClaim(claim)},
+            chosen,
+            SourceBook(),
+            requested=(NAME,),
+            words=words,
+            workers=processes,
+        )
+    return Answer(asked, record)
 
 
 def _named(at: Mapping[Any, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Finds the claims, refuses duplicates and malformed files by name, and picks those asked for.
 
 A claim comes with the tool, from a file of the user's own, which is imported, or from a program that uses
-the tool.
+the tool. It is known by an entry, which loads the claim when it is needed.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import verify.claims
 from verify.claims.chapters import CHAPTERS
@@ -30,14 +30,32 @@ Beside = tuple[tuple[str, bytes], ...]
 """Names and texts of modules in the folder of a claim file."""
 
 
+@dataclass(frozen=True)
+class Shipped:
+    """A claim that comes with the tool, by its chapter and id."""
+
+    chapter: str
+    id: str
+    origin: ClassVar[object] = ""
+
+    @property
+    def claim(self) -> Claim:
+        """The claim itself."""
+        return _shipped(self.chapter, self.id)
+
+    def __str__(self) -> str:
+        return f"verify.claims.{self.chapter}.{self.id.replace('-', '_')}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClaimFile:
     """A claim file of the user's own, with the text that it was read with: that goes with it to workers.
 
-    ``beside`` are the modules in the same folder that it imports: its entries in the store depend on them.
+    ``origin`` is its path. ``beside`` are the modules in the same folder that it imports: its entries in the
+    store depend on them.
     """
 
-    path: Path
+    origin: Path
     text: bytes = field(repr=False)
     beside: Beside = field(repr=False, default=())
     id: str
@@ -46,31 +64,16 @@ class ClaimFile:
     @property
     def claim(self) -> Claim:
         """The claim that the file defines; in another process, this runs the file, once."""
-        key = self.path, self.text, self.beside
+        key = self.origin, self.text, self.beside
         if key not in _LOADED:
-            _LOADED[key], _ = _run(self.path, self.text)
+            _LOADED[key], _ = _run(self.origin, self.text)
         return _LOADED[key]
 
-    @property
-    def title(self) -> str:
-        """The claim's title, with its slots as they are typed."""
-        return self.claim.title
+    def __str__(self) -> str:
+        return str(self.origin)
 
 
 _LOADED: dict[tuple[Path, bytes, Beside], Claim] = {}
-
-
-@dataclass(frozen=True)
-class BuiltIn:
-    """A claim that comes with the tool, by its chapter and id."""
-
-    chapter: str
-    id: str
-
-    @property
-    def claim(self) -> Claim:
-        """The claim itself."""
-        return _built_in(self.chapter, self.id)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,123 +81,93 @@ class InMemoryClaim:
     """A claim made in this process, which may hold anything and stays here."""
 
     claim: Claim
+    origin: ClassVar[object] = ""
+    chapter: ClassVar[str] = USER
 
     @property
     def id(self) -> str:
         """The claim's id."""
         return self.claim.id
 
+    def __str__(self) -> str:
+        return f"Claim {self.claim.title!r}"
 
-ClaimReference = BuiltIn | ClaimFile | InMemoryClaim
-"""The reference of a task to its claim; all but an ``InMemoryClaim`` can be sent to another process."""
 
-Entries = dict[str, Claim | ClaimFile]
-"""Claims by id."""
+Entry = Shipped | ClaimFile | InMemoryClaim
+"""A claim by where it comes from; all but an ``InMemoryClaim`` can be sent to another process.
 
-ClaimSpecifier = str | Path | Claim | ClaimFile
+Its ``origin`` is the file that messages name, empty where there is none.
+"""
+
+_Entry = TypeVar("_Entry", bound=Entry)
+
+ClaimSpecifier = str | Path | Claim | Entry
 """A name of a claim: its id, the path of its file, or the claim itself."""
-
-_Claim = TypeVar("_Claim", bound=Claim | ClaimFile)
-
-
-def reference(claim: Claim | ClaimFile) -> ClaimReference:
-    """Return a reference to a claim: in memory, unless it is a file or comes with the tool as it is."""
-    if isinstance(claim, ClaimFile):
-        return claim
-    is_own = claim.chapter == USER or catalogue().get(claim.id) is not claim
-    return InMemoryClaim(claim) if is_own else BuiltIn(claim.chapter, claim.id)
-
-
-def claim_and_origin(entry: Claim | ClaimFile) -> tuple[Claim, object]:
-    """Return a claim of the catalogue, with its file for messages; empty where it has none."""
-    return (entry.claim, entry.path) if isinstance(entry, ClaimFile) else (entry, "")
-
-
-def _module_of(chapter: str, name: str) -> str:
-    return f"verify.claims.{chapter}.{name.replace('-', '_')}"
 
 
 @cache
-def _built_in(chapter: str, name: str) -> Claim:
-    """Return the claim of a module of a chapter that comes with the tool."""
-    module = _module_of(chapter, name)
-    return _claim_of(importlib.import_module(module), module, Path(name), chapter)
+def shipped() -> dict[str, Shipped]:
+    """Return the claims that come with the tool by id, in the order of the report; none is loaded."""
+    paths = sorted(Path(verify.claims.__path__[0]).glob("*/*.py"))
+    claims = [path for path in paths if path.stem != "__init__"]
+    return _in_order([Shipped(path.parent.name, path.stem.replace("_", "-")) for path in claims])
 
 
 @cache
 def catalogue() -> dict[str, Claim]:
-    """Return the claims that come with the tool by id, in the order of the report."""
-    paths = Path(verify.claims.__path__[0]).glob("*/*.py")
-    stems = [(path.parent.name, path.stem) for path in sorted(paths) if path.stem != "__init__"]
-    claims = [_built_in(chapter, stem.replace("_", "-")) for chapter, stem in stems]
-    return _in_order([(claim, _module_of(claim.chapter, claim.id)) for claim in claims])
+    """Return the claims themselves that come with the tool."""
+    return {name: entry.claim for name, entry in shipped().items()}
 
 
-def shipped(name: str) -> Claim | None:
-    """Return the claim of that id that comes with the tool, None if there is none, without loading others."""
-    if not re.fullmatch(SLUG, name):
-        return None
-    paths = [*Path(verify.claims.__path__[0]).glob(f"*/{name.replace('-', '_')}.py")]
-    return _built_in(paths[0].parent.name, name) if len(paths) == 1 else None
+@cache
+def _shipped(chapter: str, name: str) -> Claim:
+    module = str(Shipped(chapter, name))
+    return _claim_of(importlib.import_module(module), module, Path(name), chapter)
 
 
-def catalogue_with(own: Sequence[Path | Claim | ClaimFile]) -> Entries:
-    """Return all claims, the user's ``own`` included, as ``catalogue`` does.
+def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:
+    """Return all claims by id, in the order of the report, and the ids of those named.
 
     Raises:
-        ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share an id.
+        ClaimError: a file cannot be loaded or has no ``CLAIM``, a claim has no id, or two share an id; that
+            an id is unknown is for ``choose`` to say.
     """
-    entries, _ = look_up(own)
-    return entries
-
-
-def look_up(claims: Sequence[ClaimSpecifier]) -> tuple[Entries, tuple[str, ...]]:
-    """Return all claims, as ``catalogue_with`` does, and the ids of those named.
-
-    Raises:
-        ClaimError: as of ``catalogue_with``; that an id is unknown is for ``choose`` to say.
-    """
-    known = catalogue()
-    entries: list[tuple[Claim | ClaimFile, str]] = [
-        (claim, _module_of(claim.chapter, name)) for name, claim in known.items()
-    ]
+    entries: list[Entry] = [*shipped().values()]
     names: list[str] = []
     for given in claims:
-        if isinstance(given, str):
-            names.append(given)
-        elif isinstance(given, Claim):
-            names.append(given.id)
-            if known.get(given.id) is not given:
-                origin = f"Claim {given.title!r}"
-                if not given.id:
-                    raise ClaimError(f"{origin}: has no id; give it one, such as Claim(id='my-claim', …)")
-                entries.append((given.placed(given.id, USER, {}), origin))
-        else:
-            file = given if isinstance(given, ClaimFile) else read(given)
-            names.append(file.id)
-            entries.append((file, str(file.path)))
+        if isinstance(given, Claim):
+            if not given.id:
+                raise ClaimError(
+                    f"Claim {given.title!r}: has no id; give it one, such as Claim(id='my-claim', …)"
+                )
+            if given.id not in shipped() or shipped()[given.id].claim is not given:
+                entries.append(InMemoryClaim(given.placed(given.id, USER, {})))
+        elif not isinstance(given, str):
+            given = read(given) if isinstance(given, Path) else given  # noqa: PLW2901
+            if given not in entries:
+                entries.append(given)
+        names.append(given if isinstance(given, str) else given.id)
     return _in_order(entries), tuple(names)
 
 
-def _in_order(entries: Sequence[tuple[_Claim, str]]) -> dict[str, _Claim]:
-    """Return claims by id in the order of the report; each comes with its origin, for messages."""
-    origins: dict[str, str] = {}
-    for claim, origin in entries:
-        if claim.id in RESERVED:
-            raise ClaimError(f"{origin}: claim id {claim.id!r} means something else in keys; choose another")
-        if claim.id in origins:
-            taken = f"claim id {claim.id!r} is taken by {origins[claim.id]}"
-            raise ClaimError(f"{origin}: {taken}; choose another")
-        origins[claim.id] = origin
+def _in_order(entries: Sequence[_Entry]) -> dict[str, _Entry]:
+    """Return entries by id in the order of the report."""
+    by_id: dict[str, _Entry] = {}
+    for entry in entries:
+        if entry.id in RESERVED:
+            raise ClaimError(f"{entry}: claim id {entry.id!r} means something else in keys; choose another")
+        if entry.id in by_id:
+            raise ClaimError(f"{entry}: claim id {entry.id!r} is taken by {by_id[entry.id]}; choose another")
+        by_id[entry.id] = entry
     chapters = list(CHAPTERS)
-    places = {
-        claim.id: (chapters.index(claim.chapter), CHAPTERS[claim.chapter].place(claim.id))
-        for claim, _ in entries
-    }
-    return {claim.id: claim for claim, _ in sorted(entries, key=lambda entry: places[entry[0].id])}
+
+    def place(entry: _Entry) -> Any:
+        return chapters.index(entry.chapter), CHAPTERS[entry.chapter].place(entry.id)
+
+    return {entry.id: entry for entry in sorted(entries, key=place)}
 
 
-def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Claim]:
+def choose(claims: Mapping[str, _Entry], wanted: Iterable[str]) -> dict[str, _Entry]:
     """Return the claims asked for, in the order of the report; all of them if none is named.
 
     Raises:
@@ -206,7 +179,7 @@ def choose(claims: Mapping[str, _Claim], wanted: Iterable[str]) -> dict[str, _Cl
     return {name: claim for name, claim in claims.items() if not names or name in names}
 
 
-def numbers(claims: Mapping[str, _Claim], chosen: Iterable[str]) -> dict[str, str]:
+def numbers(claims: Mapping[str, _Entry], chosen: Iterable[str]) -> dict[str, str]:
     """Return the numbers of the ``chosen`` among all ``claims`` by id: chapter and place, such as ``1.2``.
 
     Where all of them are the user's own they have no chapter, and are counted from 1.
@@ -235,7 +208,7 @@ def read(path: Path) -> ClaimFile:
         raise ClaimError(f"{path}: is a folder; give one claim file, and --claims again for each more")
     text = read_bytes(path, _CLAIM_FILE)
     claim, beside = _run(path, text)
-    file = ClaimFile(path=path, text=text, beside=beside, id=claim.id)
+    file = ClaimFile(origin=path, text=text, beside=beside, id=claim.id)
     _LOADED[path, text, beside] = claim
     return file
 

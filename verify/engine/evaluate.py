@@ -108,7 +108,7 @@ def evaluate(
         VerifyError: a setting is impossible for this claim, or the claim is broken.
     """
     begun = time.perf_counter()
-    with claim_errors(work.claim.id, work.origin), one_blas_thread():
+    with claim_errors(work.claim.id, work.claim.origin), one_blas_thread():
         prepared = _PREPARED.pop(work, None) or prepare(work, proof)
         derived_at = time.perf_counter()
         result = _measured(work, prepared, rounds, task_s, mapped)
@@ -193,7 +193,7 @@ def draw(work: Work, chunks: Sequence[tuple[bytes, Chunk]]) -> tuple[tuple[Sums,
     begun = time.perf_counter()
     # The pickle of a cell may refer to definitions of a claim file.
     _ = work.claim.claim
-    with claim_errors(work.claim.id, work.origin):
+    with claim_errors(work.claim.id, work.claim.origin):
         # They were pickled by this run.
         sums = tuple(_draw_chunk(pickle.loads(cell), chunk) for cell, chunk in chunks)  # noqa: S301
     return sums, time.perf_counter() - begun

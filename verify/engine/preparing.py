@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from verify.claims.chapters import CHAPTERS
-from verify.engine.catalogue import ClaimFile, ClaimReference
+from verify.engine.catalogue import Entry
 from verify.engine.derivations import derivation_record
 from verify.engine.validation import validate
 from verify.errors import ClaimError, nearest
@@ -22,13 +22,8 @@ from verify.symbolic.chains import Derivation
 class Work:
     """All that a claim's evidence depends on; all but an ``InMemoryClaim`` can go to other processes."""
 
-    claim: ClaimReference
+    claim: Entry
     settings: Settings
-
-    @property
-    def origin(self) -> object:
-        """The claim's file, for messages; empty where it has none."""
-        return self.claim.path if isinstance(self.claim, ClaimFile) else ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from verify import defaults
-from verify.engine.catalogue import ClaimFile, reference
+from verify.engine.catalogue import Entry
 from verify.engine.preparing import Work
 from verify.engine.schedule import RunProgress, Schedule, SettledClaim
 from verify.engine.sources import SourceBook
@@ -34,7 +34,6 @@ from verify.evidence.load import stored_table
 from verify.executors.machine import environment, threads_of
 from verify.executors.workers import Workers, using
 from verify.montecarlo.experiment import FINEST
-from verify.spec.claim import Claim
 from verify.version import __version__
 
 PACKAGES = ("numpy", "scipy", "sympy", "matplotlib", "weasyprint")
@@ -55,34 +54,29 @@ class Callbacks:
     on_progress: Callable[[RunProgress], None] = lambda _progress: None
 
 
-def settings(
-    *,
-    seed: int = defaults.SEED,
-    profile: str = defaults.PROFILE,
-    tolerance: float | None = None,
-    false_alarm: float = defaults.FALSE_ALARM,
-    power: float = defaults.POWER,
-) -> Settings:
+def settings(*, profile: str = defaults.PROFILE, tolerance: float | None = None, **others: float) -> Settings:
     """Return the run's settings after checking them; ``tolerance`` None means the profile's.
+
+    ``others`` are the fields ``seed``, ``false_alarm`` and ``power``.
 
     Raises:
         SettingsError: a setting is outside of its range.
     """
     if profile not in PROFILES:
         raise SettingsError(f"no profile {profile!r}; choose quick, standard or deep")
-    tolerance = PROFILES[profile] if tolerance is None else tolerance
-    for name, value in (("tolerance", tolerance), ("false-alarm", false_alarm), ("power", power)):
-        if not 0 < value < 1:
-            raise SettingsError(f"{name} {value:g}: must lie between 0 and 1, both excluded")
-    if tolerance < FINEST:
+    chosen = {"tolerance": PROFILES[profile] if tolerance is None else tolerance, **others}
+    for name, value in chosen.items():
+        if name != "seed" and not 0 < value < 1:
+            shown = f"{name.replace('_', '-')} {value:g}"
+            raise SettingsError(f"{shown}: must lie between 0 and 1, both excluded")
+    if chosen["tolerance"] < FINEST:
         raise SettingsError(
             f"tolerance {tolerance:g}: scores are made in single precision, which allows none below "
             f"{FINEST:g}; raise it"
         )
-    if seed < 0:
-        raise SettingsError(f"seed {seed}: must not be negative")
-    chosen = {"seed": seed, "profile": profile, "tolerance": tolerance}
-    return Settings.model_validate({**chosen, "false_alarm": false_alarm, "power": power})
+    if others.get("seed", 0) < 0:
+        raise SettingsError(f"seed {others['seed']}: must not be negative")
+    return Settings.model_validate({"profile": profile, **chosen})
 
 
 def presentation(
@@ -104,14 +98,13 @@ def presentation(
 
 
 def run(
-    claims: Mapping[str, Claim | ClaimFile],
+    claims: Mapping[str, Entry],
     chosen: Settings,
     book: SourceBook,
     *,
     requested: Sequence[str] = (),
     numbers: Mapping[str, str] | None = None,
-    own_sources: bool = False,
-    pack: str | None = None,
+    words: Presentation | None = None,
     workers: Workers | int | None = None,
     executor: Executor | None = None,
     store: Store | None = None,
@@ -119,11 +112,10 @@ def run(
 ) -> RunRecord:
     """Derive, measure and judge ``claims`` and decide the statements of ``book``.
 
-    ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the
-    catalogue, ``own_sources`` says that the book is the user's own, and ``pack`` the name under which it
-    ships, all for the record. ``workers`` processors are used, None meaning all. A claim made in this process
-    stays in it; all others are up to the ``executor``, if given. The results depend on none of these, nor on
-    the entries of earlier runs in the ``store``.
+    ``requested`` are the ids asked for, none meaning all, ``numbers`` those of the claims in the catalogue,
+    and ``words`` those of the report, all for the record. ``workers`` processors are used, None meaning all.
+    A claim made in this process stays in it; all others are up to the ``executor``, if given. The results
+    depend on none of these, nor on the entries of earlier runs in the ``store``.
 
     Raises:
         VerifyError: a setting is impossible or a claim is broken.
@@ -131,7 +123,7 @@ def run(
     begun = time.perf_counter()
     callbacks = callbacks or Callbacks()
     callbacks.on_begin(tuple(claims))
-    works = [Work(reference(claim), chosen) for claim in claims.values()]
+    works = [Work(entry, chosen) for entry in claims.values()]
     # Results do not depend on libraries that a claim file may bring.
     versions()
     settled: dict[str, SettledClaim] = {}
@@ -146,9 +138,6 @@ def run(
             callbacks.on_finish(claim.record)
     records = tuple(settled[name].record for name in claims)
     elapsed = round(time.perf_counter() - begun, 3)
-    spent_s = {
-        name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()} for name in claims
-    }
     done = schedule.progress
     stored = StoreUse(derivations=done.derivations, draws=done.stored, drawn=done.drawn)
     return RunRecord(
@@ -157,14 +146,18 @@ def run(
             settings=chosen,
             claims=tuple(requested),
             numbers=dict(numbers or {}),
-            own_sources=own_sources,
-            pack=pack,
+            own_sources=book.is_own,
+            pack=book.pack,
             environment=environment(processes.count, PACKAGES),
             created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             elapsed_s=elapsed,
             phases_s={"verification": elapsed},
-            spent_s=spent_s,
+            spent_s={
+                name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()}
+                for name in claims
+            },
             stored=None if store is None else stored,
+            presentation=words or Presentation(),
         ),
         claims=records,
         sources=book.sources,

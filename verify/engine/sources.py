@@ -192,6 +192,7 @@ class SourceBook(Record):
     statements: tuple[StatementEntry, ...] = Field(alias="statement", default=())
     _file: str = PrivateAttr(default="")
     _pack: str | None = PrivateAttr(default=None)
+    _is_own: bool = PrivateAttr(default=False)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -209,6 +210,11 @@ class SourceBook(Record):
     def pack(self) -> str | None:
         """The name under which the book ships, None for the default book and the user's own."""
         return self._pack
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a file of the user's own."""
+        return self._is_own
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -247,8 +253,8 @@ def read_sources(path: Path | None = None) -> SourceBook:
     Raises:
         SourcesError: the file cannot be read, has over 1 MB or is malformed; the text says where and how.
     """
-    shipped = None if path is None or path.exists() else packs().get(str(path))
-    path = shipped or path or shipped_folder("data") / "sources.toml"
+    given, pack = path, None if path is None or path.exists() else packs().get(str(path))
+    path = pack or path or shipped_folder("data") / "sources.toml"
     try:
         data = tomllib.loads(read_text(path, _SOURCES))
         book = SourceBook.model_validate(data)
@@ -260,7 +266,8 @@ def read_sources(path: Path | None = None) -> SourceBook:
         problem = _PROBLEMS.get(first["type"], first["msg"].removeprefix("Value error, "))
         where = ", ".join(_in_words(first["loc"], data))
         raise SourcesError(one_line(f"{path}: {where}{': ' if where else ''}{problem}")) from error
-    book._file, book._pack = f"{path}: ", None if shipped is None else shipped.stem
+    book._file, book._pack = f"{path}: ", None if pack is None else pack.stem
+    book._is_own = given is not None and pack is None
     return book
 
 

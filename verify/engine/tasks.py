@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # noqa: F401 - its library is among those that versions names
 
-from verify.engine.catalogue import ClaimFile, ClaimReference, InMemoryClaim
+from verify.engine.catalogue import ClaimFile, Entry, InMemoryClaim
 from verify.errors import SettingsError, VerifyError, WorkerError, described
 from verify.executors.machine import linear_algebra
 from verify.proofs import RECORD
@@ -38,7 +38,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def key(kind: str, claim: ClaimReference, *parts: object) -> bytes | None:
+def key(kind: str, claim: Entry, *parts: object) -> bytes | None:
     """Return the key of a value of this ``kind`` that depends on a claim and on ``parts``, which JSON knows.
 
     It is a SHA-256 over all of that. A claim made in this process may hold anything; it has none. A claim
