@@ -8,13 +8,12 @@ measured to the tolerance first, and then once more from other streams.
 from __future__ import annotations
 
 import math
-import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sympy import Dummy, Expr, Poly, S, Symbol, sqrt
@@ -24,10 +23,10 @@ from verify.engine import runner
 from verify.engine.catalogue import InMemoryClaim
 from verify.engine.questions import WIDTH, Question, chain_text, question
 from verify.engine.sources import SourceBook
+from verify.engine.validation import wrong_cell
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.evidence.records import Frame
 from verify.executors.machine import one_blas_thread, processors, thread_map
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
@@ -42,9 +41,6 @@ from verify.symbolic.notation import in_line, plain
 from verify.symbolic.vocabulary import E, Var, d, n
 from verify.text.latex import plain as unformatted
 from verify.text.numbers import estimate, exact
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "question"
 """The id of the claim that a question is made, which seeds its draws."""
@@ -96,14 +92,6 @@ class Answer:
         if self.verdict in (Verdict.CONFIRMED, Verdict.APPROXIMATE):
             return 0
         return 1 if self.verdict is Verdict.REFUTED or self.question.derivation.problem else 3
-
-    def to_frame(self) -> Frame:
-        """Return the checks as columns for ``pandas.DataFrame`` or ``polars.DataFrame``."""
-        return self.record.to_frame("checks")
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Return matplotlib's axes, new if none are given, with the measured on the derived."""
-        return self.evidence.plot(ax=ax)
 
     def _repr_html_(self) -> str:
         return self.evidence._repr_html_()
@@ -215,14 +203,6 @@ def ask(
         text, law=law, query_law=query_law, key_law=key_law, dimensions=dimensions, keys=keys, against=against
     )
     chosen = runner.settings(seed=seed, tolerance=tolerance, false_alarm=false_alarm)
-    numbers = max(asked.dimensions) * (1 + max(asked.keys, default=1))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    # A block is one query and all its keys; scores, weights and arrays made of them are as large again.
-    if 4 * 4 * numbers > memory:
-        raise SettingsError(
-            f"--dimensions {max(asked.dimensions)}: {numbers:.1e} components at once take more than this "
-            f"machine's {memory / 2**30:.0f} GiB of memory; give smaller --dimensions or --keys"
-        )
     (formula, relation), known, nothing = asked.compared, asked.claim, asked.derivation.nothing
     quantity = in_line(asked.quantity)
     says = f"${quantity}$" if formula is None else f"${quantity} {_SIDES[relation][1]} {in_line(formula)}$"
@@ -235,13 +215,11 @@ def ask(
         meaning += f" The claim {known.id} answers it."
     if nothing:
         meaning += f" Nothing is derived: {nothing}."
-    # A mean that is not finite, or a quantile that does not exist, is refused before the run.
-    measured = partial(_measured, asked, chosen, workers)
     first: list[Measured] = []
-    if formula is None:
-        first = measured(asked.places)
-    elif asked.formula is None or relation != "=":
-        first = measured(asked.places[-1:], coarse=True)
+    if asked.formula is None or relation != "=":
+        # One place is enough to see what is beyond a bound, and that what is averaged is finite.
+        places = asked.places if formula is None else asked.places[-1:]
+        first = [_measured(asked, at, chosen, workers) for at in places]
     claim = Claim(
         id=NAME,
         title=f"{says} for {asked.components}",
@@ -293,7 +271,7 @@ def _comparisons(asked: Question, first: Sequence[Measured], tolerance: float) -
         value, error = first[-1].value, first[-1].error
         off, says = 12 * tolerance * value, "it is larger by twelve times the tolerance"
         if relation != "=":
-            # A bound that a first, small sample shows to be false must come out refuted.
+            # A bound that a first sample shows to be false must come out refuted.
             off = max(abs(value) / 2, 10 * error) * (-1 if relation == "≤" else 1)
             says = "it keeps a bound that lies beyond what a first sample has"
         predicted = {side: Threshold(value + off)}
@@ -347,52 +325,44 @@ def _spread(asked: Question, at: dict[Any, int]) -> float:
 
 
 def _measured(
-    asked: Question,
-    chosen: Settings,
-    workers: Workers | int | None,
-    places: Sequence[dict[Any, int]],
-    *,
-    coarse: bool = False,
-) -> list[Measured]:
-    """Return the estimates at places, where samples grow until the intervals have the wanted width.
-
-    A ``coarse`` estimate is of the smallest sample.
+    asked: Question, at: dict[Any, int], chosen: Settings, workers: Workers | int | None
+) -> Measured:
+    """Return the estimate at a place, from a sample that grows until its interval has the wanted width.
 
     Raises:
-        ClaimError: an averaged number is not finite.
+        VerifyError: an averaged number is not finite, or a block takes too much memory.
     """
     threads = workers.count if isinstance(workers, Workers) else processors(workers)
-    alpha, tolerance, results = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, []
-    for at in places:
-        name = _id(at)
-        check = checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws)
-        quantity, setting = measurable(check)
-        laws, values = dict(setting.laws), dict(setting.at)
-        cell, estimands = measurement(f"first-{name}", {name: quantity}, laws, values, tolerance=tolerance)
-        drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
-        most = MIN_BLOCKS if coarse else max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
-        while measured is None or blocks > measured.blocks:
-            batches = -(-blocks // cell.batch_blocks)
-            chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
-            try:
-                with one_blas_thread(), thread_map(threads) as mapped:
-                    for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
-                        drawn = drawn.then(chunk, sums, cell.chunk_batches)
-            except ValueError:
-                where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
-                raise ClaimError(
-                    f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
-                    "less, such as a logarithm or a median, or give smaller --dimensions"
-                ) from None
-            sample = drawn.sample(cell)
-            measured = estimands[name].measure(sample, alpha)
-            width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
-            goal = Goal(alpha, 0.5, measured.value, width)
-            needed = estimands[name].blocks_needed(goal, sample) if width else MIN_BLOCKS
-            # A small sample gives a rough idea only of how many blocks it takes.
-            blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
-        results.append(measured)
-    return results
+    alpha, tolerance, name = ErrorBudget(chosen.false_alarm).share(1), chosen.tolerance, _id(at)
+    check = checks.Check(name, asked.quantity, at, equals=S.Zero, laws=asked.laws)
+    quantity, setting = measurable(check)
+    laws, values = dict(setting.laws), dict(setting.at)
+    cell, estimands = measurement(f"first-{name}", {name: quantity}, laws, values, tolerance=tolerance)
+    for mistake in wrong_cell(cell):
+        raise SettingsError(f"{asked.text}, {name}: {mistake}: give smaller --dimensions or --keys")
+    drawn, measured, blocks = Drawn(), None, MIN_BLOCKS
+    most = max(MIN_BLOCKS, _MOST_DRAWS // cell.sampler.coordinates)
+    while measured is None or blocks > measured.blocks:
+        batches = -(-blocks // cell.batch_blocks)
+        chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
+        try:
+            with one_blas_thread(), thread_map(threads) as mapped:
+                for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
+                    drawn = drawn.then(chunk, sums, cell.chunk_batches)
+        except ValueError:
+            where = ", ".join(f"{name} = {value}" for name, value in cell.settings)
+            raise ClaimError(
+                f"{asked.text}: what is averaged is not finite in some draw, at {where}; ask for "
+                "less, such as a logarithm or a median, or give smaller --dimensions"
+            ) from None
+        sample = drawn.sample(cell)
+        measured = estimands[name].measure(sample, alpha)
+        width = tolerance * max(abs(measured.value), measured.error * math.sqrt(measured.blocks))
+        goal = Goal(alpha, 0.5, measured.value, width)
+        needed = estimands[name].blocks_needed(goal, sample) if width else MIN_BLOCKS
+        # A small sample gives a rough idea only of how many blocks it takes.
+        blocks = min(needed or 2 * measured.blocks, most, 16 * measured.blocks)
+    return measured
 
 
 def _draw(cell: Cell, chunk: Chunk) -> Sums:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -174,20 +174,34 @@ class Question:
         return tuple({d: size, **keys} for keys in many for size in self.dimensions)
 
     @cached_property
-    def answer(self) -> tuple[Derivation, Claim | None]:
-        """The derivation: by an equation of the catalogue, by moments, or by a bound of the catalogue.
+    def _known(self) -> list[tuple[Claim, Chain]]:
+        """The claims of the catalogue that derive the quantity under its laws, equations first."""
+        quantity, known = normalised(self.quantity), []
+        for claim in catalogue().values():
+            chain = claim.derived().main
+            if (
+                chain is not None
+                and chain.relation in ("=", "≤", "≥", "<", ">")
+                and normalised(chain.start) == quantity
+                and not chain.end.free_symbols - {d, n}
+                and not chain.end.has(E, Var, Quantile)
+                and _holds(chain, self.laws)
+            ):
+                known.append((claim, chain))
+        return sorted(known, key=lambda pair: pair[1].relation != "=")
 
-        The claim is that of the catalogue whose derivation it is, None where it is made for the question.
+    @cached_property
+    def derivation(self) -> Derivation:
+        """Its derivation: by an equation of the catalogue, by moments, or by a bound of the catalogue.
 
         Raises:
             SettingsError: it would be derived of laws with more moments than the question's have.
         """
-        known = sorted(_claims_on(self), key=lambda pair: pair[1].relation != "=")
-        by_claim = [(Derivation((chain,)), claim) for claim, chain in known]
-        if by_claim and known[0][1].relation == "=":
+        by_claim = [Derivation((chain,)) for _, chain in self._known]
+        if by_claim and self._known[0][1].relation == "=":
             return by_claim[0]
         try:
-            return Derivation((self.by_moments(partial(derive, self.quantity)),)), None
+            return Derivation((self.by_moments(partial(derive, self.quantity)),))
         except NotDerived as error:
             missing = str(error)
         with suppress(NotDerived):
@@ -196,7 +210,13 @@ class Question:
                 f"{self.text} does not exist, or cannot be derived, for {self.components}: {missing}; "
                 "take a law with more moments"
             )
-        return by_claim[0] if by_claim else (Derivation((), _NO_POLYNOMIAL), None)
+        return by_claim[0] if by_claim else Derivation((), _NO_POLYNOMIAL)
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim of the catalogue whose derivation it is, None where that is made for the question."""
+        main = self.derivation.main
+        return next((claim for claim, chain in self._known if chain is main), None)
 
     def by_moments(self, made: Callable[[dict[Any, Law]], Made]) -> Made:
         """Return the result of ``made`` for laws with as few moments as it takes.
@@ -211,16 +231,6 @@ class Question:
             except NotDerived as error:
                 problem = error
         raise problem
-
-    @property
-    def derivation(self) -> Derivation:
-        """Its derivation."""
-        return self.answer[0]
-
-    @property
-    def claim(self) -> Claim | None:
-        """The claim of the catalogue that answers it."""
-        return self.answer[1]
 
     @property
     def formula(self) -> Expr | None:
@@ -280,22 +290,6 @@ def _sizes(option: str, given: Sequence[int] | None, usual: tuple[int, ...]) -> 
     if wrong := [size for size in sizes if not 1 <= size <= _LARGEST]:
         raise SettingsError(f"{option} {wrong[0]}: give whole numbers from 1 to {_LARGEST:,}")
     return sizes
-
-
-def _claims_on(asked: Question) -> Iterator[tuple[Claim, Chain]]:
-    """Yield the claims that derive the question's quantity under its laws, with their main chains."""
-    quantity = normalised(asked.quantity)
-    for claim in catalogue().values():
-        chain = claim.derived().main
-        if (
-            chain is not None
-            and chain.relation in ("=", "≤", "≥", "<", ">")
-            and normalised(chain.start) == quantity
-            and not chain.end.free_symbols - {d, n}
-            and not chain.end.has(E, Var, Quantile)
-            and _holds(chain, asked.laws)
-        ):
-            yield claim, chain
 
 
 def _holds(chain: Chain, drawn: Mapping[Family, Distribution]) -> bool:

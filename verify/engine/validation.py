@@ -52,7 +52,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
             no_control = f"no control goes through its code ({_SAME_CODE[route[0]]})"
             mistakes.append((f"check {check.id}", f"{no_control}; add a wrong version of it"))
     mistakes += [
-        (f"cell {cell.id}", mistake) for cell in cells_of(comparisons) for mistake in _wrong_cell(cell)
+        (f"cell {cell.id}", mistake) for cell in cells_of(comparisons) for mistake in wrong_cell(cell)
     ]
     for place, mistake in mistakes:
         raise ClaimError(f"claim {claim}, {place}: {mistake}")
@@ -74,7 +74,7 @@ def _wrong_numbers(comparison: Comparison) -> Iterator[str]:
             yield f"its {what} is {value:g}; give a finite number"
 
 
-def _wrong_cell(cell: Cell) -> Iterator[str]:
+def wrong_cell(cell: Cell) -> Iterator[str]:
     """Yield that a cell's blocks are giants."""
     if cell.batch_bytes > MAX_BATCH_BYTES:
         yield f"a block takes {cell.batch_bytes / 2**30:.0f} GB; make it smaller"
