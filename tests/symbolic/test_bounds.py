@@ -11,10 +11,10 @@ from sympy import Sum, log, oo
 from sympy import sqrt, symbols, tanh
 
 from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Family, Index
-from verify.symbolic.vocabulary import Largest, Law, LogSumExp, Softmax, StepError, Var, a, b, d, i, j, l
+from verify.symbolic.vocabulary import Largest, LogSumExp, Softmax, StepError, Var, a, b, d, i, j, l
 from verify.symbolic.vocabulary import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma, sigma_k
 from verify.symbolic.vocabulary import sigma_q, squares
-from verify.symbolic.bounds import at_least, at_most, earlier, put_in, unsigned
+from verify.symbolic.bounds import at_least, at_most, earlier, put_in
 from verify.symbolic.analysis import leading
 from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
 from verify.symbolic.checks import algebra, moments
@@ -300,22 +300,3 @@ def test_values_are_put_in_without_capture() -> None:
     assert put.function.atoms(Index) == {a, l, put.limits[0][0]}
     assert put.limits[0][0] != l
     assert put_in(over_keys(row), {j: l}) == over_keys(row)
-
-
-def test_the_size_of_a_mean_of_signs() -> None:
-    """How far a sign is from a mean of signs, which lies on one side of it; refused for other numbers."""
-    r = Family("r", n)
-    signs, others = ({r: Law("numbers", (S.One, S.Zero, S.One, S.Zero, fourth))} for fourth in (S.One, S(3)))
-    weight = Softmax(s[a, l], l)
-    gap = r[j] - over_keys(weight * r[l], l)
-    half = over_keys(weight * (r[j] - r[l]) ** 2, l) / 2
-    unsigned(gap, r[j], half, signs).decide(E(weight * Abs(gap)), E(weight * half), "=")
-    wrong = (
-        (others, half, half),
-        (signs, 2 * half, 2 * half),
-        (signs, half, 2 * half),
-        (signs, gap * r[j], gap * r[j]),
-    )
-    for laws, value, line in wrong:
-        assert refused(unsigned(gap, r[j], value, laws), E(weight * Abs(gap)), E(weight * line), "=")
-    assert refused(unsigned(gap, r[l], half, signs), E(weight * Abs(gap)), E(weight * half), "=")

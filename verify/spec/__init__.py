@@ -31,7 +31,7 @@ Chain, Line          a start, and lines: expression, reason and check
 Derivation           several chains; or why nothing is derived: ``Derivation((), "…")``
 algebra, moments     the same by algebra; the same under laws
 substitute, earlier  values put in; an established chain put in
-at_most, at_least    by a surplus that is visibly not negative; ``unsigned`` for sizes of sums of signs
+at_most, at_least    by a surplus that is visibly not negative
 integral, limit      by integration, in the limit; ``leading`` for the first term; ``derivative``
 numerically          closed forms of integrals, to 30 digits; ``between`` two bounds
 by_density           means of functions of normal components as integrals over their densities
@@ -67,7 +67,7 @@ from verify.spec.checks import fact, of_deviation, of_probability
 from verify.spec.claim import Claim, Findings, assume, cite
 from verify.symbolic.analysis import between, by_density, derivative, equivalent, integral, leading, limit
 from verify.symbolic.analysis import numerically
-from verify.symbolic.bounds import at_least, at_most, earlier, unsigned
+from verify.symbolic.bounds import at_least, at_most, earlier
 from verify.symbolic.chains import Chain, Derivation, Line, LineCheck
 from verify.symbolic.checks import algebra, moments, substitute
 from verify.symbolic.notation import latex

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import mpmath
-from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Max, Mul, Piecewise, Poly
-from sympy import Pow, Rational, S, Subs, Sum, Symbol, Tuple, cancel, cos, degree, exp, expand
-from sympy import lambdify, log, oo, pi, preorder_traversal, sign, simplify, sin, solve, sqrt, tanh
+from sympy import Abs, Add, Derivative, Dummy, Eq, Float, Indexed, Integral, Limit, Mul, Piecewise, Poly
+from sympy import Pow, Rational
+from sympy import S, Subs, Sum, Tuple, cancel, cos, degree, exp, expand, lambdify, log, oo, pi
+from sympy import preorder_traversal, simplify, sin, sqrt, tanh
 from sympy import limit as sympy_limit
 
-from verify.symbolic.vocabulary import StepError
 from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
 from verify.symbolic.points import derived, put_at
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
-from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, definition, families_of
+from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, StepError, definition
+from verify.symbolic.vocabulary import families_of
 
 POINTS = 3
 """At how many points of their parameters numbers are compared."""
@@ -68,16 +69,13 @@ def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
         raise StepError(f"the derivative of {primitive} is not the integrand: {error}") from error
     if families_of(primitive):
         primitive = definition(primitive)
-        if not {low, high}.isdisjoint({oo, -oo}) or not _is_smooth(primitive, Signs(given)):
+        if not {low, high}.isdisjoint({oo, -oo}):
             raise StepError(f"that {primitive} has no jump from {low} to {high} is not visible")
+        _require_continuous(primitive, variable, Signs(given))
+        ends = [put_in(primitive, {variable: end}) for end in (high, low)]
         # A constant summed over an index is that constant times the number of terms.
-        ends = [
-            put_in(primitive, {variable: end}).replace(
-                lambda part: isinstance(part, Sum) and part.function.is_number, lambda part: part.doit()
-            )
-            for end in (high, low)
-        ]
-        return ends[0] - ends[1]
+        constants = {part: part.doit() for end in ends for part in end.atoms(Sum) if part.function.is_number}
+        return ends[0].xreplace(constants) - ends[1].xreplace(constants)
     ends = [sympy_limit(primitive, variable, end, side) for end, side in ((high, "-"), (low, "+"))]
     rise = ends[0] - ends[1]
     if not rise.is_finite and rise.has(oo, S.NaN, S.ComplexInfinity):
@@ -87,24 +85,29 @@ def _rise(primitive: Any, integral: Any, given: tuple[Any, ...]) -> Any:
     return rise
 
 
-def _is_smooth(x: Any, signs: Signs) -> bool:
-    """Return whether an expression visibly has no pole and no jump, whatever real numbers are drawn."""
-    if isinstance(x, Indexed) or not x.args:
-        return True
-    if isinstance(x, log):
-        smooth = signs.positive(x.args[0])
-    elif isinstance(x, Pow) and not (x.exp.is_Integer and x.exp.is_nonnegative):
-        smooth = signs.positive(x.base)
-    else:
-        smooth = isinstance(x, Add | Mul | Pow | Sum | exp | tanh | sin | cos)
-    return smooth and all(_is_smooth(part, signs) for part in (x.args[:1] if isinstance(x, Sum) else x.args))
+_CONTINUOUS = (Indexed, Add, Mul, Sum, Tuple, exp, tanh, sin, cos)
+
+
+def _require_continuous(x: Any, variable: Any, signs: Signs, at: Any = None) -> None:
+    """Raise where an expression may have a pole or jump in a variable, ``at`` a value of it or anywhere."""
+    for part in preorder_traversal(x):
+        if not part.args or isinstance(part, _CONTINUOUS) or not part.has(variable):
+            continue
+        exponent = part.exp if isinstance(part, Pow) else S.NegativeOne
+        if exponent.is_Integer and exponent.is_positive:
+            continue
+        inside = part.args[0] if at is None else part.args[0].xreplace({variable: at})
+        known = any(strict and equal(inside, fact) for fact, strict in signs.facts)
+        is_smooth = known or signs.nonnegative(inside, strict=not exponent.is_positive)
+        if not (isinstance(part, Pow | log) and is_smooth):
+            raise StepError(f"it is not visible that {part} is continuous in {variable}")
 
 
 def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
     """Return a side with its integrals carried out by SymPy, where the conditions of that hold."""
     values = {}
     for integral in outermost(side, Integral):
-        value = _parted(integral).doit()
+        value = integral.doit()
         for pieces in value.atoms(Piecewise):
             closed, condition = pieces.args[0]
             symbols = integral.free_symbols | set().union(*(relation.free_symbols for relation in given))
@@ -119,38 +122,6 @@ def _integrated(side: Any, given: tuple[Any, ...]) -> Any:
             raise StepError(f"{integral} does not converge: SymPy gives {value}")
         values[integral] = value
     return side.xreplace(values)
-
-
-_TURNING: Mapping[Any, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    Indicator: (lambda _: S.Zero, lambda _: S.One),
-    Max: (lambda _: S.Zero, lambda x: x),
-    Abs: (lambda x: -x, lambda x: x),
-    sign: (lambda _: S.NegativeOne, lambda _: S.One),
-}
-"""Functions of x that are another function below 0 than above, the larger of 0 and x among them: both."""
-
-
-def _parted(integral: Any) -> Any:
-    """Return an integral as two where a part of it turns at the zero of an argument that visibly rises."""
-    if len(integral.limits) != 1 or len(integral.limits[0]) != 3:
-        return integral
-    (variable, low, high), function = integral.limits[0], integral.function
-    for part in sorted(function.atoms(*_TURNING), key=str):
-        (x, *others) = [each for each in part.args if each.has(variable)] or [S.Zero]
-        rest = [each for each in part.args if each not in (x, S.Zero)]
-        if others or rest or slope(x, variable, Signs(), strict=True) <= 0:
-            continue
-        zeros, signs = solve(x, variable), Signs()
-        inside = [
-            zero for zero in zeros if zero.is_extended_real and equal(x.xreplace({variable: zero}), S.Zero)
-        ]
-        if len(inside) == 1 and (low == -oo or signs.nonnegative(inside[0] - low)):
-            (zero,) = inside
-            below, above = (function.xreplace({part: side(x)}) for side in _TURNING[part.func])
-            if high == oo or signs.nonnegative(high - zero):
-                ends = (below, (variable, low, zero)), (above, (variable, zero, high))
-                return sum((_parted(Integral(*each)) for each in ends), S.Zero)
-    return integral
 
 
 def numerically(digits: int = 30, *, given: tuple[Any, ...] = ()) -> LineCheck:
@@ -391,19 +362,8 @@ def _reached(part: Any, signs: Signs) -> Any:
     if not families_of(x) or x.has(E) or not to.is_finite:
         return _tends(x, variable, to)
     opened = definition(x)
-    for inner in preorder_traversal(opened):
-        if not inner.has(variable) or isinstance(inner, Symbol | Add | Mul | Sum | exp | Tuple):
-            continue
-        is_power = isinstance(inner, Pow) and not inner.exp.has(variable)
-        whole = is_power and inner.exp.is_positive and inner.exp.is_Integer
-        root = is_power and inner.exp.is_positive and signs.nonnegative(inner.base)
-        if not (whole or root or (is_power and _is_positive(inner.base.xreplace({variable: to}), signs))):
-            raise StepError(f"that {inner} is continuous where {variable} is {to} is not visible")
+    _require_continuous(opened, variable, signs, to)
     return opened.xreplace({variable: to})
-
-
-def _is_positive(x: Any, signs: Signs) -> bool:
-    return signs.positive(x) or any(strict and equal(x, known) for known, strict in signs.facts)
 
 
 def outermost(x: Any, kind: Any) -> Iterator[Any]:

@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sympy import Abs, Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
-from sympy import S, Subs, Sum, Tuple, sign, sympify
+from sympy import Add, Derivative, Dummy, Eq, Indexed, IndexedBase, Integral, Limit, Max, Min, Mul, Pow
+from sympy import S, Subs, Sum, Tuple, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
@@ -66,41 +66,6 @@ def at_most(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = Non
 def at_least(excess: Any, *, given: tuple[Any, ...] = (), laws: Laws | None = None) -> LineCheck:
     """Decide that the line before is at least this line, smaller by the ``excess``; else as ``at_most``."""
     return _by_excess("≥>", sympify(excess), given, laws)
-
-
-def unsigned(of: Any, by: Any, value: Any, laws: Laws) -> LineCheck:
-    """Decide that this line has a ``value`` for the absolute value ``of`` an expression.
-
-    Args:
-        of: A number whose absolute value stands in the line before.
-        by: A random sign, such as ``r[j]``, by which it has to be multiplied so that it is not negative.
-        value: Their product, written so that it is visibly not negative.
-        laws: The law of the signs: random numbers with E x² = 1 = E x⁴ are 1 or -1.
-
-    Example:
-        >>> gap = over_keys(p * (r[l] - r[j])**2 / 2)
-        >>> Line(E(gap), "in the direction of $r_l$", unsigned(r[l] - over_keys(p * r[j]), r[l], gap, SIGNS))
-    """
-    of, by, value = map(sympify, (of, by, value))
-
-    def with_signs(x: Any) -> Any:
-        # For components that are 1 or -1 stand the signs of real numbers.
-        signs = {family for family, law in laws.items() if law.raw[2:3] == law.raw[4:5] == (1,)}
-        return x.xreplace({part: sign(part) for part in x.atoms(Indexed) if part.base in signs})
-
-    def compare(before: Any, after: Any, _: Relation) -> None:
-        if not before.has(Abs(of)):
-            raise StepError(f"the line before has no {Abs(of)}")
-        if not equal(with_signs(by) ** 2, S.One):
-            raise StepError(f"that {by} is 1 or -1 is not in the laws: give all moments up to E x⁴ = 1")
-        if not equal(with_signs(by * of), with_signs(value)):
-            raise StepError(f"{by * of} is not {value} for all signs")
-        if not Signs().nonnegative(value):
-            raise StepError(f"it is not visible that {value} is not negative")
-        if not equal(before.xreplace({Abs(of): value}), after):
-            raise StepError(f"put in for {Abs(of)}, it gives another line")
-
-    return LineCheck(compare=compare, words="a size put in for signs", laws=laws)
 
 
 def earlier(chain: Chain, at: Mapping[Any, Any] | None = None, *, given: tuple[Any, ...] = ()) -> LineCheck:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from sympy import Abs, Expr, ImmutableMatrix, Integer, Max, Rational, S, Sum, exp, gamma, log, pi, sqrt
+from sympy import Abs, Expr, ImmutableMatrix, Integer, Rational, S, Sum, exp, gamma, log, pi, sqrt
 from sympy import E as EULER
 from sympy import sympify
 
@@ -38,7 +38,8 @@ class _Token(NamedTuple):
 
 _TOKEN = re.compile(
     r"(?P<score>q(?:_[ab])?\s*[·⋅.*]\s*k(?:_[jl])?(?![\w]))|(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])"
+    r"|(?P<name>√|∛|Σ(?:_j)?|_j|[A-Za-zα-ωΓ][A-Za-z0-9α-ω_]*)|(?P<raised>[⁰¹²³⁴-⁹]+)"
+    r"|(?P<sign>\*\*|[-+*/^·⋅−×()\[\]|,<>])|(?P<space>\s)|(?P<other>.)"
 )
 _SIGNS = {"**": "^", "⋅": "*", "·": "*", "×": "*", "−": "-"}
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
@@ -105,23 +106,13 @@ def _weights(scores: Any) -> Any:
 
 _LISTS: Mapping[str, Callable[[Any], Any]] = {
     "softmax": _weights,
-    "sum": sum,
-    "max": lambda numbers: Max(*numbers),
-    "H": lambda scores: -sum(weight * log(weight) for weight in _weights(scores)),
-    "logsumexp": lambda scores: log(sum(scores.applyfunc(exp))),
+    **dict.fromkeys(("H", "entropy"), lambda scores: -sum(p * log(p) for p in _weights(scores))),
 }
-_LISTS = {**_LISTS, "entropy": _LISTS["H"]}
 """Functions of a list of numbers; of the list that softmax makes, a second argument picks a number."""
 
-_SCALED = {"p_scaled": "p", "H_scaled": "H"}
-_ELSEWHERE = {
-    **dict.fromkeys(("mean", "average", "expectation"), "E(…)"),
-    **dict.fromkeys(("variance", "v"), "Var(…)"),
-    **dict.fromkeys(("dot", "inner"), "q·k"),
-}
-"""Usual names that have another here."""
+_FORMULA = (*_PLAIN, *_CONSTANTS)
 _RANDOM = ("score", "s", "p", "p_j", "p_scaled", "H", "H_scaled", "q_i", "k_i", "q·k")
-_QUESTION = (*_MEANS, *_BINDERS, *_PLAIN, *_CONSTANTS, *_RANDOM, "P", "softmax")
+_QUESTION = (*_MEANS, *_BINDERS, *_FORMULA, *_RANDOM, "P", "softmax")
 
 
 def parse(text: str) -> Expr:
@@ -132,13 +123,7 @@ def parse(text: str) -> Expr:
     Raises:
         QuestionError: it is no such expression, or nothing in it is averaged.
     """
-    reader = _Reader(text, formula=False)
-    expression = reader.whole()
-    if reader.random_outside is not None:
-        token = reader.random_outside
-        reader.fail(
-            f"{token.text} is random, and stands outside a mean; write E(…) or Var(…) around it", token
-        )
+    expression = _Reader(text, _QUESTION).whole()
     if not expression.has(E, Var, Cov, Quantile):
         raise QuestionError(_marked("nothing is averaged: write E(…) or Var(…)", text, 0))
     return expression
@@ -150,7 +135,7 @@ def parse_formula(text: str) -> Expr:
     Raises:
         QuestionError: it is none, or has other symbols.
     """
-    return _Reader(text, formula=True).whole()
+    return _Reader(text, _FORMULA).whole()
 
 
 def parse_value(text: str) -> Expr:
@@ -159,14 +144,10 @@ def parse_value(text: str) -> Expr:
     Raises:
         QuestionError: it is no such expression, or its value is a list.
     """
-    reader = _Reader(text, formula=False, lists=True)
-    value = reader.whole()
-    if reader.random_outside is not None:
-        reader.fail(f"{reader.random_outside.text} is random: write E(…) around it", reader.random_outside)
+    value = _Reader(text, _QUESTION, lists=True).whole()
     if isinstance(value, ImmutableMatrix):
-        raise QuestionError(
-            _marked("this is a list; take one of its numbers, as in softmax([2, 1], 1)", text, 0)
-        )
+        problem = "this is a list; take one of its numbers, as in softmax([2, 1], 1)"
+        raise QuestionError(_marked(problem, text, 0))
     return value
 
 
@@ -177,23 +158,19 @@ def _marked(problem: str, text: str, at: int) -> str:
 class _Reader:
     """Reads one text from left to right; a score is of the key that the innermost sum around it runs over."""
 
-    def __init__(self, text: str, *, formula: bool, lists: bool = False) -> None:
-        self.text, self.formula, self.lists = text, formula, lists
-        self.known = (*_PLAIN, *_CONSTANTS) if formula else _QUESTION
-        self.random_outside: _Token | None = None
+    def __init__(self, text: str, known: tuple[str, ...], *, lists: bool = False) -> None:
+        self.text, self.known, self.lists = text, known, lists
         self._averaged, self._deep, self._bars = False, 0, False
         self._keys = [of.j]
         self._tokens, self._place = list[_Token](), 0
         if len(text) > _LONGEST or not text.isprintable():
             raise QuestionError(f"an expression is one line of at most {_LONGEST} characters")
-        at = 0
-        while at < len(text):
-            piece = _TOKEN.match(text, at)
-            if piece and piece.lastgroup:
-                self._tokens.append(_Token(piece.lastgroup, _SIGNS.get(piece[0], piece[0]), at))
-            elif not text[at].isspace():
-                self.fail(f"{text[at]} means nothing here", _Token("", "", at))
-            at = piece.end() if piece else at + 1
+        for piece in _TOKEN.finditer(text):
+            token = _Token(str(piece.lastgroup), _SIGNS.get(piece[0], piece[0]), piece.start())
+            if token.kind == "other":
+                self.fail(f"{token.text} means nothing here", token)
+            if token.kind != "space":
+                self._tokens.append(token)
         self._tokens.append(_Token("end", "the end", len(text)))
 
     def fail(self, problem: str, token: _Token) -> NoReturn:
@@ -283,7 +260,7 @@ class _Reader:
         if token.text == "[" and self.lists:
             return ImmutableMatrix(self._inside(token, range(1, _LONGEST)))
         vector, after = self._next.text, self._tokens[min(self._place + 1, len(self._tokens) - 1)].text
-        if token.text == after == "|" and vector in ("q", "k") and not self.formula:
+        if token.text == after == "|" and vector in ("q", "k") and "score" in self.known:
             self._place += 2
             family, place = (of.q, of.a) if vector == "q" else (of.k, self._keys[-1])
             return self._random(token, sqrt(Dot(family, place, family, place)))
@@ -319,8 +296,9 @@ class _Reader:
         return value
 
     def _random(self, token: _Token, value: Any) -> Any:
-        if not self._averaged and self.random_outside is None:
-            self.random_outside = token
+        if not self._averaged:
+            problem = f"{token.text} is random, and stands outside a mean; write E(…) or Var(…) around it"
+            self.fail(problem, token)
         return value
 
     def _arguments(self, token: _Token, numbers: Sequence[int] = (1,)) -> list[Any]:
@@ -331,11 +309,9 @@ class _Reader:
 
     def _named(self, token: _Token) -> Any:
         """Return the expression that a name stands for, a function with its arguments."""
-        name = token.text.replace("Σ", "sum")
+        name = "score" if token.kind == "score" else token.text.replace("Σ", "sum")
         name = name.removesuffix("_j") if name in ("max_j", "sum_j", "p_j") else name
-        if token.kind == "score" and not self.formula:
-            name = "score"
-        elif name not in self.known:
+        if name not in self.known:
             self._refuse(token)
         is_called = self._next.text in ("(", "[")
         if name in _CONSTANTS:
@@ -347,30 +323,24 @@ class _Reader:
             return self._mean(token)
         if name == "softmax" or (name in _BINDERS and (name != "H" or is_called)):
             return self._over_keys(token, name)
-        query = of.b if "_b" in token.text else of.a
         key = of.l if "_l" in token.text else self._keys[-1]
-        score = of.score_of(query, key)
-        scores = score / sqrt(of.d) if name in _SCALED else score
-        return self._random(
-            token,
-            {
-                **dict.fromkeys(("score", "s"), score),
-                "p": Softmax(scores, key),
-                "H": Entropy(scores.xreplace({key: of.j}), of.j),
-                "q_i": of.q[of.a, of.i],
-                "k_i": of.k[key, of.i],
-            }[_SCALED.get(name, name)],
-        )
+        score = of.score_of(of.b if "_b" in token.text else of.a, key)
+        scores = score / sqrt(of.d) if name.endswith("_scaled") else score
+        meanings = {
+            "p": Softmax(scores, key),
+            "H": Entropy(scores.xreplace({key: of.j}), of.j),
+            "q_i": of.q[of.a, of.i],
+            "k_i": of.k[key, of.i],
+        }
+        return self._random(token, meanings.get(name.removesuffix("_scaled"), score))
 
     def _refuse(self, token: _Token) -> NoReturn:
-        if self.formula:
+        if self.known is _FORMULA:
             self.fail(f"a formula has d_k and n only, not {token.text}", token)
         if token.text in ("q", "k"):
             self.fail(f"{token.text} is a vector: write q·k, |{token.text}| or {token.text}_i", token)
         what = "function" if self._next.text == "(" else "name"
         # Every single letter is near a name, so that a suggestion would mislead.
-        if here := _ELSEWHERE.get(token.text.lower()):
-            self.fail(f"no {what} {token.text!r}; write {here}", token)
         near = self.known if len(token.text) > 1 else ()
         names = "there are q·k, p, p_scaled, H, d_k, n, E, Var, …"
         self.fail(unknown(what, token.text, near, names), token)
@@ -412,13 +382,14 @@ class _Reader:
             is_called = name not in ("sum", "max") or self._next.text in ("(", "[")
             parts = self._arguments(token) if is_called else [self._product()]
             self._keys.pop()
-        if isinstance(parts[0], ImmutableMatrix):
+        if isinstance(parts[0], ImmutableMatrix) and name in _LISTS:
             numbers, *at = parts
             result = _LISTS[name](numbers)
             if at and not (at[0].is_Integer and 1 <= at[0] <= len(numbers)):
                 problem = f"there are {len(numbers)} numbers; the second argument is one of their places"
                 self.fail(problem, token)
             return result[int(at[0]) - 1] if at else result
+        self._number_of(parts[0], token)
         if len(parts) > 1:
             self.fail("softmax holds one expression, not 2", token)
         if key not in of.free_indices(parts[0]):

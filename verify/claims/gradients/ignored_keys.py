@@ -8,7 +8,7 @@ from sympy import Abs, Expr, Float, KroneckerDelta, Le, Rational, S, Symbol, lam
 
 from verify.spec import RADEMACHER, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E, Family
 from verify.spec import Index, Indicator, Items, Law, Softmax, Within, Wrong, a, algebra, assume, at_most, d
-from verify.spec import j, l, moments, n, over_keys, s, score, score_of, unsigned
+from verify.spec import j, l, moments, n, over_keys, s, score, score_of
 from verify.spec.arrays import Array, gradients, in_single_precision, loops, probabilities
 
 EDGES = {"unscaled": ("0.0001", "0.001", "0.01", "0.1", "0.5"), "scaled": ("0.001", "0.01", "0.1", "0.5")}
@@ -47,13 +47,13 @@ def derive() -> Chains:
     weight, of_other = Softmax(c * score, j), Softmax(c * score_of(a, l), l)
     within = Indicator((weight - low) * (high - weight)) * weight
     gap, most = r[j] - over_keys(of_other * r[l], l), E(within * (1 - weight))
-    half = over_keys(of_other * (r[j] - r[l]) ** 2, l) / 2
-    toward = "every other key that differs from key j differs by 2, in the direction of $r_j$"
+    along = "the gradient in the direction of $x_j$, which is its size:"
+    defines = f"{along} every other key that differs from key j differs from it by 2 in that direction"
     title = r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound"
     yield (
-        Chain(E(within * Abs(gap)) / most, name="average", title=title)
-        .then(E(within * half) / most, toward, unsigned(gap, r[j], half, SIGNS))
-        .then(1, "it does with chance one half, whatever the weights", moments(SIGNS))
+        Chain(E(within * r[j] * gap) / most, name="average", title=title, defines=defines).then(
+            1, "another key differs with chance one half, whatever the weights", moments(SIGNS)
+        )
     )
 
 

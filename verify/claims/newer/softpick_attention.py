@@ -6,7 +6,7 @@ from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, 
 
 from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Plot
 from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n
-from verify.spec import of_probability, over_keys, s, sigma
+from verify.spec import numerically, of_probability, over_keys, s, sigma
 
 DEVIATIONS = {"half": S.Half, "one": S.One, "two": S(2)}
 y = Symbol("y", real=True)
@@ -29,7 +29,7 @@ def derive() -> Chains:
     positive = (
         Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines)
         .then(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn)
-        .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", integral())
+        .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically())
         .then(mean * below - S.Half, "integrated", integral())
     )
     whole = Chain(E(ABOVE), name="whole", title="All scores")
