@@ -56,7 +56,7 @@ def test_values_are_those_of_numpy() -> None:
     assert compute("H([2.5, 1, -0.3])/log(2)").value == pytest.approx(entropy / math.log(2), rel=1e-14)
     assert compute("[0.1, 2]·[3, 4]").value == 8.3
     assert compute("[1, 2, 3, 4]·[1, 1, 1, 1]/sqrt(4)").value == 5
-    assert compute("sum(2 [1, 2] - [3, 1])").value == 2
+    assert compute("(2 [1, 2] - [3, 1])·[1, 1]").value == 2
     assert compute("Var(q·k)", 64).value == compute("Var(q·k)/sd(q·k)^2*d_k", 64).value == 64
     assert compute("sd(2 q·k)", 64).value == 16
     assert compute("Var(q·k/d_k)", 64).value == 1 / 64

@@ -141,12 +141,9 @@ class _PutIn:
             if problem:
                 backwards = self._problem(left, right, relation, new, old, _TURNED[kind])
                 if backwards:
-                    # The attempt that came furthest before it failed gives the best message.
-                    beginnings = ("no part", "put in for")
-                    far = max(
-                        problem, backwards, key=lambda text: [not text.startswith(x) for x in beginnings]
-                    )
-                    raise StepError(f"{self.words}: {far}")
+                    # What is written nowhere says less than what does not follow.
+                    problem = min(problem, backwards, key=lambda text: text.startswith("no part"))
+                    raise StepError(f"{self.words}: {problem}")
 
     @property
     def _conditions(self) -> tuple[Any, ...]:
@@ -205,26 +202,21 @@ class _PutIn:
         self, before: Any, after: Any, relation: Relation, old: Any, new: Any, kind: Relation
     ) -> str:
         """Return why ``before`` with ``old`` replaced does not come to ``after``; empty where it does."""
-        signs, written = Signs((*self.given, *self._conditions)), replaced(before, old, new)
-        other_line = f"put in for {old}, it gives {written}, which is not this line"
-        if kind == "=" and written != before:
-            if equal(written, after) or equal(written, replaced(after, old, new)):
-                return self._running(before, old) or _related(before, None, kind, relation, signs)
-            return other_line
+        signs = Signs((*self.given, *self._conditions))
         hole = Dummy(
             "X",
             real=(signs.real(old) and signs.real(new)) or None,
             positive=(signs.positive(old) and signs.positive(new)) or None,
             nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
         )
-        problem = f"no part of the line is written as {old}"
-        for opened in _openings(before, old, hole):
+        for opened in _openings(before, old, hole, is_equation=kind == "="):
             filled = opened.xreplace({hole: new})
-            if equal(filled, after):
+            if equal(filled, after) or (kind == "=" and equal(filled, replaced(after, old, new))):
                 return self._running(before, old) or _related(opened, hole, kind, relation, signs)
-            if filled == written:
-                problem = other_line
-        return problem
+        written = replaced(before, old, new)
+        if written == before or (old.is_number and kind != "="):
+            return f"no part of the line is written as {old}"
+        return f"put in for {old}, it gives {written}, which is not this line"
 
     def _running(self, line: Any, old: Any) -> str:
         """Return why the chain does not hold for all that a sum or an integral around it runs over."""
@@ -258,12 +250,13 @@ def require_holding(chain: Chain) -> None:
             raise StepError(f"{name} does not hold in its line {number}: {line.problem}")
 
 
-def _openings(x: Any, old: Any, hole: Any) -> Iterator[Any]:
+def _openings(x: Any, old: Any, hole: Any, *, is_equation: bool) -> Iterator[Any]:
     """Yield ways to write an expression with a hole for ``old``: where it stands, by a quotient or a sum."""
-    if not old.is_number:
-        opened = replaced(x, old, hole)
-        if opened.has(hole):
-            yield opened
+    opened = replaced(x, old, hole) if is_equation or not old.is_number else x
+    if opened.has(hole):
+        yield opened
+        if is_equation:
+            return
     if equal(x, old):
         yield hole
     elif not (old.is_number or x.is_number):

@@ -365,8 +365,7 @@ def conditional(expression: Any, laws: Laws) -> Expr:
 
     written = unnamed(expression).replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     marked = written.replace(lambda x: isinstance(x, E), lambda x: _given(x.args[0], laws))
-    value = expected(marked, laws, short=False).replace(lambda x: isinstance(x, _Over), averaged)
-    return value.replace(lambda x: isinstance(x, Sum) and len(x.limits) > 1, _nested)
+    return expected(marked, laws, short=False).replace(lambda x: isinstance(x, _Over), averaged)
 
 
 def _given(x: Any, laws: Laws) -> Expr:
@@ -402,17 +401,6 @@ def as_entry(score: Any) -> Any:
     if left == right:
         return score.definition
     return Family(f"{left}{right}", left.ranges[0], right.ranges[0])[first, second]
-
-
-def _nested(x: Any) -> Expr:
-    """Return a sum over several indices as sums within each other, each of the factors with its index."""
-    factors, limits = list(Mul.make_args(x.function)), list(x.limits)
-    while limits:
-        limit = min(limits, key=lambda each: sum(factor.has(each[0]) for factor in factors))
-        limits.remove(limit)
-        inside = [factor for factor in factors if factor.has(limit[0])]
-        factors = [*(factor for factor in factors if factor not in inside), Sum(Mul(*inside), limit)]
-    return Mul(*factors)
 
 
 def _is_of(families: Any) -> Any:

@@ -165,15 +165,13 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
     def _event(self, indicator: Any) -> str:
         """Return x > y for the indicator of x - y, with random terms on the left."""
         terms = Add.make_args(indicator.args[0])
-        fixed = [term for term in terms if not of.families_of(term)]
-        if 0 < len(fixed) < len(terms):
-            random, rest = Add(*(term for term in terms if term not in fixed)), Add(*fixed)
-            if all(term.could_extract_minus_sign() for term in Add.make_args(random)):
-                return f"{self._print(-random)} < {self._print(rest)}"
-            return f"{self._print(random)} > {self._print(-rest)}"
-        below = [term for term in terms if term.could_extract_minus_sign()]
-        above = [term for term in terms if term not in below]
-        return f"{self._print(Add(*above))} > {self._print(-Add(*below))}"
+        left = [term for term in terms if of.families_of(term)]
+        if len(left) in (0, len(terms)):
+            left = [term for term in terms if not term.could_extract_minus_sign()]
+        above, below = Add(*left), Add(*(term for term in terms if term not in left))
+        if left and all(term.could_extract_minus_sign() for term in left):
+            return f"{self._print(-above)} < {self._print(below)}"
+        return f"{self._print(above)} > {self._print(-below)}"
 
     def _print_Relational(self, expr: Any) -> str:  # noqa: N802
         sign = _RELATIONS.get(expr.rel_op, expr.rel_op)

@@ -211,16 +211,12 @@ def _in_the_limit(name: str, before: Any, after: Any, relation: Relation) -> Non
 
 
 def _maximum(name: str, before: Any, after: Any, relation: Relation) -> None:
-    """An upper bound of the largest of normals; where that is subtracted, a lower bound of the line."""
-    for largest, bound, upper in ((before, after, "≤<"), (after, before, "≥>")):
-        means = [mean for mean in largest.atoms(E) if mean.has(Largest)]
-        if means and not bound.has(Largest):
-            hole = Dummy("X", real=True)
-            way = slope(largest.xreplace({means[0]: hole}), hole, Signs())
-            if way != 0 and (relation in upper) != (way > 0):
-                raise StepError(f"{name} is bounded from above, so the line does not follow with {relation}")
-            return
-    raise StepError(f"{name} bounds the mean of a Largest(…) by what has none; the line does not read so")
+    """The mean of a largest stands on the smaller side, which rises with it, and not on the other."""
+    less, more = (before, after) if relation in "≤<" else (after, before)
+    means = [mean for mean in less.atoms(E) if mean.has(Largest)]
+    hole = Dummy("X", real=True)
+    if not means or more.has(Largest) or slope(less.xreplace({means[0]: hole}), hole, Signs()) < 0:
+        raise StepError(f"{name} bounds the mean of a Largest(…) from above; the line does not read so")
 
 
 def _jensen(name: str, before: Any, after: Any, relation: Relation) -> None:
