@@ -30,29 +30,30 @@ def _with(**changes: Any) -> AuditRecord:
 )
 def test_the_outcome_says_no_more_than_was_found(judgement: Judgement, outcome: str, tone: str) -> None:
     """In one sentence, coloured as its judgement; what was not seen is said in it."""
-    text, colour = audit_report(_with(judgement=judgement)).outcome
+    text, colour = audit_report(_with(judgement=judgement))["outcome"]
     assert (text.startswith(outcome), colour) == (True, tone)
     partly = good().model_copy(update={"unseen": ("calls",)})
-    assert audit_report(partly).outcome[0].startswith("Confirmed, as far as it was seen")
+    assert audit_report(partly)["outcome"][0].startswith("Confirmed, as far as it was seen")
 
 
 def test_causes_come_first_and_each_is_one_line() -> None:
     """Wrong, then undecided, then near a limit; with its fix, its layers and heads."""
     view = audit_report(bad(4, 4))
-    assert [line.badge.word for line in view.lines] == ["refuted", "refuted", "undecided", "warned"]
-    scale, mask, *_ = view.lines
-    assert scale.where == "decoder.layers.0–2.self_attn"
-    assert scale.cause.startswith("The scale is 1/√512")
-    assert scale.fix.startswith("Divide by √64, not √512")
-    assert mask.where.endswith("head 1")
+    words = [line["badge"].word for line in view["lines"]]
+    assert words == ["refuted", "refuted", "undecided", "warned"]
+    scale, mask, *_ = view["lines"]
+    assert scale["where"] == "decoder.layers.0–2.self_attn"
+    assert scale["cause"].startswith("The scale is 1/√512")
+    assert scale["fix"].startswith("Divide by √64, not √512")
+    assert mask["where"].endswith("head 1")
 
 
 def test_layers_that_are_alike_share_a_row() -> None:
     """A sound model of any depth has one, with the worst number of each kind."""
-    (row,) = audit_report(good(48)).layers
-    assert row.names == "all 48 layers"
-    assert [text for _, text in filter(None, row.cells)] == ["1", "0.07", "0", "< 0.001"]
-    assert len(audit_report(bad(4)).layers) == 3
+    (row,) = audit_report(good(48))["layers"]
+    assert row["names"] == "all 48 layers"
+    assert [text for _, text in filter(None, row["cells"])] == ["1", "0.07", "0", "< 0.001"]
+    assert len(audit_report(bad(4))["layers"]) == 3
 
 
 @pytest.mark.usefixtures("no_faces")

@@ -29,33 +29,40 @@ _SCORES = ("row variance", "entropy over ln n", "largest weight")
 
 def findings(run: LayerRun) -> Iterator[Finding]:
     """Yield the findings of a layer."""
-    yield from _mask(run)
-    yield from _by_heads(run, "scale", [_scale(run, head) for head in range(run.heads)])
-    yield from _by_heads(run, "formula", [_formula(run, head) for head in range(run.heads)])
-    yield from _overflow(run)
-    yield from _rows_without_keys(run)
+    if (mask := _mask(run)) is not None:
+        yield _finding(run, "mask", mask)
+    for kind, judge in (("scale", _scale), ("formula", _formula)):
+        yield from _by_heads(run, kind, [judge(run, head) for head in range(run.heads)])
+    yield _finding(run, "overflow", _overflow(run))
+    if run.blind:
+        yield _finding(run, "rows-without-keys", _rows_without_keys(run))
+
+
+def _finding(run: LayerRun, kind: str, judged: dict[str, Any], number: int = 1) -> Finding:
+    return Finding(
+        id=f"{kind}-{number}" if number > 1 else kind, kind=kind, sequences=run.sequences, **judged
+    )
 
 
 def _by_heads(run: LayerRun, kind: str, by_head: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     """Yield findings of heads, those judged alike together, with the numbers of the worst of them."""
     groups: dict[tuple[Any, ...], list[int]] = {}
-    for head, finding in enumerate(by_head):
-        key = finding["judgement"], finding.get("cause"), finding.get("fix"), finding.pop("alike", "")
+    for head, judged in enumerate(by_head):
+        key = judged["judgement"], judged.get("cause"), judged.get("fix"), judged.pop("alike", "")
         groups.setdefault(key, []).append(head)
-    badness = [finding.pop("badness") for finding in by_head]
-    for number, heads in enumerate(groups.values()):
-        yield Finding(
-            id=f"{kind}-{number + 1}" if number else kind,
-            kind=kind,
-            heads=() if len(heads) == run.heads else tuple(heads),
-            sequences=run.sequences,
-            **by_head[max(heads, key=badness.__getitem__)],
-        )
+    badness = [judged.pop("badness") for judged in by_head]
+    for number, heads in enumerate(groups.values(), 1):
+        of_heads = () if len(heads) == run.heads else tuple(heads)
+        worst = by_head[max(heads, key=badness.__getitem__)]
+        yield _finding(run, kind, worst | {"heads": of_heads}, number)
 
 
-def _mask(run: LayerRun) -> Iterator[Finding]:
-    judged: dict[str, Any] = {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
-    wrong, meant, reason = run.wrong_mask, run.meant, ""
+def _mask(run: LayerRun) -> dict[str, Any] | None:
+    wrong, meant = run.wrong_mask, run.meant
+    judged: dict[str, Any] = {
+        "quantity": "the number of rows that see other keys than were meant",
+        "band": (None, 0.0),
+    }
     if wrong is not None:
         cause, fix = wrong.text, f"give the call the mask that was meant, {run.mask}"
         if wrong.is_cut:
@@ -63,31 +70,27 @@ def _mask(run: LayerRun) -> Iterator[Finding]:
             fix = "align the mask at the last key: with a cache the last query is that of the last key"
         elif meant and meant.kind in ("window", "chunk") and set(run.masks) == {"causal"}:
             cause = f"a {meant.kind} of {meant.number} is meant, and the layer does not keep to it: {cause}"
-        judged = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
-    elif meant is None and run.weak is None:
-        return
-    elif meant is None:
-        reason = (
-            f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep "
-            "weight; add -inf where a key is hidden, or say which mask is meant, such as none"
-        )
-    if reason:
-        judged = {"judgement": Judgement.UNDECIDED, "reason": reason}
-    quantity = "the number of rows that see other keys than were meant"
-    yield Finding(
-        id="mask", kind="mask", quantity=quantity, band=(None, 0.0), sequences=run.sequences, **judged
+        refuted = {"judgement": Judgement.REFUTED, "estimate": float(wrong.rows), "cause": cause, "fix": fix}
+        return judged | refuted
+    if meant is not None:
+        return judged | {"judgement": Judgement.CONFIRMED, "estimate": 0.0}
+    if run.weak is None:
+        return None
+    reason = (
+        f"what is added to scores is 0 or {run.weak:g}, like a mask so weak that hidden keys keep weight; "
+        "add -inf where a key is hidden, or say which mask is meant, such as none"
     )
+    return judged | {"judgement": Judgement.UNDECIDED, "reason": reason}
 
 
-def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list of cases
+def _scale(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the factor that calls were given, and the scale that a head's output implies."""
     applied, meant = max(run.given, key=lambda pair: abs(pair[0] / pair[1] - 1), default=(1.0, 1.0))
-    base, intended, sums = applied / meant, run.intended_scale(run.keys), run.sums
+    base, sums = applied / meant, run.sums
     step, half, error = (float(array[head]) for array in sums.scale())
     is_known = math.isfinite(half) and 2 * sums.bad[head] <= sums.compared[head]
     ratio = base * float(run.ratio[head])
-    value = ratio * (1 + step) if is_known else base
-    room = abs(ratio) * half if is_known else math.inf
+    value, room = (ratio * (1 + step), abs(ratio) * half) if is_known else (base, math.inf)
     judged: dict[str, Any] = {
         "quantity": "the scale over the intended scale",
         "estimate": value if is_known or run.given else None,
@@ -101,42 +104,50 @@ def _scale(run: LayerRun, head: int) -> dict[str, Any]:  # noqa: C901 - a list o
     is_far = is_known and off > max(TOLERANCE + room, 2 * room)
     is_off = bool(run.given) and abs(base - 1) > ROUNDING
     if run.intended.origin != "unknown" and (is_far or (is_off and abs(base - 1) > _BFLOAT16)):
+        intended = run.intended_scale(run.keys)
         scale, wanted = (applied, meant) if is_off else (value * intended, intended)
         uncertainty = 0.0 if is_off else max(room, run.unit * abs(value)) * abs(intended)
-        _, cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
+        cause, fix = diagnose(scale, wanted, run.widths, uncertainty=uncertainty)
         if run.intended.origin == "default":
             fraction = re.sub("√([0-9]+)", r"sqrt(\1)", short(scale))
             written = fraction if "/" in fraction else f"{scale:.9g}"
             fix += f"; if this is meant, say so with --intended {written}"
         return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix}
     is_within = is_known and abs(value - 1) + room <= TOLERANCE
-    judgement, reason = Judgement.CONFIRMED if is_within else Judgement.UNDECIDED, ""
+    judgement, reason = _undecided_scale(run, head, room, is_off=is_off, is_within=is_within)
+    return judged | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
+
+
+def _undecided_scale(  # noqa: PLR0911 - a list of cases
+    run: LayerRun, head: int, room: float, *, is_off: bool, is_within: bool
+) -> tuple[Judgement, str]:
+    """Return the judgement of a scale that is not refuted, and why it is not confirmed."""
     if run.intended.origin == "unknown":
         where = as_prose(one_line(run.intended.where))
         reason = "cannot tell whether queries were scaled before the call; give --intended"
-        judgement, reason = Judgement.UNDECIDED, reason + (f" ({where})" if where else "")
-    elif is_off:
-        judgement, reason = Judgement.WARNED, "the factor given is rounded to bfloat16"
-    elif is_within:
-        pass
-    elif sums.bad[head] or any(not cause.is_plain for cause in run.explained.get(head, ())[:1]):
-        judgement, reason = Judgement.REPORTED, "the output is not that of the formula"
-    elif not sums.compared[head] and run.given:
-        judgement, reason = Judgement.CONFIRMED, "by the factor given; no output was compared"
-    elif not sums.compared[head]:
-        notes = map(as_prose, map(one_line, run.layer.notes))
-        reason = "; ".join(("no scale was given, and no output was compared", *notes))
-        judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
-    elif is_known:
-        reason = f"cannot tell: rounding leaves the scale uncertain by {room:.1%}; record more tokens"
-    else:
+        return Judgement.UNDECIDED, reason + (f" ({where})" if where else "")
+    if is_off:
+        return Judgement.WARNED, "the factor given is rounded to bfloat16"
+    if is_within:
+        return Judgement.CONFIRMED, ""
+    if run.sums.bad[head] or any(not cause.is_plain for cause in run.explained.get(head, ())[:1]):
+        return Judgement.REPORTED, "the output is not that of the formula"
+    if run.sums.compared[head]:
         reason = "cannot tell: the output does not depend on the scale beyond rounding"
-    return judged | {"judgement": judgement, "reason": reason, "alike": reason.split(":")[0]}
+        if math.isfinite(room):
+            reason = f"cannot tell: rounding leaves the scale uncertain by {room:.1%}; record more tokens"
+        return Judgement.UNDECIDED, reason
+    if run.given:
+        return Judgement.CONFIRMED, "by the factor given; no output was compared"
+    # Of a program the scale itself was to be judged; arrays without an output are judged in part.
+    notes = map(as_prose, map(one_line, run.layer.notes))
+    judgement = Judgement.UNDECIDED if run.layer.backend else Judgement.REPORTED
+    return judgement, "; ".join(("no scale was given, and no output was compared", *notes))
 
 
 def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     """Judge the worst row of a head, and what its rows share."""
-    sums, worst = run.sums, run.sums.worst[head]
+    sums, worst = run.sums, float(run.sums.worst[head])
     bad, compared = int(sums.bad[head]), int(sums.compared[head])
     factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight()[head])
     causes = [cause for cause in run.explained.get(head, ()) if not cause.is_plain]
@@ -144,10 +155,10 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     judged: dict[str, Any] = {
         "quantity": "the largest error of a row over what rounding may do",
         "judgement": Judgement.CONFIRMED,
-        "badness": worst.ratio,
+        "badness": worst,
     }
     if compared:
-        judged |= {"estimate": worst.ratio if math.isfinite(worst.ratio) else None, "band": (None, 1.0)}
+        judged |= {"estimate": worst if math.isfinite(worst) else None, "band": (None, 1.0)}
     if not compared and not bad:
         reason = "no call was recorded with its values and output, of finite numbers"
         return judged | {"judgement": Judgement.REPORTED, "reason": reason}
@@ -159,12 +170,11 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     cause, fix = "", "no known mistake gives this output: compare with another kernel, audit --against"
     if exact:
         intended, fix = run.intended_scale(run.keys), exact[0].fix
-        texts = {
-            x.does
-            if math.isclose(x.ratio, 1, rel_tol=0.01)
-            else f"{x.does}, and the scale is {short(x.ratio * intended)}": None
-            for x in exact
-        }
+        is_scaled = [not math.isclose(x.ratio, 1, rel_tol=0.01) for x in exact]
+        also = [f", and the scale is {short(x.ratio * intended)}" for x in exact]
+        texts = dict.fromkeys(
+            x.does + scale * is_other for x, scale, is_other in zip(exact, also, is_scaled, strict=True)
+        )
         cause = " or ".join(list(texts)[:_MOST_NAMED])
     elif hidden:
         cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
@@ -172,68 +182,59 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     elif factor:
         cause = f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}"
         fix = "leave the output as the weighted mean of the values"
+    sequence, row = sums.place[head]
     reason = (
         f"{bad:,} of {sums.rows[head]:,} rows are off, in {sums.sequences[head]:,} of "
-        f"{run.sequences:,} sequences; the worst is row {worst.row} of sequence {worst.sequence}"
+        f"{run.sequences:,} sequences; the worst is row {row} of sequence {sequence}"
     )
     judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason if bad else ""}
     return judged
 
 
-def _overflow(run: LayerRun) -> Iterator[Finding]:
+def _overflow(run: LayerRun) -> dict[str, Any]:
     limit = LARGEST.get(run.dtype, LARGEST["float64"])
     largest = f"the largest product is {run.bound * limit:,.0f}"
-    judgement, cause, fix, reason = Judgement.CONFIRMED, "", "", ""
+    judged: dict[str, Any] = {
+        "quantity": r"the largest $|q\cdot k|$ over the largest number of the type",
+        "estimate": run.bound if math.isfinite(run.bound) else None,
+        "band": (None, 1.0),
+    }
     if run.broken:
-        first, numbers = (
-            next(iter(run.broken)),
-            [f"{count:,} of {name}" for name, count in run.broken.items()],
-        )
-        judgement, reason = Judgement.REFUTED, f"NaN or infinite numbers: {', '.join(numbers)}"
+        first = next(iter(run.broken))
+        numbers = ", ".join(f"{count:,} of {name}" for name, count in run.broken.items())
         cause, fix = f"{first} hold NaN or infinities", f"look where {first} are computed"
         if run.bound >= 1:
             cause, fix = f"{largest}, beyond {run.dtype}'s {limit:,.0f}", _WIDER
-    elif run.bound >= 1 and not run.sums.compared.any():
-        judgement, fix = Judgement.UNDECIDED, _WIDER
-        reason = f"{largest}, beyond {run.dtype}; no output shows whether scores are computed in a wider type"
-    elif run.bound > NEAR:
-        judgement, fix = Judgement.WARNED, _WIDER
-        reason = f"{largest}, more than a quarter of {run.dtype}'s range"
-        if run.bound >= 1:
-            wider = "yet the output is finite: scores are computed in a wider type"
-            reason = f"{largest}, beyond {run.dtype}, {wider}"
-    yield Finding(
-        id="overflow",
-        kind="overflow",
-        quantity=r"the largest $|q\cdot k|$ over the largest number of the type",
-        estimate=run.bound if math.isfinite(run.bound) else None,
-        band=(None, 1.0),
-        sequences=run.sequences,
-        judgement=judgement,
-        cause=cause,
-        fix=fix,
-        reason=reason,
-    )
+        reason = f"NaN or infinite numbers: {numbers}"
+        return judged | {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason}
+    if run.bound <= NEAR:
+        return judged | {"judgement": Judgement.CONFIRMED}
+    judgement, reason = Judgement.WARNED, f"{largest}, more than a quarter of {run.dtype}'s range"
+    if run.bound >= 1 and run.sums.compared.any():
+        wider = "yet the output is finite: scores are computed in a wider type"
+        reason = f"{largest}, beyond {run.dtype}, {wider}"
+    elif run.bound >= 1:
+        judgement, unknown = (
+            Judgement.UNDECIDED,
+            "no output shows whether scores are computed in a wider type",
+        )
+        reason = f"{largest}, beyond {run.dtype}; {unknown}"
+    return judged | {"judgement": judgement, "fix": _WIDER, "reason": reason}
 
 
-def _rows_without_keys(run: LayerRun) -> Iterator[Finding]:
-    if not run.blind:
-        return
+def _rows_without_keys(run: LayerRun) -> dict[str, Any]:
     odd = [
         f"{count:,} rows that see no key hold {what}, such as row {row} of sequence {sequence}"
         for what, (count, sequence, row) in run.odd_rows.items()
     ]
-    yield Finding(
-        id="rows-without-keys",
-        kind="rows-without-keys",
-        quantity="the number of rows that see no key and are not 0",
-        estimate=float(sum(count for count, *_ in run.odd_rows.values())),
-        band=(None, 0.0),
-        sequences=run.sequences,
-        judgement=Judgement.REFUTED if odd else Judgement.CONFIRMED,
-        cause="; ".join(odd),
-        fix="write zeros where a row sees no key" if odd else "",
-    )
+    return {
+        "quantity": "the number of rows that see no key and are not 0",
+        "estimate": float(sum(count for count, *_ in run.odd_rows.values())),
+        "band": (None, 0.0),
+        "judgement": Judgement.REFUTED if odd else Judgement.CONFIRMED,
+        "cause": "; ".join(odd),
+        "fix": "write zeros where a row sees no key" if odd else "",
+    }
 
 
 def score_summaries(per_sequence: Sequence[Any]) -> Iterator[ScoreSummary]:

@@ -19,13 +19,14 @@ computed in small pieces, so that a call of any length takes little memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 
 from verify.auditing.arrays import grain_of, unit_of
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Cuts = tuple[slice, slice, slice]  # of sequences, heads, rows
 
 HIDING = -9999.0
 """Programs without a mask add this, or something lower, to the scores of hidden keys."""
@@ -173,30 +175,35 @@ def compare(formula: Formula, rows: slice = slice(None), sequences: slice = slic
 
     Without values or an output only scores and weights are known: ``is_compared`` is False.
     """
-    count, heads, queries, keys = formula.scores
+    count, heads, queries, _ = formula.scores
+    first, start = sequences.indices(count)[0], rows.indices(queries)[0]
     if formula.needs_all:
-        whole: Any = _piece(formula, slice(0, count), slice(0, heads), slice(0, queries))
+        with np.errstate(all="ignore"):
+            whole: Any = _piece(formula, (slice(0, count), slice(0, heads), slice(0, queries)))
         return Rows(*(array[sequences, :, rows] for array in whole))
-    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
-    strip = min(stop - start, max(1, _PIECE // keys))
-    many_heads = min(heads, max(1, _PIECE // (keys * strip)))
-    many = max(1, _PIECE // (keys * strip * heads)) if many_heads == heads else 1
-    group = heads // int(formula.call.key.shape[1])
-    if 1 < many_heads < heads:  # pieces end where a group of heads ends, or are one head
-        many_heads = many_heads // group * group if many_heads >= group else 1
+    shape = len(range(count)[sequences]), heads, len(range(queries)[rows])
     made: dict[str, Any] = {}
-    for s, h, r in product(range(first, end, many), range(0, heads, many_heads), range(start, stop, strip)):
-        cuts = (
-            slice(s, min(s + many, end)),
-            slice(h, min(h + many_heads, heads)),
-            slice(r, min(r + strip, stop)),
-        )
-        place = slice(s - first, cuts[0].stop - first), cuts[1], slice(r - start, cuts[2].stop - start)
-        for name, array in _piece(formula, *cuts)._asdict().items():
+    for cuts in _pieces(formula, sequences, rows):
+        s, h, r = cuts
+        place = slice(s.start - first, s.stop - first), h, slice(r.start - start, r.stop - start)
+        with np.errstate(all="ignore"):
+            piece = _piece(formula, cuts)
+        for name, array in piece._asdict().items():
             if name not in made:
-                made[name] = np.empty((end - first, heads, stop - start, *array.shape[3:]), array.dtype)
+                made[name] = np.empty((*shape, *array.shape[3:]), array.dtype)
             made[name][place] = array
     return Rows(**made)
+
+
+def _pieces(formula: Formula, sequences: slice, rows: slice) -> Iterator[Cuts]:
+    """Yield pieces with all heads where a sequence is small, else with a single head."""
+    count, heads, queries, keys = formula.scores
+    (first, end, _), (start, stop, _) = sequences.indices(count), rows.indices(queries)
+    together = heads if heads * (stop - start) * keys <= _PIECE else 1
+    strip = min(stop - start, max(1, _PIECE // (together * keys)))
+    many = max(1, _PIECE // (together * keys * strip))
+    for s, h, r in product(range(first, end, many), range(0, heads, together), range(start, stop, strip)):
+        yield slice(s, min(s + many, end)), slice(h, h + together), slice(r, min(r + strip, stop))
 
 
 def hidden_and_bias(
@@ -236,155 +243,152 @@ def hidden_and_bias(
     return (hidden if hidden is not None and hidden.any() else None), bias
 
 
-def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags | None]:
-    """Return an array in float64 with 0 for what is not finite, and which vectors are, None where all are."""
+def _finite(array: Any, group: int = 1) -> tuple[Floats, Flags]:
+    """Return an array in float64 with 0 for what is not finite, and which vectors are."""
     wide = np.asarray(array).astype(np.float64)
-    finite: Any = None
+    good: Any = np.ones(wide.shape[:-1], dtype=bool)
     if not math.isfinite(float(wide.sum())):
-        good = np.isfinite(wide)
-        wide, finite = np.where(good, wide, 0.0), good.all(axis=-1)
-    if group > 1:
-        wide = np.repeat(wide, group, axis=1)
-        finite = None if finite is None else np.repeat(finite, group, axis=1)
-    return wide, finite
+        numbers = np.isfinite(wide)
+        wide, good = np.where(numbers, wide, 0.0), numbers.all(axis=-1)
+    return (np.repeat(wide, group, axis=1), np.repeat(good, group, axis=1)) if group > 1 else (wide, good)
 
 
-def _scores(formula: Formula, cuts: tuple[slice, slice, slice], query: Floats, key: Floats) -> Any:
-    """Return scores, their derivative by log c where it is another, hidden keys, and how many a row sees."""
-    scores, rise, keys, cap = query @ key.mT, None, key.shape[2], formula.call.softcap
-    if cap is not None:
-        bent = np.tanh(scores / cap)
-        rise, scores = scores * (1 - bent**2), cap * bent
-    hidden, bias = hidden_and_bias(formula, *cuts, keys)
-    if bias is not None:
-        rise, scores = (scores if rise is None else rise), scores + bias
-    count = np.full(query.shape[:3], keys)
-    if hidden is not None:
-        # Of what is broadcast along the keys, one number stands for all keys.
-        count = np.broadcast_to(keys - hidden.sum(axis=-1) * (keys // hidden.shape[-1]), count.shape)
-    return scores, rise, hidden, count
-
-
-def _piece(  # noqa: C901, PLR0915 - one formula, line by line
-    formula: Formula, s: slice, h: slice, r: slice
-) -> Rows:
-    """Return what rows r of heads h of sequences s are like; sums over keys are products of matrices."""
-    call = formula.call
-    unit = unit_of(call) if formula.unit is None else formula.unit
-    _, heads, _, keys = formula.scores
-    group = heads // int(call.key.shape[1])
+def _operands(formula: Formula, cuts: Cuts) -> tuple[Floats, Floats, Floats, Floats, Flags, Flags]:
+    """Return the scale, queries, keys and values of a piece, and which queries and keys are finite."""
+    call, (s, h, r), (_, heads, _, keys) = formula.call, cuts, formula.scores
     if math.isfinite(formula.shown.last) and formula.weigh is None:
         # No row sees a key beyond the band of the piece's last row; in causal calls that halves the work.
         keys = max(1, min(keys, r.stop + int(formula.shown.last)))
+    group = heads // int(call.key.shape[1])
     shared, repeat = slice(h.start // group, (h.stop - 1) // group + 1), min(group, h.stop - h.start)
-    query, good_q = _finite(call.query[s, h, r])
-    key, good_k = _finite(call.key[s, shared, :keys], repeat)
-    value, good_v = (key, None) if call.value is None else _finite(call.value[s, shared, :keys], repeat)
-    scale = np.asarray(formula.scale, dtype=np.float64)
-    scale = scale[h, None, None] if scale.ndim else scale.reshape(1, 1, 1)
-    sink = None if call.sink is None else np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
-    with np.errstate(all="ignore"):
-        scores, rise, hidden, count = _scores(formula, (s, h, r), query * scale, key)
-        seen = scores if hidden is None else np.where(hidden, 0.0, scores)
-        mean, ones = _summed(seen) / np.maximum(count, 1), np.ones((*key.shape[:3], 1))
-        variance = (np.vecdot(seen, seen) - count * mean**2) / np.maximum(count - 1, 1)
-        masked = scores if hidden is None else np.where(hidden, _NEVER, scores)
-        highest = masked.max(axis=-1)
-        top = highest if sink is None else np.maximum(highest, sink)
-        # Weight on hidden keys is estimated in half precision only: in single precision each row shows it.
-        is_open = hidden is not None and unit > SINGLE and formula.weigh is None
-        logits = scores - top[..., None] if is_open else masked - top[..., None]
-        everything = np.exp(np.minimum(logits, _FAR_ABOVE, out=logits) if is_open else logits)
-        weights = np.where(hidden, 0.0, everything) if is_open else everything
-        if formula.weigh is not None:
-            weights, logits = formula.weigh(scores, hidden), seen
-            top, sink = np.zeros_like(top), None
-        extra = 0.0 if sink is None else np.exp(sink - top)
-        of_values, of_keys = np.vecdot(value, value), np.vecdot(key, key)
-        sums = weights @ np.concatenate((value, of_values[..., None], of_keys[..., None], ones), axis=-1)
-        total = sums[..., -1] + extra if formula.weigh is None else np.ones(count.shape)
-        total = np.where(total > 0, total, 1.0)
-        sums /= total[..., None]
-        output, squared_v, squared_k, whole = sums[..., :-3], sums[..., -3], sums[..., -2], sums[..., -1]
-        moved = weights * logits
-        slopes = moved @ np.concatenate((value, ones), axis=-1) / total[..., None]
-        inner = slopes[..., -1]
-        entropy = np.log(total) - inner - (0.0 if sink is None else (1 - whole) * (sink - top))
-        # The mean square of the scores by weight: the rounding error of a score is relative to its size.
-        square = np.maximum(np.vecdot(moved, logits) / total + 2 * top * inner + top**2 * whole, 0.0)
-        size = np.vecdot(output, output)
-        sigma = np.sqrt(np.maximum(squared_v - (2 - whole) * size, 0.0))
-        # To first order the output moves by Σ p ε s (v − O), at most ε·√(Σ p s²) times the spread of values.
-        if formula.weigh is None:
-            long = np.sqrt(np.vecdot(query, query) * squared_k) * np.abs(scale[..., 0])
-            room = 3 * np.sqrt(square) * sigma
-            steep = 3 * unit * np.abs(highest) > _STEEP
-            if steep.any():
-                other = _steep(logits, top, total, value, output, hidden, unit) / unit
-                room = np.where(steep, np.maximum(room, other), room)
-        else:  # whatever weights are, each is off by at most so much of its size
-            squared_v = (np.abs(weights) @ np.sqrt(of_values)[..., None])[..., 0] ** 2
-            long, sigma = np.sqrt(np.vecdot(query, query) * of_keys.max(axis=-1)[..., None]), squared_v**0.5
-            long, room = long * np.abs(scale[..., 0]), 3 * np.abs(seen).max(axis=-1) * sigma
-        # Rounding of scores, of weights and values, and of the output; then of sums of products, which are in
-        # single precision at least; near 0 errors are absolute.
-        bound = unit * (room + 2 * np.sqrt(squared_v) + np.sqrt(size))
-        bound += min(unit, SINGLE) * (math.sqrt(query.shape[-1]) * long * sigma + np.sqrt(keys * squared_v))
-        bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(of_values.sum(axis=-1)))[..., None]
-        bound *= abs(formula.factor)
-        # Rows are finite themselves, and in the keys and values that they see.
-        finite = np.ones(count.shape, dtype=bool) if good_q is None else good_q.copy()
-        for good in (good_k, good_v):
-            if good is not None:
-                wrong = np.broadcast_to(~good[:, :, None], scores.shape)
-                finite &= ~(wrong if hidden is None else wrong & ~hidden).any(axis=-1)
-        described: dict[str, Any] = {
-            "keys": count,
-            "bound": bound,
-            "finite": finite,
-            "highest": np.where(count > 0, highest, 0.0),
-            "variance": np.maximum(variance, 0.0),
-            "entropy": np.maximum(entropy, 0.0),
-            "largest": np.exp(highest - top) / total,
-        }
-        zero, along, length = np.zeros(count.shape), np.zeros((*count.shape, 3)), np.zeros((*count.shape, 3))
-        if call.value is None or call.output is None:
-            nothing: Any = dict.fromkeys(("error", "size", "cross", "drift"), zero)
-            described |= nothing | {"finite": zero > 0, "written": zero > 0}
-            return Rows(**described, along=along, length=length)
-        # The derivative of the output by log c: Σ p s (v − O), with the scores s = logits + top.
-        slope = slopes[..., :-1] + (top * (1 - whole) - inner)[..., None] * output
-        if rise is not None:
-            moved = weights * rise
-            slope = moved @ value - _summed(moved)[..., None] * output
-            slope /= total[..., None]
-        # Where scores differ by less than weights are rounded to, or values not at all, the output says
-        # nothing of the scale.
-        flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(top))) ** 2 * squared_v
-        slope[flat | (described["variance"] < (2 * unit) ** 2)] = 0.0
-        directions = [slope, output]
-        if is_open:
-            theirs = everything - weights
-            share = _summed(theirs) / total
-            turned = theirs @ value / total[..., None] - share[..., None] * output
-            flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * squared_v
-            turned[flat | (share > _SATURATED)] = 0.0
-            directions.append(turned)
-        recorded, good_o = _finite(call.output[s, h, r])
-        error = recorded - formula.factor * output
-        for number, direction in enumerate(directions):
-            along[..., number] = formula.factor * np.vecdot(direction, error)
-            length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
-        return Rows(
-            **described,
-            error=np.sqrt(np.vecdot(error, error)),
-            written=zero == 0 if good_o is None else good_o,
-            size=np.sqrt(np.vecdot(recorded, recorded)),
-            along=along,
-            length=length,
-            cross=formula.factor**2 * np.vecdot(slope, output),
-            drift=_DRIFT * unit**2 * np.sqrt(square) * np.maximum(np.abs(top), np.sqrt(square)) * sigma,
-        )
+    query, good_queries = _finite(call.query[s, h, r])
+    key, good_keys = _finite(call.key[s, shared, :keys], repeat)
+    value, good_values = (key, good_keys)
+    if call.value is not None:
+        value, good_values = _finite(call.value[s, shared, :keys], repeat)
+    scale = np.broadcast_to(np.asarray(formula.scale, dtype=np.float64), heads)[h, None, None]
+    return scale, query, key, value, good_queries, good_keys & good_values
+
+
+def _scores(formula: Formula, cuts: Cuts, query: Floats, key: Floats) -> tuple[Floats, Floats, Flags | None]:
+    """Return scores with bias, their derivative by log c, and which keys are hidden."""
+    scores, cap = query @ key.mT, formula.call.softcap
+    rise = scores
+    if cap is not None:
+        bent = np.tanh(scores / cap)
+        rise, scores = scores * (1 - bent**2), cap * bent
+    hidden, bias = hidden_and_bias(formula, *cuts, key.shape[2])
+    return (scores if bias is None else scores + bias), rise, hidden
+
+
+def _seen(array: Floats, hidden: Flags | None, instead: float) -> Floats:
+    """Return an array over keys with a number for those that are hidden."""
+    return array if hidden is None else np.where(hidden, instead, array)
+
+
+def _piece(formula: Formula, cuts: Cuts) -> Rows:  # noqa: C901, PLR0915 - one formula, line by line
+    """Return what the rows of a piece are like; sums over keys are products of matrices."""
+    call, (s, h, r) = formula.call, cuts
+    unit = unit_of(call) if formula.unit is None else formula.unit
+    scale, query, key, value, finite, good_keys = _operands(formula, cuts)
+    scores, rise, hidden = _scores(formula, cuts, scale * query, key)
+    seen, highest = _seen(scores, hidden, 0.0), _seen(scores, hidden, _NEVER).max(axis=-1)
+    count = np.full(highest.shape, key.shape[2])
+    if hidden is not None:
+        count = np.broadcast_to(~hidden, scores.shape).sum(axis=-1)
+    if not good_keys.all():
+        finite = finite & _seen(np.broadcast_to(good_keys[:, :, None], scores.shape), hidden, 1).all(axis=-1)
+    variance = np.vecdot(seen, seen) - _summed(seen) ** 2 / np.maximum(count, 1)
+    variance = np.maximum(variance / np.maximum(count - 1, 1), 0.0)
+
+    # The softmax over keys and sink; exponentials of hidden keys say what weight they would have.
+    sink: Any = np.full((scores.shape[1], 1), -math.inf)
+    if call.sink is not None and formula.weigh is None:
+        sink = np.asarray(call.sink).astype(np.float64).reshape(-1)[h, None]
+    top = np.maximum(highest, sink)
+    logits = np.minimum(scores - top[..., None], _FAR_ABOVE)
+    raised = np.exp(logits)
+    weights = _seen(raised, hidden, 0.0)
+    total = _summed(weights) + np.exp(sink - top)
+    total = np.where(total > 0, total, 1.0)
+    weights, beside = weights / total[..., None], np.exp(sink - top) / total
+    entropy = (1 - beside) * np.log(total) - np.vecdot(weights, logits) + entr(beside)
+    if formula.weigh is not None:
+        weights = formula.weigh(scores, hidden)
+
+    values_squared, keys_squared = np.vecdot(value, value), np.vecdot(key, key)
+    sums = weights @ np.concatenate((value, values_squared[..., None], keys_squared[..., None]), axis=-1)
+    output, mean_squared_value, mean_squared_key = sums[..., :-2], sums[..., -2], sums[..., -1]
+    size = np.vecdot(output, output)
+    moved = weights * rise
+    square = moved if rise is scores else weights * scores
+    if formula.weigh is None:
+        spread = np.sqrt(np.maximum(mean_squared_value - (1 + beside) * size, 0.0))
+        mean_squared_score = np.maximum(np.vecdot(square, scores), 0.0)
+    else:  # whatever weights are, each is off by at most so much of its size
+        spread = (np.abs(weights) @ np.sqrt(values_squared)[..., None])[..., 0]
+        mean_squared_value, mean_squared_score = spread**2, np.abs(seen).max(axis=-1) ** 2
+        mean_squared_key = keys_squared.max(axis=-1)[..., None]
+
+    # Rounding of scores moves the output by Σ p ε s (v − O) to first order, at most ε·√(Σ p s²) times the
+    # spread of values; then of weights and values, and of the output.
+    room = 3 * np.sqrt(mean_squared_score) * spread
+    if formula.weigh is None and (steep := 3 * unit * np.abs(highest) > _STEEP).any():
+        log_weights = logits - np.log(total)[..., None]
+        most = _steep(log_weights, scores, hidden, value, output, unit) / unit
+        room = np.where(steep, np.maximum(room, most), room)
+    bound = unit * (room + 2 * np.sqrt(mean_squared_value) + np.sqrt(size))
+    # Sums of products are in single precision at least; near 0 errors are absolute.
+    long = np.abs(scale[..., 0]) * np.sqrt(np.vecdot(query, query) * mean_squared_key)
+    sums_of_products = math.sqrt(query.shape[-1]) * long * spread
+    bound += min(unit, SINGLE) * (sums_of_products + np.sqrt(key.shape[2] * mean_squared_value))
+    bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(values_squared.sum(axis=-1)))[..., None]
+    described: dict[str, Any] = {
+        "keys": count,
+        "bound": bound * abs(formula.factor),
+        "highest": np.where(count > 0, highest, 0.0),
+        "variance": variance,
+        "entropy": np.maximum(entropy, 0.0),
+        "largest": np.exp(highest - top) / total,
+    }
+    zero, three = np.zeros(count.shape), np.zeros((*count.shape, 3))
+    if call.value is None or call.output is None:
+        nothing: dict[str, Any] = dict.fromkeys(("error", "size", "cross", "drift"), zero)
+        nothing |= {"finite": zero > 0, "written": zero > 0, "along": three, "length": three}
+        return Rows(**described, **nothing)
+
+    # The derivative of the output by log c, Σ p s (v − O). Where scores differ by less than weights are
+    # rounded to, or values not at all, the output says nothing of the scale.
+    slope = moved @ value - _summed(moved)[..., None] * output
+    flat = np.vecdot(slope, slope) < (_FLAT * (1 + np.abs(top))) ** 2 * mean_squared_value
+    slope[flat | (variance < (2 * unit) ** 2)] = 0.0
+    directions = [slope, output]
+    # Weight on hidden keys is estimated in half precision only: in single precision each row shows it.
+    if hidden is not None and unit > SINGLE and formula.weigh is None:
+        theirs = np.where(hidden, raised, 0.0) / total[..., None]
+        share = _summed(theirs)
+        turned = theirs @ value - share[..., None] * output
+        flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * mean_squared_value
+        turned[flat | (share > _SATURATED)] = 0.0
+        directions.append(turned)
+    recorded, written = _finite(call.output[s, h, r])
+    error = recorded - formula.factor * output
+    along, length = three, three.copy()
+    for number, direction in enumerate(directions):
+        along[..., number] = formula.factor * np.vecdot(direction, error)
+        length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
+    root = np.sqrt(mean_squared_score)
+    return Rows(
+        **described,
+        error=np.sqrt(np.vecdot(error, error)),
+        finite=finite,
+        written=written,
+        size=np.sqrt(np.vecdot(recorded, recorded)),
+        along=along,
+        length=length,
+        cross=formula.factor**2 * np.vecdot(slope, output),
+        drift=_DRIFT * unit**2 * root * np.maximum(np.abs(top), root) * spread,
+    )
 
 
 def _summed(array: Floats) -> Floats:
@@ -395,18 +399,16 @@ def _summed(array: Floats) -> Floats:
 
 
 def _steep(
-    logits: Floats, top: Floats, total: Floats, value: Floats, output: Floats, hidden: Any, unit: float
+    log_weights: Floats, scores: Floats, hidden: Any, value: Floats, output: Floats, unit: float
 ) -> Floats:
     """Return what rounding of large scores may do to rows, where weights do not follow it linearly.
 
     Where ε bounds the error of a score, a weight p is off by at most min(1, p·exp(2ε)) − p·exp(0).
     """
-    error = 6 * unit * np.abs(logits + top[..., None])
-    share = logits - np.log(total)[..., None]
-    off = np.exp(np.minimum(share + error, 0.0)) * -np.expm1(-error)
-    off = off if hidden is None else np.where(hidden, 0.0, off)
+    error = 6 * unit * np.abs(scores)
+    off = np.exp(np.minimum(log_weights + error, 0.0)) * -np.expm1(-error)
     # |v − O|² by its square, so that no array of [query, key, component] is made.
     apart = np.vecdot(value, value)[..., None, :] - 2 * output @ value.mT
     apart += np.vecdot(output, output)[..., None]
-    moved: Floats = np.vecdot(off, np.sqrt(np.maximum(apart, 0.0)))
+    moved: Floats = np.vecdot(_seen(off, hidden, 0.0), np.sqrt(np.maximum(apart, 0.0)))
     return moved

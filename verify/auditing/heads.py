@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,26 +23,20 @@ LEVEL = 0.999936
 
 _ANY_SIZE = np.errstate(over="ignore", invalid="ignore")  # a tried formula may give any output
 _ROUNDINGS = 4.0  # up to which rows are alike
-
-
-class Worst(NamedTuple):
-    """The row of a head that is farthest off, over its bound, and where it is."""
-
-    ratio: float
-    sequence: int = 0
-    row: int = 0
+_MOST_OFF = 1e6  # misfit of a row at most, so that sums of it are finite
 
 
 class HeadSums:
     """Sums over the rows of each head, call by call.
 
-    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. ``sums`` are the
-    `moments` of rows that are not off; ``room`` is what rounding may make of Σd·e of the scale at its worst.
+    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. The ``worst`` row
+    over its bound has a ``place``, [head, (sequence, row)]. ``sums`` are the `moments` of rows that are not
+    off; ``room`` is what rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
     """
 
     def __init__(self, heads: int) -> None:
         self.rows, self.compared, self.bad, self.sequences = np.zeros((4, heads), dtype=int)
-        self.worst = [Worst(0.0)] * heads
+        self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
         self.sums = np.zeros((5, heads, 3))
         self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
         self.alike = np.ones(heads)
@@ -54,16 +48,17 @@ class HeadSums:
         With a ``unit`` of rounding, rows that are alike up to some roundings are counted: they share errors.
         """
         off, good = rows.is_off, rows.is_good
-        ratio = np.where(off & ~rows.written, math.inf, rows.ratio)
-        self.rows += rows.keys.shape[0] * rows.keys.shape[2]
+        sequences, heads, count = off.shape
+        self.rows += sequences * count
         self.compared += rows.is_compared.sum(axis=(0, 2))
         self.bad += off.sum(axis=(0, 2))
         self.sequences += off.any(axis=2).sum(axis=0)
-        self.misfit += np.minimum(ratio, 1e6).max(axis=(0, 2), initial=0.0)
-        for head, worst in enumerate(self.worst):
-            sequence, row = np.unravel_index(ratio[:, head].argmax(), ratio[:, head].shape)
-            if ratio[sequence, head, row] > worst.ratio:
-                self.worst[head] = Worst(float(ratio[sequence, head, row]), int(places[sequence]), int(row))
+        ratio = np.where(off & ~rows.written, math.inf, rows.ratio).swapaxes(0, 1).reshape(heads, -1)
+        at, most = ratio.argmax(axis=1), ratio.max(axis=1)
+        self.misfit += np.minimum(most, _MOST_OFF)
+        place = np.stack([places[at // count], at % count], axis=1)
+        self.place = np.where((most > self.worst)[:, None], place, self.place)
+        self.worst = np.maximum(most, self.worst)
         self.sums += moments(rows, good)
         size = np.where(good, np.sqrt(rows.length[..., SCALE]), 0.0)
         self.room += (size * rows.bound).sum(axis=(0, 2))
@@ -124,9 +119,7 @@ def _alike(rows: Rows, unit: float) -> Floats:
     numbers = np.stack([rows.size, rows.highest, rows.largest]).swapaxes(1, 2)
     steps = _ROUNDINGS * unit * np.maximum(np.abs(numbers).max(axis=(2, 3), keepdims=True), 1e-300)
     cells = np.round(numbers / steps).astype(np.int64).reshape(*numbers.shape[:2], -1)
-    codes = np.sort(cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2], axis=1)
-    alike, reach = np.ones(len(codes)), 1
-    while reach < codes.shape[1] and (same := (codes[:, reach:] == codes[:, :-reach]).any(axis=1)).any():
-        alike[same] = 2 * reach
-        reach *= 2
+    codes = cells[0] + 1_000_003 * cells[1] + 998_244_353 * cells[2]
+    most = [np.unique(of_head, return_counts=True)[1].max() for of_head in codes]
+    alike: Floats = 2.0 ** np.ceil(np.log2(most))  # to the next power of 2, on the safe side
     return alike

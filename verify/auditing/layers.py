@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verify.auditing.arrays import LARGEST, dtype_of, in_memory, to_numpy, unit_of
-from verify.auditing.causes import Explanation, Search
+from verify.auditing.explaining import Explanation, Search
 from verify.auditing.formula import Band, Formula, Rows, compare
 from verify.auditing.heads import SURE, HeadSums
 from verify.auditing.masks import WrongMask, described, intended_mask, seen_keys, weak_mask, wrong_mask
@@ -58,40 +58,18 @@ class LayerRun:
         self.widths = Widths(self.d_k, self.heads, layer.width, padded | dict(layer.padded))
         self.calls = self.sequences = self.blind = self.keys = 0
         self.tokens: set[int] = set()
-        self.given: list[tuple[float, float]] = []
+        self.given: list[tuple[float, float]] = []  # scales that calls were given, and what was intended
         self.masks: dict[str, None] = {}
         self.wrong_mask: WrongMask | None = None
         self.weak: float | None = None
-        self.odd_rows: dict[str, list[int]] = {}
-        self.broken: dict[str, int] = {}
+        self.odd_rows: dict[str, list[int]] = {}  # in rows without keys: how many, the first's place
+        self.broken: dict[str, int] = {}  # how many numbers of arrays are not finite
         self.bound = 0.0
-        self.per_sequence: list[Any] = []
+        self.per_sequence: list[Any] = []  # what describes scores, [summary, sequence]
         self.ratio: Any = np.ones(self.heads)
-        self.sums = HeadSums(self.heads)
+        self.sums = self._run(self.ratio, is_first=True)
         self.explained: dict[int, list[Explanation]] = {}
         self._settle()
-
-    def _all_calls(self) -> Iterator[Call]:
-        """Yield all calls, checked, with NumPy's arrays, as they were recorded."""
-        for recorded in self.layer.calls:
-            call = in_memory(recorded)
-            check_call(call, self.place)
-            problems = [
-                f"{name} holds NaN or +inf; give -inf where a key is hidden"
-                for name, added in (("bias", call.bias), ("sink", call.sink))
-                if added is not None and not np.all(to_numpy(added) < math.inf)
-            ]
-            if call.softcap is not None and not 0 < call.softcap < math.inf:
-                problems.append(f"softcap {call.softcap!r}: give a number above 0, or none")
-            problems += [
-                f"{name} has {array.shape[1]} heads of {array.shape[3]} dimensions, and in earlier calls "
-                f"{heads} of {self.d_k}; record different shapes under different names"
-                for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads))
-                if (array.shape[1], array.shape[3]) != (heads, self.d_k)
-            ]
-            if problems:
-                raise RecordingError(f"{self.place}: {problems[0]}")
-            yield call
 
     def intended_scale(self, keys: int) -> float:
         """Return the intended scale for this number of keys."""
@@ -100,43 +78,65 @@ class LayerRun:
         except SettingsError as error:
             raise SettingsError(f"{self.place}: {error}") from error
 
+    def _all_calls(self) -> Iterator[Call]:
+        """Yield all calls, checked, with NumPy's arrays, as they were recorded."""
+        count = 0
+        for recorded in self.layer.calls:
+            count += 1
+            call = in_memory(recorded)
+            check_call(call, self.place)
+            for name, added in (("bias", call.bias), ("sink", call.sink)):
+                if added is not None and not np.all(to_numpy(added) < math.inf):
+                    raise RecordingError(
+                        f"{self.place}: {name} holds NaN or +inf; give -inf where a key is hidden"
+                    )
+            if call.softcap is not None and not 0 < call.softcap < math.inf:
+                raise RecordingError(
+                    f"{self.place}: softcap {call.softcap!r}: give a number above 0, or none"
+                )
+            for name, array, heads in (("q", call.query, self.heads), ("k", call.key, self.key_heads)):
+                if (array.shape[1], array.shape[3]) != (heads, self.d_k):
+                    raise RecordingError(
+                        f"{self.place}: {name} has {array.shape[1]} heads of {array.shape[3]} dimensions, "
+                        f"and in earlier calls {heads} of {self.d_k}; record different shapes under "
+                        "different names"
+                    )
+            yield call
+        self.calls = count
+
     def _declared(self, call: Call, ratio: Any) -> Formula:
         """Return the formula of a call at the scale that it was given, else as intended, times ratio."""
         scale = self.intended_scale(int(call.key.shape[2])) if call.scale is None else call.scale
-        ratio = ratio if np.ndim(ratio) and np.ptp(ratio) else float(np.ravel(ratio)[0])
-        return Formula(call, ratio * scale)
+        return Formula(call, scale * ratio)
 
-    def _run(self, ratio: Any, *, first: bool = False) -> HeadSums:
-        """Compare all calls with the formula; the ``first`` time everything else is noted, too."""
-        sums, sequences = HeadSums(self.heads), 0
+    def _run(self, ratio: Any, *, is_first: bool = False) -> HeadSums:
+        """Compare all calls with the formula; the first time everything else is noted, too.
+
+        Later the rows that are alike are counted, before anything rests on what rows share.
+        """
+        sums = HeadSums(self.heads)
         for places, call in _batches(self._all_calls()):
             rows = compare(self._declared(call, ratio))
-            sums.add(rows, places, None if first else unit_of(call))
-            if first:
+            sums.add(rows, places, None if is_first else unit_of(call))
+            if is_first:
                 self._note(call, rows, places)
-            sequences += len(call.query)
-        if first:
-            self.sequences, self.calls = sequences, sum(1 for _ in self.layer.calls)
         return sums
 
+    def _suspects(self) -> tuple[Any, Any]:
+        """Return which heads are off, and which have another scale than the declared one."""
+        step, _, error = self.sums.scale()
+        moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
+        return self.sums.is_off(self.unit), moved
+
     def _settle(self) -> None:
-        """Run through all calls; where outputs are off, find what explains them, and at which scale."""
-
-        def suspects() -> tuple[Any, Any]:
-            step, _, error = self.sums.scale()
-            moved = (np.abs(step) > np.maximum(SURE * error, _LEAST_STEP)) & np.isfinite(error)
-            return self.sums.is_off(self.unit), moved
-
-        self.sums = self._run(self.ratio, first=True)
-        off, moved = suspects()
+        """Where outputs are off, find what explains them, and at which scale."""
+        off, moved = self._suspects()
         if moved.any() or (off & (self.sums.bad == 0)).any():
-            # Before anything rests on what rows share, those that are alike are counted.
             self.sums = self._run(self.ratio)
-            off, moved = suspects()
-        step = self.sums.scale()[0]
+            off, moved = self._suspects()
         if off.any():
             self.explained = Search(self._all_calls, self._declared, self.widths).explain(self.sums, off)
-        ratio = np.where(moved & ~off, 1 + step, 1.0)
+        ratio = np.where(moved & ~off, 1 + self.sums.scale()[0], 1.0)
         for head, explanations in self.explained.items():
             if explanations and explanations[0].is_plain:
                 ratio[head] = explanations[0].ratio
@@ -147,18 +147,17 @@ class LayerRun:
 
     def _note(self, call: Call, rows: Rows, places: Any) -> None:
         """Note what a batch of calls is like beside its output."""
-        queries, keys = int(call.query.shape[2]), int(call.key.shape[2])
+        sequences, _, queries, keys = Formula(call, 1.0).scores
+        self.sequences += sequences
         if call.scale is not None:
             self.given.append((call.scale, self.intended_scale(keys)))
         self.tokens.add(queries)
         self.keys, self.unit = max(self.keys, keys), max(self.unit, unit_of(call))
-        self.blind += int((rows.keys == 0).sum())
         if queries > 1 or keys == 1 or call.causal or not self.masks:
             self.masks[described(call)] = None
         self.weak = weak_mask(call) if self.weak is None else self.weak
         self.wrong_mask = self.wrong_mask or wrong_mask(call, self.meant, places)
-        if (rows.keys == 0).any() and call.output is not None:
-            self._note_blind_rows(call, rows, places)
+        self._note_rows_without_keys(call, rows, places)
         self._note_sizes(call, rows)
         several = rows.keys > 1
         counts = np.maximum(several.sum(axis=(1, 2)), 1)
@@ -166,9 +165,12 @@ class LayerRun:
         means = [np.where(several, value, 0).sum(axis=(1, 2)) / counts for value in values]
         self.per_sequence.append(np.stack(means)[:, several.any(axis=(1, 2))])
 
-    def _note_blind_rows(self, call: Call, rows: Rows, places: Any) -> None:
+    def _note_rows_without_keys(self, call: Call, rows: Rows, places: Any) -> None:
         """Note what stands in rows that see no key: zeros are right, or the mean of all values in padding."""
         blind = rows.keys == 0
+        self.blind += int(blind.sum())
+        if call.output is None or not blind.any():
+            return
         lost, number = blind & ~rows.written, blind & rows.written & (rows.size > 0)
         if number.any() and call.query.shape[2] == call.key.shape[2]:
             open_call = replace(call, mask=None, bias=None, causal=False)
@@ -184,21 +186,19 @@ class LayerRun:
     def _note_sizes(self, call: Call, rows: Rows) -> None:
         """Note how near products come to overflow, and how many numbers are not finite."""
         limit = LARGEST.get(dtype_of(call), LARGEST["float64"])
-        sizes = []
-        for plural, array in (
-            *(("queries", call.query), ("keys", call.key), ("values", call.value), ("outputs", call.output)),
-        ):
+        arrays = {"queries": call.query, "keys": call.key, "values": call.value, "outputs": call.output}
+        sizes = {}
+        for plural, array in arrays.items():
             if array is None:
                 continue
             with np.errstate(all="ignore"):
-                most, least = float(array.max()), float(array.min())
-            sizes.append(max(most, -least))
-            if not (math.isfinite(most) and math.isfinite(least)):
+                sizes[plural] = max(float(array.max()), -float(array.min()))
+            if not math.isfinite(sizes[plural]):
                 wrong = ~np.isfinite(to_numpy(array))
                 wrong &= (rows.keys > 0)[..., None] if plural == "outputs" else True
                 if wrong.any():
                     self.broken[plural] = self.broken.get(plural, 0) + int(wrong.sum())
-        bound = self.d_k * sizes[0] * sizes[1] / limit
+        bound = self.d_k * sizes["queries"] * sizes["keys"] / limit
         if not bound <= NEAR:
             # Only near the limit all pairs are computed: the largest product of finite numbers.
             bare = replace(call, softcap=None, bias=None, mask=None, causal=False)
@@ -232,13 +232,16 @@ def _batches(calls: Iterable[Call]) -> Iterator[tuple[Any, Call]]:
 def _stacked(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
     if len(pairs) == 1:
         return pairs[0]
-    joined: dict[str, list[Any]] = {
-        name: [] for name in _BY_SEQUENCE if getattr(pairs[0][1], name) is not None
-    }
-    for _, call in pairs:
-        for name, arrays in joined.items():
-            array = getattr(call, name)
-            shape = (1,) * (4 - array.ndim) + array.shape
-            arrays.append(np.broadcast_to(array.reshape(shape), (len(call.query), *shape[1:])))
-    whole: dict[str, Any] = {name: np.concatenate(arrays) for name, arrays in joined.items()}
-    return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **whole)
+    joined: dict[str, Any] = {}
+    for name in _BY_SEQUENCE:
+        arrays = [(getattr(call, name), len(call.query)) for _, call in pairs]
+        if arrays[0][0] is not None:
+            # Masks and biases may be broadcast, to all sequences and more.
+            shapes = [(1,) * (4 - array.ndim) + array.shape for array, _ in arrays]
+            joined[name] = np.concatenate(
+                [
+                    np.broadcast_to(array.reshape(shape), (count, *shape[1:]))
+                    for (array, count), shape in zip(arrays, shapes, strict=True)
+                ]
+            )
+    return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **joined)

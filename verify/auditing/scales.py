@@ -3,10 +3,11 @@
 import ast
 import math
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from verify.errors import SettingsError
 
@@ -23,19 +24,19 @@ ROUNDING = 1e-6
 """Relative difference up to which two scales are the same: they went through single precision."""
 
 _FUNCTIONS = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "ln": math.log, "log2": math.log2}
-_OPERATORS = {
+_SIGNS: dict[type, Any] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+_OPERATORS: dict[type, Any] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.Pow: math.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
 }
 _LONGEST = 200
 _LARGEST, _LARGEST_DIVISOR = 1e30, 1e9
 _CLEAR, _VAGUE = 0.02, 0.5  # a scale known to no better than 2% has at most a likeliest name
 _POWERS = 12
+_FURTHER = "a further factor"
 
 
 class ScaleExpression(NamedTuple):
@@ -50,18 +51,18 @@ class ScaleExpression(NamedTuple):
         Raises:
             SettingsError: the expression needs a width that is not known, or it has no value there.
         """
-        sizes = {"d": d, "h": h, "D": D, "n": n}
+        sizes = {name: size for name, size in (("d", d), ("h", h), ("D", D), ("n", n)) if size is not None}
         names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
         place = f"intended scale {self.text!r}:"
-        for name, size in sizes.items():
-            if name in names and size is None:
-                raise SettingsError(f"{place} {name}, {WIDTHS[name]}, is not known; write its number instead")
+        if unknown := [name for name in WIDTHS if name in names and name not in sizes]:
+            name = unknown[0]
+            raise SettingsError(f"{place} {name}, {WIDTHS[name]}, is not known; write its number instead")
         try:
-            value = _value(self.tree, sizes)
+            value = float(_value(self.tree, sizes))
         except (ArithmeticError, ValueError):
             value = math.nan
         if not 0 < abs(value) < _LARGEST:
-            known = ", ".join(f"{name} = {size}" for name, size in sizes.items() if size is not None)
+            known = ", ".join(f"{name} = {size}" for name, size in sizes.items())
             raise SettingsError(f"{place} is not a number other than 0 at {known}; correct the expression")
         return value
 
@@ -77,49 +78,35 @@ def scale_expression(text: str) -> ScaleExpression:
     """
     if len(text) > _LONGEST:
         raise SettingsError(f"intended scale: has more than {_LONGEST} characters; shorten it")
+    place, usage = (
+        f"intended scale {text!r}:",
+        "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h",
+    )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-        _check(tree)
+        with suppress(ArithmeticError, ValueError):
+            _value(tree, dict.fromkeys(WIDTHS, 2))
+    except SettingsError as error:
+        raise SettingsError(f"{place} {error}; {usage}, D, n, such as 1/sqrt(d)") from error
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        what = str(error) if type(error) is ValueError else "is not an expression"
-        usage = "write it with numbers, + - * / **, sqrt, exp, log, log2 and d, h, D, n, such as 1/sqrt(d)"
-        raise SettingsError(f"intended scale {text!r}: {what}; {usage}") from error
+        raise SettingsError(f"{place} is not an expression; {usage}, D, n, such as 1/sqrt(d)") from error
     return ScaleExpression(text, tree)
 
 
-def _check(node: ast.AST) -> None:
-    """Refuse whatever an expression of a scale does not have."""
+def _value(node: ast.AST, sizes: Mapping[str, int]) -> float:
+    """Return the value of an expression; whatever a scale does not have is refused."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            parts: list[ast.AST] = []
-        case ast.Name(id=name) if name in WIDTHS:
-            parts = []
+            return float(number)
+        case ast.Name(id=name) if name in sizes:
+            return float(sizes[name])
         case ast.Call(func=ast.Name(id=name), args=[inner], keywords=[]) if name in _FUNCTIONS:
-            parts = [inner]
-        case ast.UnaryOp(op=op, operand=inner) if type(op) in _OPERATORS:
-            parts = [inner]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            parts = [left, right]
-        case _:
-            raise ValueError(f"{ast.unparse(node)[:40]!r} is not allowed in it")
-    for part in parts:
-        _check(part)
-
-
-def _value(node: Any, sizes: Mapping[str, int | None]) -> float:
-    match node:
-        case ast.Constant(value=number):
-            return float(cast("float", number))
-        case ast.Name(id=name):
-            return float(sizes[name] or 0)
-        case ast.Call(func=ast.Name(id=name), args=[inner]):
             return _FUNCTIONS[name](_value(inner, sizes))
-        case ast.UnaryOp(op=op, operand=inner):
-            parts = [inner]
-        case ast.BinOp(left=left, op=op, right=right):
-            parts = [left, right]
-    function: Any = _OPERATORS[type(op)]
-    return float(function(*(_value(part, sizes) for part in parts)))
+        case ast.UnaryOp(op=op, operand=inner) if type(op) in _SIGNS:
+            return float(_SIGNS[type(op)](_value(inner, sizes)))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            return float(_OPERATORS[type(op)](_value(left, sizes), _value(right, sizes)))
+    raise SettingsError(f"{ast.unparse(node)[:40]!r} is not allowed in it")
 
 
 @dataclass(frozen=True)
@@ -147,114 +134,106 @@ class NamedScale(NamedTuple):
     divisor: str = ""
 
 
-class Diagnosis(NamedTuple):
-    """What a wrong scale is: the named scales that it may be, the likeliest first, with cause and fix."""
-
-    candidates: tuple[NamedScale, ...]
-    cause: str
-    fix: str
-
-
-def _of_widths(widths: Widths) -> Iterator[NamedScale]:
-    """Yield the scales that sizes give: each stood in a public program in place of another."""
+def _of_widths(widths: Widths) -> list[NamedScale]:
+    """Return the scales that sizes give: each stood in a public program in place of another."""
     d, h, model = widths.d, widths.h, widths.D
     roots = [(d, "d_k", "the default 1/√d_k is applied")]
-    roots += [
-        (size, f"({word})", f"the {word} is taken for d_k")
-        for word, size in widths.padded.items()
-        if size != d
-    ]
-    roots += [] if model is None else [(model, "D", "the model's width is taken for d_k")]
-    if model is not None and model % h == 0 and model != d * h:
-        roots.append((model // h, "(D/h)", "the model's width over the heads is taken for d_k"))
+    roots += [(n, f"({word})", f"the {word} is taken for d_k") for word, n in widths.padded.items() if n != d]
+    if model is not None:
+        roots.append((model, "D", "the model's width is taken for d_k"))
+        if model % h == 0 and model != d * h:
+            roots.append((model // h, "(D/h)", "the model's width over the heads is taken for d_k"))
     roots.append((d * h, "(d_k·h)", "the width of all heads together is taken for d_k"))
     roots.append((h, "h", "the number of heads is taken for d_k"))
-    named = [NamedScale(f"1/√{size} = 1/√{of}", size**-0.5, does, f"√{size}") for size, of, does in roots]
-    yield named[0]
-    yield NamedScale("1", 1.0, "no scale is applied")
-    yield NamedScale(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d))
-    yield from named[1:]
-    yield NamedScale(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided")
+    first, *others = [NamedScale(f"1/√{n} = 1/√{of}", n**-0.5, does, f"√{n}") for n, of, does in roots]
     only = "the root of the scale is applied to one of queries and keys only"
-    yield NamedScale(f"{d}^-¼ = d_k^-¼", d**-0.25, only)
+    return [
+        first,
+        NamedScale("1", 1.0, "no scale is applied"),
+        NamedScale(f"1/{d} = 1/d_k", 1 / d, "the root is missing", str(d)),
+        *others,
+        NamedScale(f"√{d} = √d_k", d**0.5, "scores are multiplied by √d_k where they should be divided"),
+        NamedScale(f"{d}^-¼ = d_k^-¼", d**-0.25, only),
+    ]
 
 
-def _of_intended(intended: float, d: int) -> Iterator[NamedScale]:
-    """Yield what a program may make of the intended scale."""
+def _of_intended(intended: float, d: int) -> list[NamedScale]:
+    """Return what a program may make of the intended scale."""
     default, it, factor = d**-0.5, "the intended scale", "the factor beside 1/√d_k"
-    yield NamedScale(f"{it} squared", intended**2, "the scale is applied twice")
-    yield NamedScale(f"minus {it}", -intended, "the sign is reversed")
+    scales = [
+        NamedScale(f"{it} squared", intended**2, "the scale is applied twice"),
+        NamedScale(f"minus {it}", -intended, "the sign is reversed"),
+    ]
     if intended > 0 and not math.isclose(intended, default, rel_tol=ROUNDING):
-        does = f"{factor} divides where it should multiply"
-        yield NamedScale(f"{it} with its factor inverted", default**2 / intended, does)
-        does = f"{factor} is applied once where its square belongs"
-        yield NamedScale(f"{it} with the root of its factor", math.sqrt(default * intended), does)
-        does = f"1/√d_k is applied as well as {it}"
-        yield NamedScale(f"{it} times 1/√d_k", intended * default, does)
+        inverted, root = default**2 / intended, math.sqrt(default * intended)
+        scales += [
+            NamedScale(
+                f"{it} with its factor inverted", inverted, f"{factor} divides where it should multiply"
+            ),
+            NamedScale(
+                f"{it} with the root of its factor",
+                root,
+                f"{factor} is applied once where its square belongs",
+            ),
+            NamedScale(f"{it} times 1/√d_k", intended * default, f"1/√d_k is applied as well as {it}"),
+        ]
     does = "2^x is computed for e^x without the factor log₂e"
-    yield NamedScale(f"{it} times ln 2", intended * math.log(2), does)
+    return [*scales, NamedScale(f"{it} times ln 2", intended * math.log(2), does)]
 
 
-def named_scales(widths: Widths, intended: float) -> tuple[NamedScale, ...]:
+def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
     """Return the scales that programs use by mistake in place of ``intended``, the likeliest first.
 
     Of equal values the first stays, with what the others do besides; further powers of 2 come last.
     """
-    scales: list[NamedScale] = []
-
-    def same(value: float) -> list[int]:
-        return [n for n, named in enumerate(scales) if math.isclose(named.value, value, rel_tol=ROUNDING)]
-
-    for named in (*_of_widths(widths), *_of_intended(intended, widths.d)):
-        if math.isclose(named.value, intended, rel_tol=ROUNDING):
-            continue
-        if places := same(named.value):
-            does = f"{scales[places[0]].does}, or {named.does}"
-            scales[places[0]] = scales[places[0]]._replace(does=does)
-        else:
-            scales.append(named)
+    named = [*_of_widths(widths), *_of_intended(intended, widths.d)]
     for power in range(1, _POWERS + 1):
         for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
-            if not same(intended * value):
-                does = f"a further factor {text} is applied, perhaps a scale left over from other code"
-                scales.append(NamedScale(f"{text} {of} the intended scale", intended * value, does))
-    return tuple(scales)
+            does = f"{_FURTHER} {text} is applied, perhaps a scale left over from other code"
+            named.append(NamedScale(f"{text} {of} the intended scale", intended * value, does))
+    scales: list[NamedScale] = []
+    for scale in named:
+        if math.isclose(scale.value, intended, rel_tol=ROUNDING):
+            continue
+        equal = [
+            n for n, other in enumerate(scales) if math.isclose(other.value, scale.value, rel_tol=ROUNDING)
+        ]
+        if not equal:
+            scales.append(scale)
+        elif not scale.does.startswith(_FURTHER):
+            first = scales[equal[0]]
+            scales[equal[0]] = first._replace(does=f"{first.does}, or {scale.does}")
+    return scales
 
 
-def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> Diagnosis:
-    """Return what explains a ``scale``, known to ± ``uncertainty``, that is not the intended scale.
+def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> tuple[str, str]:
+    """Return cause and fix of a ``scale``, known to ± ``uncertainty``, that is not the intended scale.
 
     A scale known to no better than 2% has at most a likeliest name, if it is near enough to that alone.
     """
     room = max(uncertainty, ROUNDING * abs(scale))
     is_vague = room > _CLEAR * abs(scale)
-    fitting = [
-        named
-        for named in named_scales(widths, intended)
-        if abs(named.value - scale) <= (room / 2 if is_vague else room)
-    ]
+    reach = room / 2 if is_vague else room
+    fitting = [named for named in named_scales(widths, intended) if abs(named.value - scale) <= reach]
     fitting.sort(key=lambda named: abs(named.value - scale) > ROUNDING * abs(scale))
     if is_vague:
         # An interval has many standard errors, and a further power of 2 is never far.
-        fitting = [named for named in fitting if not named.does.startswith("a further factor")]
+        fitting = [named for named in fitting if not named.does.startswith(_FURTHER)]
         fitting = fitting if len(fitting) == 1 and room <= _VAGUE * abs(scale) else []
-    should = instruction(intended, widths)
-    if not fitting:
-        cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
-        off = how_far_off(scale / intended)
-        if 0 < uncertainty >= abs(scale):
-            most = abs(scale) + uncertainty
-            cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
-            off = f"scores are at least {abs(intended) / most:.2g} times too small"
-        return Diagnosis((), cause, f"{should}: {off}")
-    first = fitting[0]
-    others = "".join(f", or {named.name}: {named.does}" for named in fitting[1:3])
-    fix = f"{should}, not {first.divisor}" if first.divisor and should.startswith("divide by ") else should
-    return Diagnosis(
-        tuple(fitting),
-        f"the scale is {'most likely ' if is_vague else ''}{first.name}: {first.does}{others}",
-        f"{fix}: {how_far_off(first.value / intended)}",
-    )
+    fix = instruction(intended, widths)
+    if fitting:
+        first = fitting[0]
+        if first.divisor and fix.startswith("divide by "):
+            fix += f", not {first.divisor}"
+        names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
+        cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
+        return cause, f"{fix}: {how_far_off(first.value / intended)}"
+    if 0 < uncertainty >= abs(scale):
+        most = abs(scale) + uncertainty
+        cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
+        return cause, f"{fix}: scores are at least {abs(intended) / most:.2g} times too small"
+    cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
+    return cause, f"{fix}: {how_far_off(scale / intended)}"
 
 
 def instruction(intended: float, widths: Widths) -> str:

@@ -1,0 +1,175 @@
+"""A search for what gives the outputs of a layer that are off: another scale, a factor, or a named mistake.
+
+Candidates are chosen by a sample of rows around the worst row of a head, and then have to give every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from verify.auditing.arrays import unit_of
+from verify.auditing.causes import CAUSES, MOST_OTHERS, Cause
+from verify.auditing.formula import FACTOR, SCALE, Formula, Rows, compare, pool
+from verify.auditing.heads import HeadSums
+from verify.auditing.recording import ARRAYS
+from verify.auditing.scales import Widths, named_scales
+
+if TYPE_CHECKING:
+    from verify.auditing.recording import Call
+
+_MOST_TRIES = 2  # heads of a layer for which no cause is known, after which no more is searched
+_SAMPLE = 1 << 14  # scores of the rows that are tried first
+_STEPS, _FEW_STEPS = 12, 5
+_AS_DECLARED = Cause("", "")
+
+
+class Explanation(NamedTuple):
+    """What gives a head's output in every row: in words, what to change, and its scale over the declared.
+
+    ``misfit`` orders explanations. Where ``is_plain`` it is the declared formula with another scale.
+    """
+
+    does: str
+    fix: str
+    ratio: float
+    misfit: float
+    is_plain: bool = False
+    is_coarse: bool = False
+
+
+class Search:
+    """A search in all calls of a layer.
+
+    ``calls`` gives them from the beginning, with NumPy's arrays; ``declared`` the formula of a call whose
+    scale is multiplied by a number, or by a number for each head.
+    """
+
+    def __init__(
+        self, calls: Callable[[], Iterable[Call]], declared: Callable[[Call, Any], Formula], widths: Widths
+    ) -> None:
+        self.calls, self.declared, self.widths = calls, declared, widths
+
+    def explain(self, sums: HeadSums, off: Any) -> dict[int, list[Explanation]]:
+        """Return for each head that is ``off`` what gives its output in all rows, the nearest first.
+
+        Coarser arithmetic makes itself felt in most rows: it does not explain a few that are off.
+        """
+        explained: dict[int, list[Explanation]] = {int(head): [] for head in np.flatnonzero(off)}
+        tries = 0
+        for head, explanations in explained.items():
+            if explanations or tries == _MOST_TRIES:
+                continue
+            tries += 1
+            self._take_sample(head, *map(int, sums.place[head]))
+            by_head: dict[int, list[Explanation]] = {other: [] for other in explained}
+            for cause, ratio in self._candidates():
+                for other, explanation in self._explained_heads(cause, ratio, list(explained)):
+                    if not cause.is_coarse or 2 * sums.bad[other] >= sums.compared[other]:
+                        by_head[other].append(explanation)
+            for other, fitting in by_head.items():
+                fitting.sort(key=lambda x: (x.is_coarse, x.misfit * (not x.is_coarse)))
+                explained[other] = explained[other] or fitting
+        return explained
+
+    def _take_sample(self, head: int, sequence: int, row: int) -> None:
+        """Take the sequence of the worst row and those before it, of which a mask may have been taken."""
+        for call in self.calls():
+            if sequence < len(call.query):
+                break
+            sequence -= len(call.query)
+        every = len(call.query)
+        chosen = (sequence + 1 + np.arange(-min(every, MOST_OTHERS), 0)) % every
+        arrays = {name: getattr(call, name) for name in ARRAYS.values() if name != "input"}
+        cut: dict[str, Any] = {
+            name: np.asarray(array)[chosen]
+            for name, array in arrays.items()
+            if array is not None and array.ndim == 4 and len(array) == every
+        }
+        self.head, self.sample = head, replace(call, **cut)
+        _, self.heads, queries, keys = self.declared(call, 1.0).scores
+        count = max(min(8, queries), min(queries, _SAMPLE // (self.heads * keys)))
+        start = min(max(row - count // 2, 0), queries - count)
+        self.rows, self.sequence = slice(start, start + count), slice(len(chosen) - 1, len(chosen))
+
+    def _try(self, cause: Cause, formula: Formula) -> tuple[Rows, bool]:
+        """Return the sample's rows by the formula of a cause, and whether it gives those of the head."""
+        rows = compare(formula, rows=self.rows, sequences=self.sequence)
+        off = rows.is_off if cause.is_whole else rows.is_off[:, self.head]
+        return rows, bool(rows.is_compared.any() and not off.any())
+
+    def _candidates(self) -> list[tuple[Cause, Any]]:
+        """Return causes that fit the sample, with what multiplies the declared scale of each head.
+
+        Another scale, a factor of the output, and mistakes at the declared scale; only where none fits, the
+        first mistakes of each kind at any other.
+        """
+        declared, same = self.declared(self.sample, 1.0), np.ones(self.heads)
+        intended = float(np.ravel(declared.scale)[0])
+        named = named_scales(self.widths, intended)[:12]
+        starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
+        fitting = list(self._scaled(_AS_DECLARED, starts, _STEPS))
+        formulas = [(cause, formula) for cause in CAUSES if (formula := cause.of(declared))]
+        rows, _ = self._try(_AS_DECLARED, declared)
+        factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
+        by_factor = Cause(
+            f"the output (or its values) is multiplied by {factor:.3g}",
+            "leave the output as the weighted mean of the values",
+            lambda given: given.having(factor=factor),
+        )
+        formulas.append((by_factor, replace(declared, factor=factor)))
+        fitting += [(cause, same) for cause, formula in formulas if self._try(cause, formula)[1]]
+        if fitting:
+            return fitting
+        first = {
+            cause.fix + cause.does[:12]: cause for cause, _ in reversed(formulas[:-1]) if not cause.is_coarse
+        }
+        return [scaled for cause in first.values() for scaled in self._scaled(cause, starts[:2], _FEW_STEPS)]
+
+    def _scaled(self, cause: Cause, starts: Sequence[float], steps: int) -> Iterator[tuple[Cause, Any]]:
+        """Yield the cause with the scale that fits, if any: by Newton’s steps from several starts."""
+        for start in starts:
+            ratio = np.full(self.heads, start)
+            for _ in range(steps):
+                formula = cause.of(self.declared(self.sample, ratio))
+                if not formula:
+                    return
+                rows, good = self._try(cause, formula)
+                step = np.nan_to_num(pool(rows, SCALE, rows.is_compared)[0])
+                # Where it fits, one more step brings the scale as near as the rows determine it.
+                step = np.clip(step, -0.1, 0.1) if good else np.clip(step, -0.7, 2.0)
+                ratio = ratio * (1 + step)
+                if good:
+                    yield cause, ratio
+                    return
+                if abs(step[self.head]) < 1e-12:
+                    break
+
+    def _explained_heads(
+        self, cause: Cause, ratio: Any, heads: Sequence[int]
+    ) -> Iterator[tuple[int, Explanation]]:
+        """Yield those heads whose output a cause gives in every row of every call."""
+        sums, unit = HeadSums(self.heads), 0.0
+        for call in self.calls():
+            if call.value is None or call.output is None:
+                continue
+            declared = self.declared(call, ratio)
+            rows = compare(cause.of(declared) or declared)
+            sums.add(rows, np.arange(len(rows.keys)))
+            unit = max(unit, unit_of(call))
+            if sums.bad.all() or (cause.is_whole and sums.bad.any()):
+                return
+        off = sums.is_off(unit) | (sums.compared == 0)
+        if cause.is_whole and off.any():
+            return
+        count = int(self.sample.key.shape[1]) if cause.does.startswith(("key", "value")) else self.heads
+        for head in heads:
+            if not off[head]:
+                misfit = float(sums.misfit.mean() if cause.is_whole else sums.misfit[head])
+                does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
+                scale = float(ratio[head])
+                is_plain = cause is _AS_DECLARED
+                yield head, Explanation(does, cause.fix, scale, misfit, is_plain, cause.is_coarse)
