@@ -8,7 +8,6 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -178,51 +177,44 @@ def _of_folder(folder: Path) -> Recording:
     return Recording(source=index.source, layers=layers, left_out=index.left_out)
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Report in one line whatever is wrong with a file."""
-    try:
-        yield
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be read ({error.strerror or error}); {_WANTED}") from error
-    except MemoryError as error:
-        raise RecordingError(f"{path}: does not fit into memory; give fewer sequences") from error
-    except _BROKEN as error:
-        raise RecordingError(
-            f"{path}: is cut short or malformed ({what_is_wrong(error)}); {_WANTED}"
-        ) from error
-
-
 def _read(path: Path) -> dict[str, np.ndarray]:
     """Return the arrays of a NumPy archive or safetensors file by name.
 
     Raises:
         RecordingError: it is neither, cannot be read, is cut short, or holds objects.
     """
-    with _reading(path), path.open("rb") as stream:
-        start = stream.read(8)
-        stream.seek(0)
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(8)
+            stream.seek(0)
+            if start[:2] == b"PK":
+                return _of_archive(path, stream)
         if not start:
             raise RecordingError(f"{path}: is empty; {_WANTED}")
         if start.startswith(b"\x93NUM"):
-            raise RecordingError(
-                f"{path}: is a single array; give an archive of q and k: np.savez(path, q=q, k=k)"
-            )
-        if start[:2] != b"PK":
-            # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
-            with safe_open(path, framework="numpy") as file:
-                return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-        with np.load(stream, allow_pickle=False) as archive:
-            for member in archive.zip.infolist():
-                if not member.filename.endswith(".npy"):
-                    raise RecordingError(
-                        f"{path}: {member.filename} is a pickled object, which is not read; {_WANTED}"
-                    )
-                if member.file_size > _LARGEST:
-                    raise RecordingError(
-                        f"{path}: {member.filename} is larger than 8 GB; give fewer sequences"
-                    )
-            return dict(archive)
+            wanted = "give an archive of q and k: np.savez(path, q=q, k=k)"
+            raise RecordingError(f"{path}: is a single array; {wanted}")
+        # The library refuses offsets that overlap, leave holes, do not fit a shape or lie beyond the end.
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read ({error.strerror or error}); {_WANTED}") from error
+    except MemoryError as error:
+        raise RecordingError(f"{path}: does not fit into memory; give fewer sequences") from error
+    except _BROKEN as error:
+        what = what_is_wrong(error)
+        raise RecordingError(f"{path}: is cut short or malformed ({what}); {_WANTED}") from error
+
+
+def _of_archive(path: Path, stream: Any) -> dict[str, np.ndarray]:
+    with np.load(stream, allow_pickle=False) as archive:
+        for member in archive.zip.infolist():
+            place = f"{path}: {member.filename} is"
+            if not member.filename.endswith(".npy"):
+                raise RecordingError(f"{place} a pickled object, which is not read; {_WANTED}")
+            if member.file_size > _LARGEST:
+                raise RecordingError(f"{place} larger than 8 GB; give fewer sequences")
+        return dict(archive)
 
 
 @dataclass
