@@ -169,6 +169,23 @@ def _written(quantity: sp.Expr) -> sp.Expr:
     )
 
 
+def _in_symbols(
+    quantity: sp.Expr, interpolated: Mapping[sp.Expr, tuple[sp.Expr, list[sp.Expr]]]
+) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """Return a quantity with symbols for its means, and what each symbol is the mean of.
+
+    ``interpolated`` are its quantiles in symbols, each with the shares that these are the means of.
+    """
+    means = {mean: _renamed(mean.args[0]) for mean in sorted(quantity.atoms(E), key=_text)}
+    in_symbols = {mean: _symbol(x) for mean, x in means.items()}
+    # Means over any query and over any other query are the same output, whose slope counts once.
+    outputs = {in_symbols[mean]: x for mean, x in means.items()}
+    for part in sorted(quantity.atoms(Quantile), key=_text):
+        in_symbols[part], shares = interpolated[part]
+        outputs |= {_symbol(share): share for share in shares}
+    return quantity.xreplace(in_symbols), outputs
+
+
 _text = lru_cache(maxsize=4096)(str)
 """An expression as text, which names outputs; it takes longer than to sort them."""
 
@@ -296,28 +313,24 @@ def measurement(
     plain = tuple(laws.items()), tuple(sizes.items()), tuple(values.items())
     simulation = Simulation((), *plain)
     quantiles = sorted(set().union(*(quantity.atoms(Quantile) for quantity in written.values())), key=_text)
-    in_shares = {
+    interpolated = {
         part: _interpolated(part, *_scale(simulation, name, part.args[0], float(part.args[1])))
         for part in quantiles
     }
     outputs: dict[str, sp.Expr] = {}
     estimands: dict[str, Estimand] = {}
     for key, quantity in written.items():
-        in_means = quantity.xreplace(in_shares)
-        means = {mean: _renamed(mean.args[0]) for mean in sorted(in_means.atoms(E), key=_text)}
-        symbols_of = {mean: _symbol(x) for mean, x in means.items()}
-        expression = in_means.xreplace(symbols_of).subs(at)
-        if unknown := sorted(map(str, expression.free_symbols - set(symbols_of.values()))):
+        in_symbols, outputs_of = _in_symbols(quantity, interpolated)
+        expression = in_symbols.subs(at)
+        if unknown := sorted(map(str, expression.free_symbols - outputs_of.keys())):
             raise ClaimError(f"{key}: no value is given for {', '.join(unknown)}; put it into at={{…}}")
-        for x in means.values():
+        for x in outputs_of.values():
             if outputs.setdefault(_text(x), x) != x:
                 raise ClaimError(f"{x}: two programs of one setting have a column of this name; rename one")
-        # Means over any query and over any other query are the same output, whose slope counts once.
-        entered = dict.fromkeys((symbols_of[mean], _text(x)) for mean, x in means.items())
-        function = OfMeans(expression, tuple(entered))
+        function = OfMeans(expression, tuple((symbol, _text(x)) for symbol, x in outputs_of.items()))
         positive, of_block = is_nonnegative(quantities[key]), None
         if all(sizes.get(extent, value) == value for extent, value in at.items()):
-            of_means = tuple({symbols_of[mean]: x for mean, x in means.items()}.items())
+            of_means = tuple(outputs_of.items())
             if derived := block_variance(expression, of_means, tuple(laws.items()), tuple(at.items())):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
@@ -508,17 +521,22 @@ def _rounded(value: float, fine: float) -> sp.Rational:
     return digit * round(value / float(digit))
 
 
-def _interpolated(quantile: Quantile, point: sp.Rational, step: sp.Rational, is_factor: bool) -> sp.Expr:
-    """Return a quantile as a smooth function of the shares at a point and a step to either side.
+def _interpolated(
+    quantile: Quantile, point: sp.Rational, step: sp.Rational, is_factor: bool
+) -> tuple[sp.Expr, list[sp.Expr]]:
+    """Return a quantile as a smooth function of shares, by their symbols, and what they are the means of.
 
-    It is where the parabola through the three shares, over the steps, reaches the level.
+    The shares lie at a point and a step to either side; the quantile is where the parabola through the
+    three, over the steps, reaches the level.
     """
     x, level = quantile.args
 
     def place(steps: sp.Expr) -> sp.Expr:
         return point * step**steps if is_factor else point + step * steps
 
-    below, here, above = (E(Indicator(place(sp.Integer(side)) - x)) for side in (-1, 0, 1))
+    shares = [Indicator(place(sp.Integer(side)) - x) for side in (-1, 0, 1)]
+    # SymPy asks of each part of a root whether it is positive: of symbols that is soon said.
+    below, here, above = map(_symbol, shares)
     slope, bend = (above - below) / 2, (above - 2 * here + below) / 2
     short = level - here
-    return place(2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short)))
+    return place(2 * short / (slope + sp.sqrt(slope**2 + 4 * bend * short))), shares
