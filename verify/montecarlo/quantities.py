@@ -334,7 +334,7 @@ def measurement(
             if derived := block_variance(expression, of_means, tuple(laws.items()), tuple(at.items())):
                 of_block = derived.of(sizes[m], sizes[n], relative=positive)
         is_share = isinstance(quantity, E) and isinstance(quantity.args[0], Indicator)
-        share = _text(means[quantity]) if is_share else ""
+        share = _text(_renamed(quantity.args[0])) if is_share else ""
         # Of a program's columns a block is one event, and dear: its interval holds for any number of them.
         is_event = is_share and quantity.has(Column) and not quantity.has(sp.Indexed, Dot)
         estimands[key] = Bounded(share) if is_event else Smooth(function, positive, of_block, share)
