@@ -45,7 +45,6 @@ def integral(primitive: Any = None, *, given: tuple[Any, ...] = ()) -> LineCheck
     Example:
         >>> Line(log(2), "its primitive is -log(1 + exp(-x))", integral(-log(1 + exp(-x))))
     """
-
     if primitive is None:
         return _carried_out((Integral,), "integration", lambda side: _integrated(side, given), given)
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
-from sympy import Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Mul, Poly, PolynomialError, Pow, S
+from sympy import Dummy, Expr, Function, Indexed, KroneckerDelta, Max, Min, Poly, PolynomialError, Pow, S
 from sympy import Sum, collect, expand, factor, preorder_traversal, sympify
 from sympy.polys.domains import QQ
 from sympy.polys.rings import ring
