@@ -72,7 +72,7 @@ def record(
         raise RecordingError("record: is recording already; end the `with` that does first")
     try:
         writer = None if out is None else FolderWriter(Path(out))
-        recorder = Recorder(max_sequences, max_bytes, writer, inputs)
+        recorder = Recorder(max_sequences, max_bytes, writer, inputs=inputs)
         if model is not None:
             if not hasattr(model, "named_modules"):
                 raise SettingsError(f"model {str(model)[:60]!r}: is not a torch.nn.Module; give a module")

@@ -76,6 +76,9 @@ STYLES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "checkpoint": lambda q, k, v: gradients(
         q, k, v, lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False)
     ),
+    "nested": lambda q, k, v: attend(*(torch.nested.nested_tensor([*x]) for x in (q, k, v))).to_padded_tensor(
+        0
+    ),
     "vmap": torch.func.vmap(lambda a, b, c: attend(a * 0.5, b, c)),
     "grad": lambda q, k, v: torch.func.grad(lambda a: attend(a * 0.5, k, v).sum())(q),
     "module called by names": lambda q, k, v: Attending()(v=v, k=k, q=q),

@@ -87,11 +87,8 @@ def split_mask(mask: Any, added: Any = None) -> tuple[Any, Any]:
 def attention_call(given: Arguments, output: Any) -> Call:
     """Return the call of ``scaled_dot_product_attention`` with these arguments and this output."""
     refuse_other(given.query, given.key, given.value, output)
-    mask, rank = given.attn_mask, given.query.dim()
-    if mask is not None and rank > 4:
-        mask = mask.expand(*given.query.shape[:-1], given.key.shape[-2])
-    seen, bias = (four_axes(part) if rank > 4 else part for part in split_mask(mask))
-    query, key, value = map(four_axes, given[:3])
+    seen, bias = split_mask(given.attn_mask)
+    query, key, value, output = map(four_axes, (*given[:3], output))
     # Keys of one sequence may serve all; and under autocast the kernel computes in the output's type.
     key, value = (part.expand(len(query), -1, -1, -1) if len(part) == 1 else part for part in (key, value))
     query, key, value = (part.to(output.dtype) for part in (query, key, value))
@@ -99,7 +96,7 @@ def attention_call(given: Arguments, output: Any) -> Call:
         query=query,
         key=key,
         value=value,
-        output=None if given.dropout_p > 0 else four_axes(output),
+        output=None if given.dropout_p > 0 else output,
         mask=seen,
         bias=bias,
         causal=bool(given.is_causal),
@@ -108,11 +105,7 @@ def attention_call(given: Arguments, output: Any) -> Call:
 
 
 def four_axes(tensor: Any) -> Any:
-    """Return a tensor with the axes [sequence, head, token, d]; PyTorch leaves out the first or has more."""
-    if tensor is None or tensor.dim() == 4:
-        return tensor
-    if tensor.dim() > 4:
-        return tensor.flatten(0, -4)
+    """Return a tensor with the axes [sequence, head, token, d], of which PyTorch may leave out the first."""
     return tensor.reshape((1,) * (4 - tensor.dim()) + tuple(tensor.shape))
 
 
@@ -144,21 +137,22 @@ def flex_call(
     scale: float | None = None,
     *_others: Any,
     **_named: Any,
-) -> tuple[Call, bool]:
-    """Return the call of ``flex_attention``, and whether its score function only adds to scores.
+) -> Call:
+    """Return the call of ``flex_attention``.
 
-    What it adds becomes a bias: the same for the scores as they are and for scores of 0.
+    What its score function adds becomes a bias: the same for the scores as they are and for scores of 0.
+
+    Raises:
+        ValueError: the score function does something else.
     """
-    mask, bias, only_adds = block_mask_seen(block_mask, query, key), None, True
+    mask = block_mask_seen(block_mask, query, key)
     if score_mod is not None:
-        shared = query.shape[1] // key.shape[1]
         factor = query.shape[-1] ** -0.5 if scale is None else scale
-        scores = factor * query.double() @ key.double().repeat_interleave(shared, 1).mT
-        changed, flat = (over_pairs(score_mod, at).double() for at in (scores, torch.zeros_like(scores)))
-        hidden = changed == -torch.inf
-        bias = torch.where(hidden, changed, changed - scores)
-        alike = torch.isclose(bias, flat, rtol=1e-5, atol=1e-5) | (hidden & (flat == -torch.inf))
-        only_adds = bool(alike.all())
-        bias = bias.float() if mask is None else bias.float().masked_fill(~mask, -torch.inf)
-    given = Arguments(query, key, value, mask if bias is None else bias, scale=scale)
-    return attention_call(given, output), only_adds
+        repeated = key.double().repeat_interleave(query.shape[1] // key.shape[1], 1)
+        scores = factor * query.double() @ repeated.mT
+        added = over_pairs(score_mod, torch.zeros_like(scores)).double()
+        changed = over_pairs(score_mod, scores).double()
+        if not torch.allclose(changed, scores + added, rtol=1e-5, atol=1e-5):
+            raise ValueError("its score function does more than add to scores")
+        mask = added.float() if mask is None else added.float().masked_fill(~mask, -torch.inf)
+    return attention_call(Arguments(query, key, value, mask, scale=scale), output)

@@ -7,11 +7,10 @@ may import them while it is recorded and keep them.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -31,35 +30,32 @@ from verify.auditing.pytorch.calls import (
 )
 from verify.auditing.pytorch.intentions import described
 from verify.auditing.pytorch.places import caller
-from verify.auditing.recording import Call, Intended, Layer
-from verify.auditing.scales import DEFAULT
+from verify.auditing.recording import Call, Layer
 
 if TYPE_CHECKING:
-    from verify.auditing.pytorch.recorder import Recorder
+    from verify.auditing.pytorch.recorder import Made, Recorder
 
 _SLOW = (
     "PyTorch's fast path is off while recording: without a recording a fused kernel may compute this layer, "
     "with other rounding, and zeros where all is padding"
 )
-_NO_SUM = "a score function does more than add to scores"
 
 _attention = functional.scaled_dot_product_attention
 _multi_head = functional.multi_head_attention_forward
 _flex = flex_module.flex_attention
 
 
-class _Recording(threading.local):
+class Process(threading.local):
     """The recorder of this process, and in this thread what a caller that records has inside."""
 
     recorder: Recorder | None = None
     inside: list[tuple[Arguments, Any]] | None = None
 
 
-_recording = _Recording()
-
+_process = Process()
 
 # A process that is forked off would write to the same files.
-os.register_at_fork(after_in_child=lambda: setattr(_Recording, "recorder", None))
+os.register_at_fork(after_in_child=lambda: setattr(Process, "recorder", None))
 
 
 def current() -> Recorder | None:
@@ -69,177 +65,164 @@ def current() -> Recorder | None:
     """
     if torch.compiler.is_compiling() or torch._C._is_tracing():
         return None
-    recorder = _Recording.recorder
+    recorder = Process.recorder
     return recorder if recorder is not None and torch._C._current_graph_task_id() == -1 else None
 
 
 @contextmanager
 def calls_inside() -> Iterator[list[tuple[Arguments, Any]]]:
     """Record nothing inside, where the caller does; yield what PyTorch's attention is given there."""
-    before, _recording.inside = _recording.inside, []
+    before, _process.inside = _process.inside, []
     try:
-        yield _recording.inside
+        yield _process.inside
     finally:
-        _recording.inside = before
+        _process.inside = before
+
+
+def kind_of(query: Any, key: Any) -> Any:
+    """Return what tells calls of one caller apart: heads, width, and whether keys are more than queries.
+
+    It is None for tensors that have no plain shape.
+    """
+    with suppress(Exception), torch._C.DisableTorchFunction():
+        return query.shape[-3:-2], key.shape[-3:-2], query.shape[-1], query.shape[-2] < key.shape[-2]
+    return None
 
 
 def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
     """Attend, and record the call."""
     output = _attention(*args, **kwargs)
     recorder = current()
-    if recorder is not None and isinstance(output, torch.Tensor):
-        given = Arguments(*args, **kwargs)
-        if _recording.inside is not None:
-            _recording.inside.append((given, output))
-        elif not recorder.is_closed(at := caller(), given.query, given.key):
-            notes = (DROPPED,) if given.dropout_p > 0 else ()
+    if recorder is None or not isinstance(output, torch.Tensor):
+        return output
+    given = Arguments(*args, **kwargs)
+    if _process.inside is not None:
+        _process.inside.append((given, output))
+        return output
+    at, kind = caller(), kind_of(given.query, given.key)
+    if recorder.is_closed(at, kind):
+        return output
 
-            def call(module: Any) -> tuple[Call, Layer]:
-                layer = described(module, "scaled_dot_product_attention", given.scale, notes)
-                return attention_call(given, output), layer
+    def make(module: Any) -> Made:
+        notes = (DROPPED,) if given.dropout_p > 0 else ()
+        layer = described(module, "scaled_dot_product_attention", given.scale, notes)
+        return attention_call(given, output), layer
 
-            recorder.see(at, given.query, given.key, call)
+    recorder.see(at, kind, given.query, given.key, make)
     return output
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> Any:
     """Attend with flex attention, and record the call where it is not compiled."""
     recorder = current()
-    if recorder is None or _recording.inside is not None:
+    if recorder is None or _process.inside is not None:
         return _flex(*args, **kwargs)
-    before = recorder.compiled_graphs()
-    result = _flex(*args, **kwargs)
-    recorder.expected_graphs += recorder.compiled_graphs() - before
-
-    def call(_module: Any) -> tuple[Call, Layer]:
-        output = result[0] if isinstance(result, tuple) else result
-        call, only_adds = flex_call(output, *args, **kwargs)
-        meant = None if only_adds else Intended(DEFAULT, "unknown", _NO_SUM)
-        return call, Layer("", (), meant, backend="flex_attention")
-
+    # It compiles itself, which says nothing of the program.
+    with recorder.own_graphs():
+        result = _flex(*args, **kwargs)
     with recorder.unharmed("flex_attention"):
+        output = result[0] if isinstance(result, tuple) else result
         named = {name: kwargs[name] for name in ("query", "key", "value") if name in kwargs}
         query, key, _ = Arguments(*args[:3], **named)[:3]
-        recorder.see(caller(), query, key, call)
+        at, kind = caller(), kind_of(query, key)
+        if not recorder.is_closed(at, kind):
+            layer = Layer("", (), backend="flex_attention")
+            recorder.see(at, kind, query, key, lambda _: (flex_call(output, *args, **kwargs), layer))
     return result
 
 
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any:
     """Attend as `nn.MultiheadAttention` does, and record the call, whether its weights are wanted or not."""
     recorder = current()
-    if recorder is None or _recording.inside is not None:
+    if recorder is None or _process.inside is not None:
         return _multi_head(*args, **kwargs)
-    at = caller()
-    query, key = (
-        kwargs.get(name, args[place] if len(args) > place else None)
-        for place, name in enumerate(("query", "key"))
-    )
-    if recorder.is_closed(at, query, key, axis=0):
+    at, kind = caller(), _lengths(*args, **kwargs)
+    if recorder.is_closed(at, kind):
         return _multi_head(*args, **kwargs)
-    products, evaluates = _Products(), not torch.is_grad_enabled() and kwargs.get("training") is False
-    # A function mode hides what is inside, unless the original finds no function of a tensor's own.
-    with replaced(functional, "has_torch_function", _has_own_function), calls_inside() as inside, products:
+    evaluates = not torch.is_grad_enabled() and kwargs.get("training") is False
+    visible = replaced(functional, "has_torch_function", _has_own_function)
+    with visible, calls_inside() as inside, _Functions() as listed:
         result = _multi_head(*args, **kwargs)
     with recorder.unharmed("multi_head_attention_forward"):
         width, heads = args[3:5] if len(args) > 4 else (kwargs["embed_dim_to_check"], kwargs["num_heads"])
-        if inside:
-            given, output = inside[0]
-            dropped, query, key = given.dropout_p > 0, given.query, given.key
-        else:
-            dropped = products.dropped
-            query, key = (four_heads(array, heads) for array in products.scored())
-        notes = ((DROPPED,) if dropped else ()) + ((_SLOW,) if evaluates else ())
+        call = attention_call(*inside[0]) if inside else _written_out(listed.calls, heads)
+        notes = ((DROPPED,) if call.output is None else ()) + ((_SLOW,) if evaluates else ())
         layer = Layer("", (), width=int(width), backend="multi_head_attention_forward", notes=notes)
-        recorder.see(
-            at,
-            query,
-            key,
-            lambda _: (attention_call(given, output) if inside else products.call(heads), layer),
-        )
+        recorder.see(at, kind, call.query, call.key, lambda _: (call, layer))
     return result
 
 
+def _lengths(query: Any = None, key: Any = None, *_others: Any, **_named: Any) -> Any:
+    """Return whether there are fewer queries than keys; None of no tensors, which PyTorch will refuse."""
+    if isinstance(query, torch.Tensor) and isinstance(key, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            return query.size(0) < key.size(0)
+    return None
+
+
 def _has_own_function(tensors: Sequence[Any]) -> bool:
-    """Return whether a tensor overrides PyTorch's functions; modes that are entered do not count."""
+    """Return whether a tensor overrides PyTorch's functions; modes that are entered do not count.
+
+    A function mode hides what is inside, unless the original finds no function of a tensor's own.
+    """
     none = torch._C._disabled_torch_function_impl
     kinds = {type(tensor) for tensor in tensors} - {torch.Tensor}
     return any(getattr(kind, "__torch_function__", none) is not none for kind in kinds)
 
 
-class _Products(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
-    """Sees the two products of attention that is written out, as where weights are wanted."""
+class _Functions(TorchFunctionMode):  # type: ignore[misc]  # PyTorch is not checked
+    """Lists the functions of PyTorch that are called, with arguments and results."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._scaled: dict[int, tuple[Any, Any, float]] = {}
-        self._products: list[tuple[tuple[Any, ...], Any]] = []
-        self.dropped = False
+        self.calls: list[tuple[Any, tuple[Any, ...], Any]] = []
 
-    def __torch_function__(
-        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        """Call ``func``, and remember it where it is a part of attention."""
+    def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call ``func``, and list it."""
         result = func(*args, **kwargs or {})
-        if func in (torch.Tensor.mul, torch.Tensor.__mul__) and isinstance(args[1], float):
-            self._scaled[id(result)] = (result, args[0], args[1])
-        elif func in (torch.bmm, torch.baddbmm):
-            self._products.append((args, result))
-        elif func is functional.dropout:
-            self.dropped = True
+        self.calls.append((func, args, result))
         return result
 
-    def scored(self) -> tuple[Any, Any]:
-        """Return the queries and keys whose product is taken, [sequence · head, token, d]."""
-        *_, scaled, turned = self._products[0][0]
-        return self._scaled[id(scaled)][1], turned.mT
 
-    def call(self, heads: int) -> Call:
-        """Return the call with this number of heads."""
-        (scores, _), ((_, value), output) = self._products
-        query, key = self.scored()
-        refuse_other(query, key, value, output)
-        # A mask is the same for all sequences and heads, or has them as one axis.
-        mask = scores[0] if len(scores) == 3 else None
-        seen, bias = split_mask(mask if mask is None or len(mask) == 1 else four_heads(mask, heads))
-        query, key, value, output = (four_heads(array, heads) for array in (query, key, value, output))
-        scale = self._scaled[id(scores[-2])][2]
-        return Call(query, key, value, None if self.dropped else output, seen, bias, scale=scale)
+def _written_out(calls: list[tuple[Any, tuple[Any, ...], Any]], heads: int) -> Call:
+    """Return the call of attention that is written out, as where weights are wanted, from its functions.
+
+    Queries are multiplied by the scale, then by the keys, to which a mask may be added, and weights by the
+    values.
+    """
+    (scores, _), ((_, value), output) = (
+        (args, result) for func, args, result in calls if func in (torch.bmm, torch.baddbmm)
+    )
+    *mask, scaled, turned = scores
+    query, scale = next(args for _, args, result in calls if result is scaled)
+    refuse_other(query, turned, value, output)
+    query, key, value, output = (
+        array.unflatten(0, (-1, heads)) for array in (query, turned.mT, value, output)
+    )
+    # A mask is the same for all sequences and heads, or has them as one axis.
+    mask = [part if len(part) == 1 else part.unflatten(0, (-1, heads)) for part in mask]
+    seen, bias = split_mask(*mask or [None])
+    dropped = any(func is functional.dropout for func, _, _ in calls)
+    return Call(query, key, value, None if dropped else output, seen, bias, scale=scale)
 
 
-def four_heads(array: Any, heads: int) -> Any:
-    """Return an array of [sequence · head, token, d] as [sequence, head, token, d]."""
-    return array.unflatten(0, (-1, heads))
-
-
-_STAND_INS = (
+STAND_INS = (
     (_attention, scaled_dot_product_attention),
     (_multi_head, multi_head_attention_forward),
     (_flex, flex_attention),
 )
+"""The originals, and what stands in for them."""
+
 # Scripting takes the originals: the built-in by its name, the others by these attributes.
 torch.jit._builtins._register_builtin(scaled_dot_product_attention, "aten::scaled_dot_product_attention")
-for _original, _new in _STAND_INS:
+for _original, _new in STAND_INS:
     functools.update_wrapper(_new, _original)
     _new.__dict__.update(__script_if_tracing_wrapper=True, __original_fn=_original)
 
 
-@contextmanager
-def standing_in(recorder: Recorder) -> Iterator[None]:
-    """Let all modules have the functions that record in the place of the originals while this lasts."""
-    # PyTorch's compiler lists functions when it is first used, and has to find the originals.
-    with suppress(ImportError, AttributeError):
-        importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
-    _replace_everywhere({id(original): new for original, new in _STAND_INS})
-    _Recording.recorder = recorder
-    try:
-        yield
-    finally:
-        _Recording.recorder = None
-        _replace_everywhere({id(new): original for original, new in _STAND_INS})
-
-
-def _replace_everywhere(new: Mapping[int, Any]) -> None:
-    """Replace functions, by their ids, under whatever name a module has them, in all modules but this."""
+def replace_everywhere(*, back: bool = False) -> None:
+    """Put the stand-ins in the place of the originals, or back, under whatever name a module has them."""
+    new = {id(pair[back]): pair[not back] for pair in STAND_INS}
     for module in list(sys.modules.values()):
         content = getattr(module, "__dict__", {})
         if content.get("__name__") != __name__:

@@ -9,6 +9,7 @@ import itertools
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -20,34 +21,35 @@ from verify.auditing.pytorch.calls import is_plain
 
 _CALL = torch.nn.Module._call_impl.__code__
 _SKIPPED = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
-_MARK = "sdpa_verify_pass"
 _ATTENTION = re.compile("attention|attn$|mha")
 
 
+class Caller(NamedTuple):
+    """What makes a call: the innermost module that runs, or outside any the program's code and its line."""
+
+    owner: Any
+    line: int = 0
+
+
 class Place(NamedTuple):
-    """Where a call is made: its layer's name, the innermost module if any, and what that was given."""
+    """Where a call is made: its layer's name, the innermost module if any, and the tensor that was given."""
 
     name: str
     module: Any = None
-    given: tuple[Any, ...] = ()
-
-    def input(self) -> Any:
-        """Return the first tensor of real numbers that the module was given, None where there is none."""
-        real = (x for x in self.given if isinstance(x, torch.Tensor) and x.is_floating_point())
-        return next(filter(is_plain, real), None)
+    given: Any = None
 
 
-def caller() -> Any:
-    """Return the innermost module that runs, or outside any the code and line of the program."""
+def caller() -> Caller:
+    """Return what makes the call that is being recorded."""
     frame: FrameType | None = sys._getframe(1)
-    program: Any = None
+    program = None
     while frame is not None:
         if frame.f_code is _CALL:
-            return frame.f_locals["self"]
+            return Caller(frame.f_locals["self"])
         if program is None and not frame.f_code.co_filename.startswith(_SKIPPED):
-            program = frame.f_code, frame.f_lineno
+            program = Caller(frame.f_code, frame.f_lineno)
         frame = frame.f_back
-    return program
+    return program or Caller(caller.__code__)
 
 
 class Modules:
@@ -59,8 +61,6 @@ class Modules:
         self._titles: Counter[str] = Counter()
         self._attended: WeakSet[Any] = WeakSet()
         self._attending: set[type[Any]] = set()
-        self._passes = itertools.count()
-        self._pass, self._runs = -1, Counter[str]()
 
     def add_root(self, root: Any) -> None:
         """Name a model and all its modules; the second model with a name puts its class before it."""
@@ -72,42 +72,27 @@ class Modules:
             name = path or title
             self._names.setdefault(module, name if name not in taken else f"{title}.{name}")
 
-    def place(self, at: Any) -> Place:
-        """Return the place of a call that is being made by a `caller`.
-
-        A module that attends several times within one pass of the model is a layer each time.
-        """
-        if isinstance(at, tuple):
-            code, line = at
-            return Place(f"{code.co_name} in {Path(code.co_filename).name}, line {line}")
+    def place(self, at: Caller) -> Place:
+        """Return the place of a call that is being made."""
+        if not isinstance(at.owner, torch.nn.Module):
+            code = at.owner
+            return Place(f"{code.co_name} in {Path(code.co_filename).name}, line {at.line}")
         frame: FrameType | None = sys._getframe(1)
         frames = []
         while frame is not None:
             if frame.f_code is _CALL:
-                frames.append(frame)
+                frames.append(frame.f_locals)
             frame = frame.f_back
-        inner, outer = frames[0].f_locals, frames[-1].f_locals
-        # A frame keeps a local that its code does not know, which marks this pass of the model.
-        if outer.setdefault(_MARK, next(self._passes)) != self._pass:
-            self._pass, self._runs = outer[_MARK], Counter()
-        stack = [frame.f_locals["self"] for frame in frames]
+        stack = [running["self"] for running in frames]
         self._attended.update(stack)
-        self._attending.add(type(at))
-        name = self._name(stack)
-        self._runs[name] += 1
-        number = self._runs[name]
-        given = (*inner.get("args", ()), *inner.get("kwargs", {}).values())
-        return Place(name if number == 1 else f"{name} ({number})", at, given)
-
-    def _name(self, stack: list[Any]) -> str:
-        """Return the name of the innermost module; those that the model has got since it began have none."""
+        self._attending.add(type(at.owner))
+        given = (*frames[0].get("args", ()), *frames[0].get("kwargs", {}).values())
+        real = (x for x in given if isinstance(x, torch.Tensor) and x.is_floating_point() and is_plain(x))
         if stack[-1] not in self._names:
             self.add_root(stack[-1])
-        for depth, module in enumerate(stack):
-            if module in self._names:
-                kinds = [type(inside).__name__ for inside in stack[:depth]]
-                return ".".join([self._names[module], *reversed(kinds)])
-        return type(stack[0]).__name__
+        # Modules that the model has got since it began have no name.
+        name = self._names.get(at.owner, type(at.owner).__name__)
+        return Place(name, at.owner, next(real, None))
 
     def silent(self) -> list[str]:
         """Return the innermost modules that ran without a call though their class is an attention's."""
@@ -117,19 +102,21 @@ class Modules:
             if module not in self._attended
             and (type(module) in self._attending or _ATTENTION.search(type(module).__name__.lower()))
         ]
-        inner = [
+        return self._sorted_names(
             module
             for module in expected
             if not any(other in expected for other in itertools.islice(module.modules(), 1, None))
-        ]
-        return sorted(self._names.get(module, type(module).__name__) for module in inner)
+        )
 
     def compiled(self) -> list[str]:
         """Return the modules that ran as compiled or scripted code, whose calls are not seen."""
-        return sorted(
-            self._names.get(module, type(module).__name__)
+        return self._sorted_names(
+            module
             for module in self.ran
             if hasattr(module, "_orig_mod")
             or getattr(module, "_compiled_call_impl", None) is not None
             or isinstance(module, torch.jit.ScriptModule)
         )
+
+    def _sorted_names(self, modules: Iterable[Any]) -> list[str]:
+        return sorted(self._names.get(module, type(module).__name__) for module in modules)

@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from verify.auditing.pytorch.places import Modules, Place
+from verify.auditing.pytorch.calls import refuse_other
+from verify.auditing.pytorch.places import Caller, Modules
 from verify.auditing.recording import ARRAYS, Call, Layer, Recording, check_call
 from verify.errors import what_is_wrong
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from verify.auditing.files import FolderWriter
 
 _BY_SEQUENCE = ("query", "key", "value", "output", "mask", "bias", "input")
-_REFUSALS = 8
-"""So many calls in a row that are not recorded close a caller, for as many queries as keys or for fewer."""
+
+Made = tuple[Call, Layer]
+"""A call, and what is known of its layer."""
 
 
 @dataclass
@@ -42,39 +44,38 @@ class _RecordedLayer:
     later: bool = False
 
 
-@dataclass
 class Recorder:
     """Stores calls by layer; what it cannot store it counts, and reports at the end.
 
-    At most ``max_sequences`` of each layer are stored, and ``max_bytes`` of all.
+    At most ``max_sequences`` of each layer are stored, and ``max_bytes`` of all. Once they are full, callers
+    are closed: asking `is_closed` is then all that a call costs. ``on_full`` is called when all layers are.
     """
 
-    max_sequences: int
-    max_bytes: int
-    writer: FolderWriter | None = None
-    inputs: bool = False
-    has_seen_calls: bool = False
-    expected_graphs: int = 0
-    """How many graphs were compiled by what is recorded."""
-    modules: Modules = field(default_factory=Modules)
-    _layers: dict[tuple[object, ...], _RecordedLayer] = field(default_factory=dict)
-    _left_out: Counter[str] = field(default_factory=Counter)
-    _size: int = 0
-    _is_full: bool = False
-    _lock: Any = field(default_factory=threading.RLock)
-    look_closely: Callable[[bool], None] = lambda _: None
-    _refused: WeakKeyDictionary[Any, list[int]] = field(default_factory=WeakKeyDictionary)
-    _refused_lines: dict[Any, list[int]] = field(default_factory=dict)
-
-    @staticmethod
-    def compiled_graphs() -> int:
-        """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
-        utils = sys.modules.get("torch._dynamo.utils")
-        return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])
+    def __init__(
+        self, max_sequences: int, max_bytes: int, writer: FolderWriter | None = None, *, inputs: bool = False
+    ) -> None:
+        self.max_sequences, self.max_bytes = max_sequences, max_bytes
+        self.writer, self.inputs = writer, inputs
+        self.modules = Modules()
+        self.has_seen_calls = False
+        self.on_full: Callable[[], None] = lambda: None
+        self._layers: dict[tuple[object, ...], _RecordedLayer] = {}
+        self._closed: WeakKeyDictionary[Any, set[object]] = WeakKeyDictionary()
+        self._left_out: Counter[str] = Counter()
+        self._size, self._is_full = 0, False
+        self._graphs = _compiled_graphs()
+        self._lock = threading.RLock()
 
     def leave_out(self, what: str) -> None:
         """Note in words what is not recorded; the same words are counted."""
         self._left_out[what] += 1
+
+    @contextmanager
+    def own_graphs(self) -> Iterator[None]:
+        """Do not count what is compiled inside as the program's."""
+        before = _compiled_graphs()
+        yield
+        self._graphs += _compiled_graphs() - before
 
     @contextmanager
     def unharmed(self, what: str) -> Iterator[None]:
@@ -86,18 +87,12 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - nothing here may stop a program that is only watched
             self.leave_out(f"{what} could not be recorded ({what_is_wrong(error)})")
 
-    def is_closed(self, at: Any, query: Any, key: Any, axis: int = -2) -> bool:
-        """Return whether no more calls of a caller are recorded; this is all that a full recording costs."""
-        refused = self._refused_lines if isinstance(at, tuple) else self._refused
-        try:
-            with torch._C.DisableTorchFunction():
-                counts = refused.get(at)
-                return counts is not None and counts[query.size(axis) < key.size(axis)] >= _REFUSALS
-        except (AttributeError, TypeError):
-            return True  # no tensors, of which PyTorch tells the program, or a module without a hash
+    def is_closed(self, at: Caller, kind: object) -> bool:
+        """Return whether no more calls of this kind are recorded of a caller."""
+        return (at.line, kind) in self._closed.get(at.owner, ())
 
-    def see(self, at: Any, query: Any, key: Any, make: Callable[[Any], tuple[Call, Layer]]) -> None:
-        """Keep the call with these queries and keys if its layer has room for it.
+    def see(self, at: Caller, kind: object, query: Any, key: Any, make: Callable[[Any], Made]) -> None:
+        """Keep the call with these queries and keys if its layer has room for it, else close its caller.
 
         ``make`` returns the call that a module, None outside any, has made, and what is known of its layer.
         """
@@ -105,30 +100,28 @@ class Recorder:
         with self.unharmed("a call"), self._lock:
             place = self.modules.place(at)
             with self.unharmed(f"{place.name}: a call"):
-                layer = self._layer(place, query, key)
-                is_wide = query.shape[-2] < key.shape[-2]
-                left = self.max_sequences - layer.sequences[is_wide]
-                refused = self._refused_lines if isinstance(at, tuple) else self._refused
-                counts = refused.setdefault(at, [0, 0])
-                if left <= 0 or self._is_full:
-                    counts[is_wide] += 1
-                    layer.later = True
+                refuse_other(query, key)
+                layer = self._layer(place.name, query, key)
+                left = self.max_sequences - layer.sequences[query.shape[-2] < key.shape[-2]]
+                if left > 0 and not self._is_full:
+                    call, described = make(place.module)
+                    call = replace(call, input=place.given) if self.inputs else call
+                    self._keep(layer, call, described, left)
                     return
-                counts[is_wide] = 0
-                call, described = make(place.module)
-                call = replace(call, input=place.input()) if self.inputs else call
-                self._keep(layer, call, described, left)
+                layer.later = True
+                self._closed.setdefault(at.owner, set()).add((at.line, kind))
+                counts = (max(other.sequences.values(), default=0) for other in self._layers.values())
+                if self._is_full or min(counts) >= self.max_sequences:
+                    self.on_full()
 
-    def _layer(self, place: Place, query: Any, key: Any) -> _RecordedLayer:
-        """Return the layer of a place whose heads have this number and width."""
+    def _layer(self, name: str, query: Any, key: Any) -> _RecordedLayer:
+        """Return the layer of this name whose heads have this number and width."""
         heads, key_heads = (part.shape[-3] if part.dim() > 2 else 1 for part in (query, key))
-        shape = (place.name, heads, key_heads, query.shape[-1])
+        shape = (name, heads, key_heads, query.shape[-1])
         if shape not in self._layers:
-            name = place.name
             if any(other == name for other, *_ in self._layers):
                 name += f" with {heads} heads, {key_heads} of keys, d = {query.shape[-1]}"
             self._layers[shape] = _RecordedLayer(name)
-            self.look_closely(True)
         return self._layers[shape]
 
     def _keep(self, layer: _RecordedLayer, call: Call, described: Layer, left: int) -> None:
@@ -143,23 +136,18 @@ class Recorder:
         size = sum(array.numel() * array.element_size() for array in arrays.values())
         self._is_full = self._size + size > self.max_bytes
         layer.later |= sequences > left or self._is_full
-        if not self._is_full:
-            copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
-            call = replace(call, **copies)
-            if self.writer is None:
-                layer.calls.append(call)
-            else:
-                self.writer.add(layer.name, call)
-            self._size += size
-            layer.sequences[call.query.shape[2] < call.key.shape[2]] += min(sequences, left)
-            meant = described.intended
-            if layer.described is None or (meant is not None and meant.origin == "unknown"):
-                layer.described = described
-            layer.notes.update(dict.fromkeys(described.notes))
-        if self._is_full or all(
-            max(other.sequences.values(), default=0) >= self.max_sequences for other in self._layers.values()
-        ):
-            self.look_closely(False)
+        if self._is_full:
+            return
+        copies = {name: array.detach().clone().contiguous() for name, array in arrays.items()}
+        call = replace(call, **copies)
+        if self.writer is None:
+            layer.calls.append(call)
+        else:
+            self.writer.add(layer.name, call)
+        self._size += size
+        layer.sequences[call.query.shape[2] < call.key.shape[2]] += min(sequences, left)
+        layer.described = layer.described or described
+        layer.notes.update(dict.fromkeys(described.notes))
 
     def finish(self, source: str) -> Recording:
         """Return what was recorded; in a folder, write what makes it a recording, unless it is nothing."""
@@ -179,9 +167,17 @@ class Recorder:
             if names:
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""
                 self.leave_out(f"{', '.join(names[:3])}{more}: {what}")
+        if _compiled_graphs() != self._graphs:
+            self.leave_out("compiled functions ran; attention calls inside them are not seen")
         counts = self._left_out.items()
         left_out = tuple(f"{what} ({count} calls)" if count > 1 else what for what, count in counts)
         recording = Recording(source, layers, left_out)
         if self.writer is not None and layers:
             self.writer.finish(recording)
         return recording
+
+
+def _compiled_graphs() -> int:
+    """Return how many graphs PyTorch has compiled; it compiles callers of what records again."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return 0 if utils is None else int(utils.counters["stats"]["unique_graphs"])

@@ -6,11 +6,10 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from verify.auditing.pytorch import functions
 from verify.auditing.pytorch.calls import (
     DROPPED,
     Arguments,
@@ -19,8 +18,13 @@ from verify.auditing.pytorch.calls import (
     replaced,
     split_mask,
 )
+from verify.auditing.pytorch.functions import calls_inside, current, kind_of
 from verify.auditing.pytorch.intentions import described
-from verify.auditing.recording import Call, Layer
+from verify.auditing.pytorch.places import Caller
+from verify.auditing.recording import Call
+
+if TYPE_CHECKING:
+    from verify.auditing.pytorch.recorder import Made
 
 _MARK = "_records_attention"
 _MASKED_ELSEWHERE = ("flash", "paged")  # kernels whose masks are no tensors over keys
@@ -38,12 +42,11 @@ def standing_in() -> Iterator[Callable[[], None]]:
         def attach() -> None:
             nonlocal is_attached
             kind = getattr(sys.modules.get("transformers.modeling_utils"), "AttentionInterface", None)
-            if is_attached or kind is None:
-                return
-            is_attached = True
-            for name in ("__getitem__", "get_interface"):
-                if (original := getattr(kind, name, None)) is not None:
-                    stack.enter_context(replaced(kind, name, _lookup(original)))
+            if not is_attached and kind is not None:
+                is_attached = True
+                for name in ("__getitem__", "get_interface"):
+                    if (original := getattr(kind, name, None)) is not None:
+                        stack.enter_context(replaced(kind, name, _lookup(original)))
 
         yield attach
 
@@ -54,7 +57,7 @@ def _lookup(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get(interface: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         attention = original(interface, name, *args, **kwargs)
-        if functions.current() is None or not callable(attention) or hasattr(attention, _MARK):
+        if current() is None or not callable(attention) or hasattr(attention, _MARK):
             return attention
         return _recording(attention, str(name))
 
@@ -68,20 +71,20 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
     def attend(
         module: Any, query: Any, key: Any, value: Any, attention_mask: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
-        recorder = functions.current()
-        if recorder is None or recorder.is_closed(module, query, key):
+        recorder, at = current(), Caller(module)
+        if recorder is None or recorder.is_closed(at, kind := kind_of(query, key)):
             return attention(module, query, key, value, attention_mask, *args, **kwargs)
-        with functions.calls_inside() as inside:
+        with calls_inside() as inside:
             result = attention(module, query, key, value, attention_mask, *args, **kwargs)
         if any(word in backend for word in _MASKED_ELSEWHERE):
             recorder.leave_out(f"calls of {backend}, whose masks cannot be read, were not recorded")
             return result
-        # What PyTorch's attention was given in turn is what counts.
-        inner = inside[0][0] if len(inside) == 1 and inside[0][0].query.shape == query.shape else None
-        given = inner or Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
 
-        def call(_module: Any) -> tuple[Call, Layer]:
+        def make(_module: Any) -> Made:
             refuse_other(query, key, value, result[0])
+            # What PyTorch's attention was given in turn is what counts.
+            inner = inside[0][0] if len(inside) == 1 and inside[0][0].query.shape == query.shape else None
+            given = inner or Arguments(query, key, value, attention_mask, scale=kwargs.get("scaling"))
             mask, bias = given.attn_mask, None
             if inner is None:
                 bias = kwargs.get("position_bias")
@@ -109,7 +112,7 @@ def _recording(attention: Callable[..., Any], backend: str) -> Callable[..., Any
             notes = (DROPPED,) if dropping else ()
             return call, described(module, f"transformers, {backend}", given.scale, notes)
 
-        recorder.see(module, query, key, call)
+        recorder.see(at, kind, query, key, make)
         return result
 
     setattr(attend, _MARK, True)

@@ -1,5 +1,6 @@
 """What stands in for PyTorch's functions and transformers' interface while a program is recorded."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -13,31 +14,36 @@ from verify.auditing.pytorch.recorder import Recorder
 
 @contextmanager
 def watching(recorder: Recorder) -> Iterator[None]:
-    """Hand a recorder the calls that are made inside."""
-    graphs, fused = recorder.compiled_graphs(), torch.backends.mha.get_fastpath_enabled()
-    hooks: list[Any] = []
-    with functions.standing_in(recorder), transformers.standing_in() as attach:
+    """Hand a recorder the calls that are made inside.
+
+    Until all layers are full it is seen which modules run, and PyTorch's fused layers take their slow path,
+    in which attention is called.
+    """
+    # PyTorch's compiler lists functions when it is first used, and has to find the originals.
+    with suppress(ImportError, AttributeError):
+        importlib.import_module("torch._dynamo.trace_rules").get_torch_obj_rule_map()
+    fused = torch.backends.mha.get_fastpath_enabled()
+    with transformers.standing_in() as attach:
 
         def note(module: Any, _args: Any) -> None:
             if not torch.compiler.is_compiling():
-                attach()
-                with suppress(TypeError):  # a module without a hash
-                    recorder.modules.ran.add(module)
+                attach()  # once the program has imported transformers
+                recorder.modules.ran.add(module)
 
-        def look_closely(is_close: bool) -> None:
-            """See which modules run, and what PyTorch's fused layers do, until all layers are full."""
-            if is_close and not hooks:
-                hooks.append(register_module_forward_pre_hook(note))
-            elif not is_close and hooks:
-                hooks.pop().remove()
-            torch.backends.mha.set_fastpath_enabled(fused and not is_close)
+        hook = register_module_forward_pre_hook(note)
+
+        def look_away() -> None:
+            hook.remove()
+            torch.backends.mha.set_fastpath_enabled(fused)
 
         attach()
-        recorder.look_closely = look_closely
-        look_closely(True)
+        recorder.on_full = look_away
+        torch.backends.mha.set_fastpath_enabled(False)
+        functions.replace_everywhere()
+        functions.Process.recorder = recorder
         try:
             yield
         finally:
-            look_closely(False)
-    if recorder.compiled_graphs() != graphs + recorder.expected_graphs:
-        recorder.leave_out("compiled functions ran; attention calls inside them are not seen")
+            functions.Process.recorder = None
+            functions.replace_everywhere(back=True)
+            look_away()
