@@ -340,12 +340,6 @@ def _in_part(x: Any, old: Any, new: Any) -> Any:
     if isinstance(x, Mul):
         number, factors = old.as_coeff_Mul()
         return x / factors * new / number if set(Mul.make_args(factors)) <= set(x.args) else x
-    number, leading = old.args[0].as_coeff_Mul()
-    terms = (part.as_coeff_Mul() for part in x.args) if isinstance(x, Add) else ()
-    for ratio in [times / number for times, term in terms if term == leading]:
-        rest = Add(x, *(-ratio * term for term in old.args))
-        if rest == 0 or len(Add.make_args(rest)) == len(x.args) - len(old.args):
-            return rest + ratio * new
     return x
 
 
