@@ -33,7 +33,8 @@ Compare = Callable[[Any, Any, Relation], None]
 class Theorem:
     """A published theorem that a line may rest on: its name, statement, conditions and source.
 
-    ``source`` is the bibliographic text, ``url`` its address.
+    ``source`` is the bibliographic text, ``url`` its address; ``relations`` are those of a line that follows
+    from it; one ``of_normals`` is for lines of which a family is normal.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Theorem:
     conditions: str
     source: str
     url: str | None = None
+    relations: str = "=≤<≥>~⇔"
+    of_normals: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
