@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-import pytest
 from sympy import Eq, Integral, Limit, Max, Rational, S, Symbol, besselk, erf, erfinv
 from sympy import exp, gamma, log, oo, pi, sqrt, symbols
 
-from verify.symbolic.vocabulary import StepError
+from tests.symbolic.lines import refused
 from verify.symbolic.analysis import between, equivalent, integral, leading, limit, numerically
 from verify.symbolic.bounds import at_least, at_most
-from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
+from verify.symbolic.chains import Chain, Line, Theorem
 from verify.symbolic.theorems import cited
 from verify.symbolic.vocabulary import NORMAL_ROWS, E, Entropy, Indicator, Largest, Softmax, a, d, j, l, n
 from verify.symbolic.vocabulary import over_keys, s, sigma, squares
@@ -24,14 +22,6 @@ MIXED = exp(-w / 2 - x**2 / (2 * w)) * w ** (d / 2 - 1) / (2 ** (d / 2) * gamma(
 DENSITY = (
     2 ** ((1 - d) / S(2)) * z ** ((d - 1) / S(2)) * besselk((d - 1) / S(2), z) / (sqrt(pi) * gamma(d / 2))
 )
-
-
-def refused(check: LineCheck, before: Any, after: Any, relation: Any = "=") -> str:
-    """Return why a check refuses a line."""
-    with pytest.raises(StepError) as caught:
-        check.decide(S(before), S(after), relation)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_an_integral_by_its_primitive() -> None:

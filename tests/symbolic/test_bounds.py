@@ -10,13 +10,14 @@ from sympy import Abs, Eq, Ge, Gt, Integer, Integral, Le, Min, Ne, S, cos, exp
 from sympy import Sum, log, oo
 from sympy import sqrt, symbols, tanh
 
+from tests.symbolic.lines import refused
 from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Family, Index
-from verify.symbolic.vocabulary import Largest, LogSumExp, Softmax, StepError, Var, a, b, d, i, j, l
+from verify.symbolic.vocabulary import Largest, LogSumExp, Softmax, Var, a, b, d, i, j, l
 from verify.symbolic.vocabulary import mu_k, mu_q, n, over_keys, q, s, score, score_of, sigma, sigma_k
 from verify.symbolic.vocabulary import sigma_q, squares
 from verify.symbolic.bounds import at_least, at_most, earlier, put_in
 from verify.symbolic.analysis import leading
-from verify.symbolic.chains import Chain, Line, LineCheck, Theorem
+from verify.symbolic.chains import Chain, Line, Theorem
 from verify.symbolic.checks import algebra, moments
 from verify.symbolic.theorems import cited
 from verify.symbolic.signs import Signs
@@ -131,14 +132,6 @@ def test_what_is_visible_is_so(expression: Any, draws: list[float]) -> None:
     assert value >= -1e-20
     if signs.positive(expression):
         assert value > 0
-
-
-def refused(check: LineCheck, before: Any, after: Any, relation: Any) -> str:
-    """Return why a check refuses a line."""
-    with pytest.raises(StepError) as caught:
-        check.decide(before, after, relation)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 WEIGHTED, LARGEST = E(over_keys(p * row)) / sigma**2, E(Largest(s[a, l], l)) / sigma**2

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import pytest
-from sympy import Limit, S, Symbol, exp, log, oo, sqrt, symbols
+from sympy import Limit, Symbol, exp, log, oo, sqrt, symbols
 
+from tests.symbolic.lines import refused
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import NORMAL_COMPONENTS, NORMAL_ROWS, STANDARD, UNIT, E, Indicator, Largest
-from verify.symbolic.vocabulary import Softmax, StepError, a, d, i, j, k, n, normal, over_keys, q, s, score
+from verify.symbolic.vocabulary import Softmax, a, d, i, j, k, n, normal, over_keys, q, s, score
 from verify.symbolic.vocabulary import sigma, squares
 from verify.symbolic.bounds import earlier
-from verify.symbolic.chains import Chain, Derivation, Line, LineCheck, Theorem
+from verify.symbolic.chains import Chain, Derivation, Line, Theorem
 from verify.symbolic.theorems import THEOREMS, cited
 
 x, c = symbols("x c", real=True)
 w = Symbol("w", positive=True)
 row = sigma * s[a, j]
 LENGTH = over_keys(q[a, i] ** 2, i).xreplace({n: d})
-
-
-def refused(check: LineCheck, before: Any, after: Any, relation: Any = "=") -> str:
-    """Return why a check refuses a line."""
-    with pytest.raises(StepError) as caught:
-        check.decide(S(before), S(after), relation)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("name", THEOREMS)
