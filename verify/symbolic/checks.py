@@ -156,12 +156,10 @@ def derive(expression: Any, laws: Laws) -> Chain:
     opened = start.replace(lambda x: isinstance(x, Var | Cov), lambda x: x.definition)
     named = [name for kind, name in ((Var, "variance"), (Cov, "covariance")) if start.has(kind)]
     lines = [] if opened == start else [Line(opened, f"definition of the {' and the '.join(named)}", algebra)]
-    for known in ((), (0, 1)):
-        written = _multiplied_out(opened, _by_name(opened, laws, known))
-        if written not in (value, opened) and written.count_ops() <= LONGEST:
-            reason = "components are independent: what equal indices contribute, and different ones"
-            lines.append(Line(written, reason, moments(laws)))
-            break
+    written = _multiplied_out(opened, _by_name(opened, laws))
+    if written not in (value, opened) and written.count_ops() <= LONGEST:
+        reason = "components are independent: what equal indices contribute, and different ones"
+        lines.append(Line(written, reason, moments(laws)))
     lines.append(Line(value, "the moments of the components", moments(laws)))
     return Chain(start, *lines)
 
@@ -191,13 +189,13 @@ def _multiplied_out(x: Any, laws: Laws) -> Any:
     return result / under
 
 
-def _by_name(expression: Any, laws: Laws, known: tuple[int, ...]) -> Laws:
-    """Return laws whose moments are written as means of a component, but those whose values are known."""
+def _by_name(expression: Any, laws: Laws) -> Laws:
+    """Return laws whose moments from the second on are written as means of a component."""
     usual = {of.m: of.a, of.n: of.j, of.d: of.i, of.d_v: of.e}
     named = {}
     for family in families_of(expression) & set(laws):
         places = (usual.get(size, of.l if at else of.j) for at, size in enumerate(family.ranges))
         component, law = family[tuple(places)], laws[family]
-        raw = [x if order == 0 or x in known else E(component**order) for order, x in enumerate(law.raw)]
+        raw = [x if order < 2 else E(component**order) for order, x in enumerate(law.raw)]
         named[family] = Law(law.words, tuple(raw), law.whole)
     return named
