@@ -36,7 +36,7 @@ def test_shares_are_those_of_each_query_with_its_own_key() -> None:
     """As NumPy counts them, in the same draws."""
     cell, estimands = of_pairs("pairs", {"gap": gap(3)}, {q: NORMAL, k: NORMAL}, {d: 3})
     shares = cell.sampler.sample(np.random.default_rng(1), 5)
-    drawn = cell.sampler.draws(np.random.default_rng(1), 5)  # type: ignore[attr-defined]
+    drawn = cell.sampler.draws(np.random.default_rng(1), 5)
     scores = (drawn["q"] * drawn["k"]).sum(axis=2)
     assert scores.shape == (5, PAIRS)
     assert shares == pytest.approx(np.stack([(scores < point).mean(axis=1) for point in POINTS], axis=1))

@@ -15,11 +15,14 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from verify.montecarlo.distributions import Array, stream
+
+if TYPE_CHECKING:
+    from verify.montecarlo.quantities import Simulation
 
 Settings = tuple[tuple[str, int | float | str], ...]
 """The settings of a cell, as names with values, in the order in which they are recorded."""
@@ -47,40 +50,13 @@ GROUPS = 128
 """Groups that blocks are dealt to in turn; as many as the fewest blocks that are ever judged."""
 
 
-class BlockSampler(Protocol):
-    """Draws i.i.d. blocks."""
-
-    @property
-    def coordinates(self) -> int:
-        """Random components drawn for one block."""
-
-    @property
-    def scores(self) -> int:
-        """Scores that one block holds."""
-
-    @property
-    def memory(self) -> int:
-        """Numbers that are in memory at once while one block is drawn and reduced."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of a block vector's numbers, by which estimands refer to them."""
-
-    @property
-    def order(self) -> int:
-        """Highest order of the joint moments that the sampler's estimates need: 1, or 3."""
-
-    def sample(self, rng: np.random.Generator, count: int) -> Array:
-        """Return the statistics of ``count`` independent blocks, shape (count, statistics)."""
-
-
 @dataclass(frozen=True)
 class Cell:
     """One setting in which blocks are drawn; ``id`` is permanent, for it seeds the cell's streams."""
 
     id: str
     settings: Settings
-    sampler: BlockSampler
+    sampler: Simulation
 
     @property
     def batch_blocks(self) -> int:

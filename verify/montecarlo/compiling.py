@@ -85,7 +85,7 @@ class Column(sp.AtomicExpr):  # type: ignore[misc]  # SymPy has no types
     def _latex(self, _: Any) -> str:
         return rf"\text{{{self.name}}}"
 
-    def sort_key(self, order: Any = None) -> Any:  # noqa: ARG002  # as SymPy calls it
+    def sort_key(self, order: Any = None) -> Any:  # noqa: ARG002, D102  # as SymPy calls it
         return self.class_key(), (1, self._hashable_content()), (), 1
 
 

@@ -77,6 +77,7 @@ class Simulation:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The names of a block vector's numbers, by which estimands refer to them."""
         return tuple(name for name, _ in self.outputs)
 
     @cached_property
@@ -89,6 +90,7 @@ class Simulation:
 
     @property
     def coordinates(self) -> int:
+        """Random components drawn for one block."""
         return sum(map(math.prod, self.shapes.values()))
 
     @cached_property
@@ -99,6 +101,7 @@ class Simulation:
 
     @property
     def memory(self) -> int:
+        """Numbers that are in memory at once while one block is drawn and reduced."""
         return 2 * self.coordinates + self.compiled.peak
 
     @cached_property
