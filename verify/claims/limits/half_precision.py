@@ -1,16 +1,14 @@
 """Half precision: how often a softmax that does not subtract the largest score overflows."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sympy import Integral, Rational, Sum, Symbol, binomial, erfc, exp, factorial, lambdify, log, oo, sqrt
-from sympy import symbols
+from sympy import Integral, Rational, Symbol, erfc, log, oo, sqrt
 
-from verify.spec import Allowance, Chain, Chains, Check, Claim, Computed, Derivation, E, Indicator, Items
-from verify.spec import Plot, Threshold, Wrong, assume, d, fact, numerically, score
+from verify.spec import Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator, Items
+from verify.spec import Plot, Threshold, Wrong, assume, d, fact, score
 from verify.spec.arrays import softmax
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
@@ -19,45 +17,33 @@ LARGEST, INFINITE = 65504, 65520
 OVERFLOW = log(INFINITE)
 RARE, NEVER = Threshold(Rational(1, 1000)), Threshold(Rational(1, 10**13))
 """The least bound that a sample of affordable size shows for a share of 0; and the bound by the law."""
-b, h = Symbol("b", positive=True), Symbol("h", positive=True, integer=True)
-x, y = symbols("x y", nonnegative=True, integer=True)
-"""A bound that scores exceed; half an even dimension; and places in a sum."""
+b = Symbol("b", positive=True)
+"""A bound that scores exceed."""
 
 
-def derive() -> Chains:
+def derive() -> Chain:
     given_query = "given the query a score is normal, its variance the query’s squared length"
     mixture = Integral(CHI_SQUARE * erfc(b / sqrt(2 * w)) / 2, (w, 0, oo))
-    yield (
+    return (
         Chain(E(Indicator(score - b)), title="The share of scores above $b$")
         .then(E(erfc(b / sqrt(2 * SQUARES)) / 2), given_query, of_normals("conditioning"))
         .then(mixture, "the squared length is chi-square", of_normals("chi-square"))
     )
-    power = exp(-b) * b ** (x - y) / factorial(x - y)
-    term = power * binomial(h + y - 1, y) / 2 ** (h + y)
-    even = Chain(mixture.subs(d, 2 * h), name="even", title="In an even dimension, $d_k = 2h$")
-    yield even.then(Sum(term, (y, 0, x), (x, 0, h - 1)), "term by term", numerically())
 
 
-def by_law(total: Sum, dimension: int, power: float) -> float:
-    """Return the share of scores d^power·q·k whose exponential overflows, by the sum in an even dimension."""
-    above, half = float(OVERFLOW) * dimension**-power, dimension // 2
-    term = lambdify((h, b, x, y), total.function, "mpmath")
-    return math.fsum(term(half, above, row, place) for row in range(half) for place in range(row + 1))
+def overflowing(dimension: float, power: float = 0.0) -> float:
+    """Return the share of scores d^power·q·k whose exponential overflows, by the derived law."""
+    return below(dimension, -float(OVERFLOW) * dimension**-power)
 
 
-def last_finite(floats: Any, function: Callable[[Any], Any]) -> float:
-    """Return the largest number of a format of which a function is finite.
-
-    Positive numbers are ordered like the bit patterns that write them, so halving finds the place.
-    """
-    patterns = f"u{np.dtype(floats).itemsize}"
-    low, high = (int(np.array(end, dtype=floats).view(patterns)) for end in (1.0, np.inf))
+def last_finite(floats: Any, function: Callable[[Any], Any], beyond: float) -> float:
+    """Return the largest number of a format, below a number beyond it, of which a function is finite."""
+    low, high = 1.0, beyond
     with np.errstate(over="ignore"):
-        while high - low > 1:
-            middle = (low + high) // 2
-            finite = np.isfinite(function(np.array(middle, dtype=patterns).view(floats)))
-            low, high = (middle, high) if finite else (low, middle)
-    return float(np.array(low, dtype=patterns).view(floats))
+        while (middle := float(floats((low + high) / 2))) not in (low, high):
+            is_finite = np.isfinite(function(floats(middle)))
+            low, high = (middle, high) if is_finite else (low, middle)
+    return low
 
 
 def plainly(scores: Any) -> Any:
@@ -72,31 +58,30 @@ def not_finite(formula: Callable[[Any], Any]) -> int:
 
 
 def experiment(derived: Derivation) -> Items:
-    total, what = derived["even"].end, r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
+    what = r"$P(c\,q\cdot k > \ln 65520)$, by the derived law"
     for size, factor in ((16, 2), (64, 1), (256, 0.4)):  # a rare event is known less well
         at, scaled = {d: size, b: OVERFLOW}, E(Indicator(score / sqrt(d) - b))
         yield Check(f"raw-d{size}", derived, at, tolerance=factor)
         yield Check(f"scaled-d{size}", scaled, at, at_most=RARE)
-        name, given = f"scaled-law-d{size}", (total, size, -0.5)
-        settings = {"d_k": size, "power of d_k": -0.5}
-        yield Computed(name, what, by_law, given, at_most=NEVER, settings=settings)
+        name, settings = f"scaled-law-d{size}", {"d_k": size, "power of d_k": -0.5}
+        yield Computed(name, what, overflowing, (size, -0.5), at_most=NEVER, settings=settings)
     says = "at {cell:d_k} dimensions raw scores overflow as rarely as at {raw-d16:d_k}"
     yield Wrong("raw-as-rarely", of="raw-d256", equals=derived.end.subs(d, 16), says=says)
     says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
     yield Wrong("raw-rare", derived, {d: 16, b: OVERFLOW}, at_most=RARE, says=says)
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
-    root, share = {Symbol("power of d_k"): -0.25}, by_law(total, 16, -0.25)
+    root, share = {Symbol("power of d_k"): -0.25}, overflowing(16, -0.25)
     yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, computed=share, says=says)
-    what = "largest score with a finite exponential"
-    half, binary16 = (np.float16, np.exp), {"arithmetic": "IEEE 754 binary16"}
+    point = partial(Computed, code=last_finite, settings={"arithmetic": "IEEE 754 binary16"})
+    what, given = "largest score with a finite exponential", (np.float16, np.exp, 100.0)
     near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
-    yield Computed("overflow-point", what, last_finite, half, OVERFLOW, settings=binary16, allowance=near)
-    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp)
+    yield point("overflow-point", what, arguments=given, equals=OVERFLOW, allowance=near)
+    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp, 100.0)
     at = {Symbol("arithmetic"): "IEEE 754 binary32"}
     yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
-    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16)
+    what, given = "largest number that is rounded to a finite one", (np.float64, np.float16, 1e5)
     near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
-    yield Computed("rounding-point", what, last_finite, rounded, INFINITE, settings=binary16, allowance=near)
+    yield point("rounding-point", what, arguments=given, equals=INFINITE, allowance=near)
     says = "all that is above the largest finite number is rounded to an infinite one"
     yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
@@ -104,13 +89,10 @@ def experiment(derived: Derivation) -> Items:
     says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
     yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
-
-    def tail(size: float, power: float = 0.0) -> float:
-        return below(size, -float(OVERFLOW) * size**-power)
-
-    wrong, bounds = {"wrong: as rarely as at {raw-d16:d_k}": tail(16)}, {"scaled": partial(tail, power=-0.5)}
+    wrong = {"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}
+    curves, bounds = {"raw": overflowing}, {"scaled": partial(overflowing, power=-0.5)}
     plot = partial(Plot, "overflow", "raw-d*", d, span=(4, 1024), y="share of scores that overflow")
-    yield plot(curves={"raw": tail}, bounds=bounds, wrong=wrong, linear="y")
+    yield plot(curves=curves, bounds=bounds, wrong=wrong, linear="y")
 
 
 CLAIM = Claim(

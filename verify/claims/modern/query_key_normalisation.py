@@ -3,41 +3,61 @@
 from functools import partial
 
 import numpy as np
-from sympy import Expr, Gt, Integral, S, Sum, Symbol, exp, gamma, oo, pi, sqrt, symbols
+from sympy import Gt, Integral, S, Sum, Symbol, exp, gamma, oo, pi, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, Dot, E
-from verify.spec import Items, Line, Plot, Var, Wrong, a, at_most, by_density, cite, cited, d, e, earlier, i
-from verify.spec import integral, j, k, moments, q, score
+from verify.spec import Items, Line, Plot, Var, Wrong, a, at_most, by_density, cite, d, e, earlier, i
+from verify.spec import integral, j, k, q, score
 from verify.spec.arrays import loops
+from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 LENGTHS = Dot(q, a, q, a) * Dot(k, j, k, j)
 COSINE = score / sqrt(LENGTHS)
 """The score of a query and a key over both lengths."""
 h = Symbol("h", positive=True, integer=True)
-ROTATION = cited("rotation", laws=NORMAL_COMPONENTS)
+ROTATION = of_normals("rotation")
 
 
 def derive() -> Chains:
-    *parts, all_moments = even_moments()
-    yield from (*parts, all_moments)
-    square, fourth = (
-        Chain(E(COSINE ** (2 * half)), name=name, title=f"The moment at $h = {half}$").then(
-            end, "gamma functions of neighbours", earlier(all_moments, at={h: half})
-        )
-        for half, end, name in ((1, 1 / d, "mean-square"), (2, 3 / (d * (d + 2)), "fourth-moment"))
+    x, along, length = Symbol("x", real=True), q[a, 1], Dot(q, a, q, a)
+    density, chi_square = by_density({along: x}, NORMAL_COMPONENTS), of_normals("chi-square")
+    powers = Integral(x ** (2 * h) * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
+    of_entry = (
+        Chain(E(along ** (2 * h)), name="entry", title="One component")
+        .then(powers, "the normal density", density)
+        .then(2**h * gamma(h + S.Half) / sqrt(pi), "integrated", integral())
     )
-    yield from (square, fourth)
+    of_length = (
+        Chain(E(length**h), name="length", title="The squared length")
+        .then(Integral(w**h * CHI_SQUARE, (w, 0, oo)), "it is chi-square", chi_square)
+        .then(2**h * gamma(h + d / 2) / gamma(d / 2), "integrated", integral())
+    )
+    apart = of_normals("independence")
+    beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
+    all_moments = (
+        Chain(E(COSINE ** (2 * h)), title="All even moments; odd ones are 0, for $-q$ has the law of $q$")
+        .then(E((along**2 / length) ** h), "in a basis with the key’s direction first", ROTATION)
+        .then(of_entry.start / of_length.start, "direction and length are independent", apart)
+        .then(of_entry.end / of_length.start, "the moments of a component", earlier(of_entry))
+        .then(beta, "over those of a length: of a Beta(½, (d − 1)/2) number", earlier(of_length))
+    )
+    yield from (of_entry, of_length, all_moments)
+    first, second = (earlier(all_moments, at={h: half}) for half in (1, 2))
     mirrored = "its mean is 0: $-q$ is $q$ in another basis"
-    centred = Line(E(COSINE**2), mirrored, ROTATION)
-    first = Line(1 / d, "the moment at $h = 1$", earlier(square))
-    variance = Chain(Var(COSINE), centred, first, name="variance", title="The variance")
-    yield variance
+    variance = (
+        Chain(Var(COSINE), name="variance", title="The variance")
+        .then(E(COSINE**2), mirrored, ROTATION)
+        .then(1 / d, "the moment at $h = 1$", first)
+    )
     title = "The variance of the root of the dimension times a cosine"
-    yield (
+    at_root = (
         Chain(Var(sqrt(d) * COSINE), name="at-root", title=title)
         .then(E(d * COSINE**2), mirrored, ROTATION)
-        .then(1, "the mean square of a cosine", earlier(square))
+        .then(1, "the moment at $h = 1$", first)
     )
+    fourth = Chain(E(COSINE**4), name="fourth-moment", title="The fourth moment")
+    fourth = fourth.then(3 / (d * (d + 2)), "the moment at $h = 2$", second)
+    yield from (variance, at_root, fourth)
     yield (
         Chain(E(COSINE**4) / Var(COSINE) ** 2, name="kurtosis", title="The kurtosis")
         .then(fourth.end / Var(COSINE) ** 2, "the fourth moment", earlier(fourth))
@@ -48,46 +68,6 @@ def derive() -> Chains:
     squares = Line(d, "by Lagrange’s identity, whose squares are nowhere negative", lagrange, "≤")
     title = "The square of the root of the dimension times a cosine"
     yield Chain(d * COSINE**2, squares, name="bound", title=title)
-
-
-def even_moments() -> Chains:
-    """Derive all even moments, after the integrals that they rest on."""
-    (t, r), x = symbols("t r", positive=True), Symbol("x", real=True)
-    along, length = q[a, 1], Dot(q, a, q, a)
-
-    def over(function: Expr) -> Integral:
-        return Integral(function * exp(-(x**2) / 2) / sqrt(2 * pi), (x, -oo, oo))
-
-    def euler(power: Expr) -> Integral:
-        return Integral(t ** (h - 1) * power / gamma(h), (t, 0, oo))
-
-    def integrated(start: Expr, end: Expr, name: str, title: str) -> Chain:
-        return Chain(start, name=name, title=title).then(end, "integrated", integral())
-
-    raised, falls = 2**h * gamma(h + S.Half) / sqrt(pi), exp(-t * x**2)
-    inverse = integrated(euler(exp(-t * r)), r**-h, "inverse", "One over a power, as an integral")
-    powers = raised * (1 + 2 * t) ** (-h - S.Half)
-    first = integrated(over(x ** (2 * h) * falls), powers, "first", "One component")
-    other = integrated(over(falls), (1 + 2 * t) ** -S.Half, "other", "Each of the others")
-    by_itself = E(along ** (2 * h) * exp(-t * along**2)) * E(exp(-t * along**2)) ** (d - 1)
-    factors = "independent factors, of one law but for the first"
-    apart = Chain(E(along ** (2 * h) * exp(-t * length)), name="apart", title="Components apart")
-    apart = apart.then(by_itself, factors, moments(NORMAL_COMPONENTS))
-    yield from (inverse, first, other, apart)
-    put_in = earlier(inverse, at={r: length}, given=(Gt(length, 0),))
-    densities, swapped = by_density({along: x}, NORMAL_COMPONENTS), cited("fubini", laws=NORMAL_COMPONENTS)
-    beta = gamma(h + S.Half) * gamma(d / 2) / (sqrt(pi) * gamma(h + d / 2))
-    yield (
-        Chain(E(COSINE ** (2 * h)), title="All even moments; odd ones are 0, for $-q$ has the law of $q$")
-        .then(E(along ** (2 * h) * length**-h), "in a basis with the key’s direction first", ROTATION)
-        .then(E(along ** (2 * h) * inverse.start.subs(r, length)), "the power as an integral", put_in)
-        .then(euler(apart.start), "no integrand is negative", swapped)
-        .then(euler(apart.end), "components are independent", earlier(apart))
-        .then(euler(first.start * other.start ** (d - 1)), "they are normal", densities)
-        .then(euler(first.end * other.start ** (d - 1)), "the first integrated", earlier(first))
-        .then(euler(raised * (1 + 2 * t) ** (-h - d / 2)), "the others integrated", earlier(other))
-        .then(beta, "integrated over t: the moments of a Beta(½, (d − 1)/2) number", integral())
-    )
 
 
 def largest_cosine(scale: float) -> float:
