@@ -26,22 +26,11 @@ QUICKLY_RUN = {
     "score-variance",
 }
 """Claims of the quick run by default: those, and two with a second route, facts, and figures of their own."""
-EACH_QUICKLY_MADE, EACH_BY_HAND = (
-    pytest.mark.parametrize(
-        "name",
-        [
-            name
-            if name in QUICKLY_MADE
-            else pytest.param(name, marks=pytest.mark.by_hand if place % every else pytest.mark.slow)
-            for place, name in enumerate(CATALOGUE)
-        ],
-    )
-    for every in (1, 3)
+EACH_QUICKLY_MADE = pytest.mark.parametrize(
+    "name",
+    [name if name in QUICKLY_MADE else pytest.param(name, marks=pytest.mark.slow) for name in CATALOGUE],
 )
-"""For tests that derive or run every claim again: those at once, the others among the longer studies.
-
-Where that takes long, a third of the others; all are tried by hand.
-"""
+"""For tests that derive every claim again: those at once, the others among the longer studies."""
 
 
 @cache

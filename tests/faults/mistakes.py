@@ -1,6 +1,6 @@
 """The campaign of honest mistakes: what an author of a claim may get wrong, and which nets catch it.
 
-    python -m tests.faults.mistakes [--kind KIND] [-v] [--write data/false_claims.json]
+    python -m tests.faults.mistakes [--kind KIND] [--write data/false_claims.json]
 
 Beside each mistake of ``mistakes.toml`` stands its nearest true neighbour, which must pass. Four nets are
 tried, each without the others: the check of each line; the second net, with the checks switched off; the
@@ -262,28 +262,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kind")
-    parser.add_argument("-v", action="store_true", help="Print what every net says.")
     parser.add_argument("--write", type=Path, metavar="FILE", help="Store the counts for the report.")
     options = parser.parse_args(arguments)
-    by, wrong, kinds = Counter[str](), 0, dict[str, list[tuple[Mistake, dict[str, str], str]]]()
+    wrong, kinds = 0, dict[str, list[tuple[Mistake, dict[str, str], str]]]()
     for each in mistakes():
         if options.kind not in {None, each.kind}:
             continue
         nets, problem = each.nets(), each.problem()
         kinds.setdefault(each.kind, []).append((each, nets, problem))
-        by.update(nets.keys())
         wrong += bool(nets) == bool(each.uncaught) or bool(problem)
-        print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT'}")
-        for net, text in list(nets.items())[: None if options.v else 1]:
+        print(f"{each.kind}: {each.name}: {', '.join(nets) or 'NOT CAUGHT, for ' + each.uncaught}")
+        for net, text in (*nets.items(), *([("THE TRUE NEIGHBOUR FAILS", problem)] if problem else [])):
             print(f"    {net}: {text}")
-        if not nets:
-            print(f"    {each.uncaught}")
-        if problem:
-            print(f"    THE TRUE NEIGHBOUR FAILS: {problem}")
     rows = tuple(table(kind, tried) for kind, tried in kinds.items())
     counts = FalseClaims(command=f"python -m {MODULE}", version=__version__, kinds=rows)
-    print(f"{counts.caught} of {counts.of} caught; {', '.join(f'{by[net]} by {net}' for net in NETS)}")
-    print(f"{counts.neighbours} true neighbours pass")
+    print(
+        f"{counts.caught} of {counts.of} caught; {sum(row.neighbours for row in rows)} true neighbours pass"
+    )
     if options.write:
         options.write.write_text(counts.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return int(bool(wrong))

@@ -7,30 +7,28 @@ prints which fault is the first to refute each check; a check that none refutes 
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.montecarlo.samples import CellSampler, drawn_by
-from tests.catalogue import CATALOGUE, derivation
-from verify.engine.measure import Samples, judged
+from tests.catalogue import CATALOGUE, derivation, experiment
+from verify.engine.measure import measure
 from verify.engine.runner import settings
 from verify.errors import ClaimError
 from verify.evidence import PROFILES, Verdict
 from verify.evidence.judging import ErrorBudget
 from verify.montecarlo import attention, reference_loops
-from verify.montecarlo.blocks import Cell, Request
 from verify.montecarlo.distributions import Array, Distribution
-from verify.montecarlo.experiment import Comparison, Exact, Experiment, cells_of
+from verify.montecarlo.experiment import Comparison, Exact, Experiment
 from verify.montecarlo.quantities import Simulation
 from verify.spec import rounding
 from verify.symbolic.vocabulary import d
 
-QUICK = settings(profile="quick")
-LOOKS = 4
-"""Looks at a sample that is too skewed to judge."""
+QUICK = settings(profile="quick", power=0.5)
+"""Faults are far outside the tolerance, so that small samples tell."""
 OFF = 1 + 3 * PROFILES["quick"]
 """By how much a statistic is spoiled: well outside the quick profile's tolerance."""
 
@@ -181,97 +179,49 @@ OWN_CODE = {
 """The last faults tried: what exact checks name as their own functions returns other numbers."""
 
 
-@dataclass
-class Bench:
-    """One claim, its derivation and the blocks that it plans without a fault."""
+def refuted(name: str, wanted: Sequence[str]) -> set[str]:
+    """Return which of the ``wanted`` checks of a claim are refuted, with whatever is planted now.
 
-    name: str
-
-    def __post_init__(self) -> None:
-        """Derive once, and plan as the tool does."""
-        experiment = self.experiment()
-        samples = self._samples()
-        drawn_by(CellSampler(self.name, QUICK.seed), samples.plan(experiment))
-        self.planned = samples.planned
-        self.checks = [check.id for check in experiment.checks]
-
-    def experiment(self) -> Experiment:
-        """Return the claim's experiment, with whatever is planted now."""
-        return CATALOGUE[self.name].measured_by(derivation(self.name), QUICK.tolerance)
-
-    def _samples(self) -> Samples:
-        return Samples(self.name, QUICK, ErrorBudget(QUICK.false_alarm))
-
-    def refuted(self, wanted: Sequence[str]) -> set[str]:
-        """Return which of the ``wanted`` checks are refuted, with whatever is planted now.
-
-        A check has the blocks that it plans without a fault; where these are too skewed, some more.
-        """
-        samples, drawing = self._samples(), CellSampler(self.name, QUICK.seed)
-        checks = [check for check in self.experiment().checks if check.id in wanted]
-        refuted: set[str] = set()
-        for look in range(1, LOOKS + 1):
-            drawn = {
-                cell.id
-                for cell in cells_of(checks)
-                if _is_drawn(samples, drawing, cell, self.planned[cell.id] * 2 ** (look - 1))
-            }
-            checks = [check for check in checks if drawn.issuperset(cell.id for cell in cells_of([check]))]
-            verdicts = {check.id: _judged(samples, check, look) for check in checks}
-            refuted |= {name for name, (is_refuted, _) in verdicts.items() if is_refuted}
-            checks = [check for check in checks if not verdicts[check.id][1]]
-        return refuted
-
-    def under(self, fault: str, wanted: Sequence[str]) -> set[str]:
-        """Return which of the ``wanted`` checks are refuted under ``fault``."""
-        with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
-            if fault in OWN_CODE:
-                OWN_CODE[fault](patch, self.experiment().checks)
-            else:
-                FAULTS[fault](patch)
-            refuted = self.refuted(wanted)
-        reference_loops.worst_row.cache_clear()
-        return refuted
-
-
-def _is_drawn(samples: Samples, drawing: CellSampler, cell: Cell, blocks: int) -> bool:
-    """Draw blocks of a cell; return whether all it gives is finite, for else a run ends with an error."""
+    What cannot be drawn or judged, such as what is not finite, ends a run with an error and is no refutation;
+    then each check is tried by itself.
+    """
+    planted = CATALOGUE[name].measured_by(derivation(name), QUICK.tolerance)
+    checks = tuple(check for check in planted.checks if check.id in wanted)
+    measuring = measure(Experiment(checks, ()), name, QUICK, ErrorBudget(QUICK.false_alarm))
     try:
-        drawn_by(drawing, samples.extend([Request(cell, blocks)]))
-    except ValueError as error:
-        if "is not finite in some block" not in str(error):
-            raise
-        return False
-    return True
-
-
-def _judged(samples: Samples, check: Comparison, look: int) -> tuple[bool, bool]:
-    """Return whether a check is refuted, and whether its interval can be trusted."""
-    share = samples.budget.share(look)
-    try:
-        measured = samples.measured(check, share)
-        if isinstance(check, Exact) and not np.isfinite(measured.value):
-            return True, True  # a run refuses it before it judges
-        decided = judged(check, measured, QUICK.tolerance, look, share)
+        findings, _ = drawn_by(CellSampler(name, QUICK.seed), measuring)
     except (ClaimError, ValueError):
-        return False, True  # such as a power law through what is not positive
-    return decided.verdict is Verdict.REFUTED, measured.reliable
+        alone = [refuted(name, [check]) for check in wanted] if len(wanted) > 1 else []
+        return set().union(*alone)
+    return {check.id for check in findings.checks.values() if check.verdict is Verdict.REFUTED}
 
 
-def first_faults(bench: Bench) -> dict[str, str | None]:
+def refuted_under(fault: str, name: str, wanted: Sequence[str]) -> set[str]:
+    """Return which of the ``wanted`` checks of a claim are refuted under a fault."""
+    with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
+        if fault in OWN_CODE:
+            OWN_CODE[fault](patch, experiment(name).checks)
+        else:
+            FAULTS[fault](patch)
+        names = refuted(name, wanted)
+    reference_loops.worst_row.cache_clear()
+    return names
+
+
+def first_faults(name: str) -> dict[str, str | None]:
     """Return for each check of a claim the first of the faults that refutes it, or None."""
-    first: dict[str, str | None] = dict.fromkeys(bench.checks)
-    for name in (*FAULTS, *OWN_CODE):
-        left = [check for check, fault in first.items() if fault is None]
+    first: dict[str, str | None] = {check.id: None for check in experiment(name).checks}
+    for fault in (*FAULTS, *OWN_CODE):
+        left = [check for check, refuting in first.items() if refuting is None]
         if left:
-            first |= dict.fromkeys(bench.under(name, left), name)
+            first |= dict.fromkeys(refuted_under(fault, name, left), fault)
     return first
 
 
 def main() -> None:
     """Print the first fault that refutes each check of the claims named, or of all."""
     for name in sys.argv[1:] or CATALOGUE:
-        for check, fault in first_faults(Bench(name)).items():
+        for check, fault in first_faults(name).items():
             print(f"{name:32} {check:32} {fault or 'NONE'}", flush=True)
 
 

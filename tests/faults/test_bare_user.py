@@ -43,55 +43,35 @@ def others_may_run_it() -> bool:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Return a folder that others may enter, unlike those that pytest makes."""
+    """Return a folder that others may enter, unlike those of pytest, with a read-only copy of the tool."""
     with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-@pytest.fixture
-def installation(folder: Path) -> Iterator[Path]:
-    """Return a copy of the tool that is read-only."""
-    place = folder / "installation"
-    unwritten = shutil.ignore_patterns("__pycache__")
-    for name in ("verify", "templates", "data", "reports/reference"):
-        shutil.copytree(ROOT / name, place / name, ignore=unwritten)
-    paths = [place, *place.rglob("*")]
-    for path in paths:
-        path.chmod(path.stat().st_mode & ~0o222)
-    yield place
-    for path in paths:
-        path.chmod(path.stat().st_mode | 0o200)
+        folder = Path(name)
+        for part in ("verify", "templates", "data", "reports/reference"):
+            unwritten = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / part, folder / "installation" / part, ignore=unwritten)
+        paths = [folder / "installation", *folder.glob("installation/**/*")]
+        for path in paths:
+            path.chmod(path.stat().st_mode & ~0o222)
+        folder.chmod(0o755)
+        yield folder
+        for path in paths:
+            path.chmod(path.stat().st_mode | 0o200)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not others_may_run_it(), reason="takes the superuser, and an interpreter for all")
-def test_a_bare_user_gets_the_whole_report(folder: Path, installation: Path) -> None:
+def test_a_bare_user_gets_the_whole_report(folder: Path) -> None:
     """In silence: libraries that find no place for their caches say nothing, and nothing is left behind."""
-    claim, out, temporary = folder / EXAMPLE, folder / "out", folder / "tmp"
+    claim, out, temporary, installation = (folder / name for name in (EXAMPLE, "out", "tmp", "installation"))
     claim.write_text(example_claim(), encoding="utf-8")
     for own in (out, temporary):
         own.mkdir()
         os.chown(own, NAMELESS, NAMELESS)
     libraries = [path for path in sys.path if path and Path(path).resolve() != ROOT]
-    done = by(
-        NAMELESS,
-        "-m",
-        "verify",
-        "report",
-        "doubled-keys",
-        "score-mean",
-        "--claims",
-        claim,
-        "--profile",
-        "quick",
-        "--workers",
-        2,
-        "--out",
-        out,
-        cwd=installation,
-        env={"PYTHONPATH": os.pathsep.join([str(installation), *libraries]), "TMPDIR": str(temporary)},
-    )
+    options = ("--claims", claim, "--profile", "quick", "--workers", 2, "--out", out)
+    environment = {"PYTHONPATH": os.pathsep.join([str(installation), *libraries]), "TMPDIR": str(temporary)}
+    command = ("-m", "verify", "report", "doubled-keys", "score-mean", *options)
+    done = by(NAMELESS, *command, cwd=installation, env=environment)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "report.pdf", "results.json"]
     heads = ("doubled-keys: ", "score-mean: ", "2 claims: ", "rendering: ")

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, Rational, Symbol, exp, lambdify, sqrt, symbols
+from sympy import Derivative, Expr, Rational, Symbol, exp, sqrt, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Chain, Chains, Check, Claim, Computed, Derivation, E
 from verify.spec import Items, Named, Plot, Within, Wrong, a, algebra, cite, cited, d, earlier, j, l, n
 from verify.spec import over_keys, s, score
-from verify.spec.arrays import Array, complex_step, largest_difference, loops, softmax
+from verify.spec.arrays import Array, complex_step, entries, largest_difference, loops, softmax
 from verify.spec.integrals import mean_beside_sink, over_lengths
 from verify.spec.score_law import exponential, t
 
@@ -49,10 +49,9 @@ def beside_sink(scores: Array, sink: float) -> Array:
 
 def distance_of_gradients(slope: Expr, sink: float) -> float:
     """Return how far the derived gradient of the keys' weight is from the array code's, for fixed scores."""
-    scores, names = loops.fixed_normals(8), {part: part.args[0] for part in slope.atoms(Named)}
-    derived = lambdify((x, Z, b), slope.xreplace(names))
+    scores = loops.fixed_normals(8)
     stepped = complex_step(lambda at: beside_sink(at, 1.0).sum(axis=-1, keepdims=True), scores)[:, 0]
-    return largest_difference(stepped, np.asarray(derived(np.exp(scores), np.exp(scores).sum(), sink)))
+    return largest_difference(stepped, entries(slope, (a, l), {"s": scores[None]}, {b: sink})[0])
 
 
 def weight(keys: int) -> Callable[[float], float]:

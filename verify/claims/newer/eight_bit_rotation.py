@@ -14,6 +14,7 @@ from verify.spec import NORMAL, ROUNDING, STANDARD, Chain, Chains, Check, Claim,
 from verify.spec import Distribution, E, Items, Line, Threshold, Var, Within, Wrong, a, algebra, cite, d, d_v
 from verify.spec import earlier, fact, integral, j, k, m, moments, n, q, v
 from verify.spec.arrays import Array, largest_difference, loops, softmax, stream
+from verify.spec.rounding import rounded
 
 theta, e = symbols("theta e", real=True)
 h = Symbol("h", positive=True)
@@ -60,9 +61,7 @@ def in_e4m3(values: Array) -> Array:
     scale = np.abs(values).max(axis=(-2, -1), keepdims=True) / 448
     scaled = values / scale
     # Four significant bits; below 2⁻⁶ the spacing stays the same.
-    _, exponents = np.frexp(np.maximum(np.abs(scaled), 2.0**-6))
-    spacing = np.ldexp(scaled.dtype.type(2.0**-4), exponents)
-    return scale * (np.rint(scaled / spacing) * spacing)
+    return scale * np.where(np.abs(scaled) < 2.0**-6, np.rint(512 * scaled) / 512, rounded(scaled, 4))
 
 
 def in_int8(values: Array, axis: int | tuple[int, int] = (-2, -1)) -> Array:
@@ -87,8 +86,8 @@ def eight_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, 
     queries, keys = (draws[family][..., :WIDTH] for family in "qk")
     exact, columns = scores_of(queries, keys), dict[str, Array]()
     output = softmax(exact) @ draws["v"]
-    for (form, rounded), (name, turn) in itertools.product(FORMATS.items(), TURNS.items()):
-        scores = scores_of(*(rounded(vectors @ turn.astype(np.float32)) for vectors in (queries, keys)))
+    for (form, in_few_bits), (name, turn) in itertools.product(FORMATS.items(), TURNS.items()):
+        scores = scores_of(*(in_few_bits(vectors @ turn.astype(np.float32)) for vectors in (queries, keys)))
         squares = ((scores - exact).astype(float) ** 2).mean(axis=(1, 2))
         of_output = (softmax(scores) @ draws["v"] - output).astype(float) ** 2
         columns |= {f"{form}-squares-{name}": squares, f"{form}-scores-{name}": np.sqrt(squares)}

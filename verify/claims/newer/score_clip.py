@@ -16,8 +16,6 @@ LEVEL, LOW = 4.0, Rational(1, 2)
 LARGEST, LEAST = Largest(Largest(score, j), a), -Largest(Largest(-score, j), a)
 BELOW = E(Indicator(-LEAST * tau / Max(LARGEST, tau) - tau))
 """The share of inputs with a score below -τ once the largest is clipped to τ."""
-BEYOND = E(Indicator(Max(LARGEST, -LEAST) - tau))
-"""The share of inputs with a score beyond τ in size."""
 FIXED = loops.fixed_normals(32, 16), loops.fixed_normals(32, 16)[::-1] + 0.5
 """Queries and keys with scores beyond the level."""
 
@@ -64,7 +62,6 @@ def experiment(derived: Derivation) -> Items:
     for level, false in ((4, 0.9), (8, 0.4), (12, 0.05)):
         yield check(f"below-t{level}", BELOW, {d: 16, tau: level}, at_most=S.Half, sharper=false)
     for level in (4, 8):
-        yield check(f"share-t{level}", BELOW / BEYOND, {d: 16, tau: level}, equals=S.Half)
         yield check(f"half-t{level}", derived["half"], {d: 16, tau: level})
     yield check("side-d16", derived["side"], {d: 16}, tolerance=near)
     of_fixed = partial(Computed, settings={"tau": LEVEL}, allowance=ROUNDING)

@@ -1,5 +1,7 @@
 """The four steps of attention compute its definition, with and without a mask."""
 
+from functools import partial
+
 import numpy as np
 from sympy import Limit, Symbol, exp, oo, symbols
 
@@ -12,6 +14,9 @@ QUERIES, KEYS, HEAD, WIDTH = 5, 7, 16, 3
 SCALE, ROUNDING = HEAD**-0.5, Allowance(1e-13)
 c, t, x, seen, hidden = symbols("c t x Z H", positive=True)
 WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
+RNG = stream(0, "attention-definition", "arrays", 0)
+Q, K, V = (NORMAL.draw(RNG, shape) for shape in ((QUERIES, HEAD), (KEYS, HEAD), (KEYS, WIDTH)))
+"""Fixed queries, keys and values."""
 EVERYWHERE = np.ones((QUERIES, KEYS), bool)
 PADDING: Array = np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1))
 MASKS: dict[str, tuple[Array, loops.Sees]] = {
@@ -20,6 +25,21 @@ MASKS: dict[str, tuple[Array, loops.Sees]] = {
     "padding": (PADDING, lambda _, key: key not in {5, 6}),
 }
 """Masks by name: as an array for the array code, and in words of single indices for the loops."""
+PARTS = {
+    "loops": "largest distance from the definition in loops",
+    "rows": "largest distance of a row's sum from 1",
+    "masked": "largest weight of a masked key",
+}
+WRONG = {
+    "softmax-over-queries": "the softmax may run over the queries instead of the keys",
+    "scale-after-softmax": "scaling may come after the softmax",
+    "in-single-precision": "single precision is exact",
+    "rows-in-single-precision": "rows of single precision sum to one exactly",
+    "mask-transposed": "under a causal mask a query sees its own place and the later ones",
+    "mask-one-late": "a causal mask may let a query see one key more",
+    "masked-after-softmax": "a mask may set weights to zero after the softmax",
+    "masked-with-zero": "a masked key gets no weight if its score is set to zero",
+}
 
 
 def derive() -> Chains:
@@ -38,64 +58,45 @@ def derive() -> Chains:
     yield chain.then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
 
 
-def drawn() -> tuple[Array, Array, Array]:
-    """Return fixed queries, keys and values."""
-    rng = stream(0, "attention-definition", "arrays", 0)
-    return NORMAL.draw(rng, (QUERIES, HEAD)), NORMAL.draw(rng, (KEYS, HEAD)), NORMAL.draw(rng, (KEYS, WIDTH))
-
-
 def blocking(allowed: Array) -> Array:
     """Return the mask that is added to the scores."""
     return np.where(allowed, 0.0, -np.inf)
 
 
-def distance(what: str, weights: Array, output: Array, mask: str) -> float:
+def distance(part: str, mask: str, weights: Array, output: Array) -> float:
     """Return how far weights and output are from a part of the definition under a mask."""
     sees = MASKS[mask][1]
-    if what == "loops":
-        return largest_difference(output, loops.attention_in_loops(*drawn(), SCALE, sees))
-    if what == "rows":
+    if part == "loops":
+        return largest_difference(output, loops.attention_in_loops(Q, K, V, SCALE, sees))
+    if part == "rows":
         return largest_difference(weights.sum(axis=1), np.ones(QUERIES))
     return float(max(weights[place] for place in np.ndindex(weights.shape) if not sees(*place)))
 
 
 def experiment() -> Items:
-    queries, keys, values = drawn()
-    labels = {
-        "loops": "largest distance from the definition in loops",
-        "rows": "largest distance of a row's sum from 1",
-        "masked": "largest weight of a masked key",
-    }
     for mask, (allowed, _) in MASKS.items():
-        weights = probabilities(queries, keys, SCALE, blocking(allowed))
-        output = attention(queries, keys, values, SCALE, blocking(allowed))
+        weights = probabilities(Q, K, SCALE, blocking(allowed))
+        output = attention(Q, K, V, SCALE, blocking(allowed))
         settings = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
-        for part in labels if mask != "none" else ("loops", "rows"):
-            name, what, given = f"{part}-{mask}", labels[part], (part, weights, output, mask)
-            allowance = Allowance(0) if part == "masked" else ROUNDING
-            yield Computed(name, what, distance, given, equals=0, settings=settings, allowance=allowance)
-
-    def wrong(name: str, part: str, mask: str, weights: Array, says: str) -> Wrong:
-        off = distance(part, weights, weights @ values, mask)
-        return Wrong(name, of=f"{part}-{mask}", computed=off, says=says)
-
-    scores = SCALE * queries @ keys.T
+        of_mask = partial(Computed, code=distance, equals=0, settings=settings)
+        for part in PARTS if mask != "none" else ("loops", "rows"):
+            given, near = (part, mask, weights, output), Allowance(0) if part == "masked" else ROUNDING
+            yield of_mask(f"{part}-{mask}", PARTS[part], arguments=given, allowance=near)
+    scores = SCALE * Q @ K.T
     right, single = softmax(scores), in_single_precision(softmax)(scores)
     late, later = (softmax(scores + blocking(seen)) for seen in (np.tril(EVERYWHERE, 1), np.triu(EVERYWHERE)))
-    says, turned = "the softmax may run over the queries instead of the keys", loops.over_queries(scores)
-    yield wrong("softmax-over-queries", "loops", "none", turned, says)
-    says, scaled = "scaling may come after the softmax", SCALE * softmax(scores / SCALE)
-    yield wrong("scale-after-softmax", "loops", "none", scaled, says)
-    yield wrong("in-single-precision", "loops", "none", single, "single precision is exact")
-    says = "rows of single precision sum to one exactly"
-    yield wrong("rows-in-single-precision", "rows", "none", single, says)
-    says = "under a causal mask a query sees its own place and the later ones"
-    yield wrong("mask-transposed", "loops", "causal", later, says)
-    yield wrong("mask-one-late", "masked", "causal", late, "a causal mask may let a query see one key more")
-    says = "a mask may set weights to zero after the softmax"
-    yield wrong("masked-after-softmax", "rows", "padding", np.where(PADDING, right, 0.0), says)
-    says, zeroed = "a masked key gets no weight if its score is set to zero", np.where(PADDING, scores, 0.0)
-    yield wrong("masked-with-zero", "masked", "padding", softmax(zeroed), says)
+    for name, part, mask, weights in (
+        ("softmax-over-queries", "loops", "none", loops.over_queries(scores)),
+        ("scale-after-softmax", "loops", "none", SCALE * softmax(scores / SCALE)),
+        ("in-single-precision", "loops", "none", single),
+        ("rows-in-single-precision", "rows", "none", single),
+        ("mask-transposed", "loops", "causal", later),
+        ("mask-one-late", "masked", "causal", late),
+        ("masked-after-softmax", "rows", "padding", np.where(PADDING, right, 0.0)),
+        ("masked-with-zero", "masked", "padding", softmax(np.where(PADDING, scores, 0.0))),
+    ):
+        off = distance(part, mask, weights, weights @ V)
+        yield Wrong(name, of=f"{part}-{mask}", computed=off, says=WRONG[name])
 
 
 CLAIM = Claim(
