@@ -142,7 +142,7 @@ def answer_to_document(path: Path, tool: Tool) -> Ended:
     return answer
 
 
-def answer_to_question(path: Path, _: Tool) -> Ended:
+def answer_to_question(path: Path, _tool: Tool) -> Ended:
     """Read and print a question and the formula in its second line."""
     text, _, formula = path.read_bytes().decode(errors="surrogateescape").partition("\n")
 

@@ -79,9 +79,9 @@ def experiment(derived: Derivation) -> Items:
     says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp, 100.0)
     at = {Symbol("arithmetic"): "IEEE 754 binary32"}
     yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
-    what, given = "largest number that is rounded to a finite one", (np.float64, np.float16, 1e5)
+    what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16, 1e5)
     near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
-    yield point("rounding-point", what, arguments=given, equals=INFINITE, allowance=near)
+    yield point("rounding-point", what, arguments=rounded, equals=INFINITE, allowance=near)
     says = "all that is above the largest finite number is rounded to an infinite one"
     yield Wrong("rounds-up-at-once", of="rounding-point", equals=LARGEST, says=says)
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}

@@ -102,19 +102,18 @@ def experiment(derived: Derivation) -> Items:
             check, at = f"{name.lower()}-{scaling}-d{size}", {b: BITS[name], d: size, c: factor}
             value, control = raw * float(factor) ** 2, check == "bfloat16-raw-d64"
             yield Check(check, error, at, equals=value, tolerance=2, control=control)
-            if check.startswith("bfloat16") and size == 64:
-                bound, near = f"bound-{scaling}-d64", Within(0.5, fixed=True)
-                less = 0.17 if scaling == "raw" else 0
-                yield Check(bound, error, at, tolerance=near, sharper=less)
-    most, half = derived.end.subs(epsilon, Rational(1, 4)), derived["half"].end.subs(b, 8)
+    near, at = Within(0.5, fixed=True), {b: BITS["bfloat16"], d: 64, c: S.One}
+    yield Check("bound-raw-d64", error, at, tolerance=near, sharper=0.17)
+    change, move = (
+        partial(Computed, off={"change-sharper": 0.98}),
+        partial(Computed, off={"move-sharper": 0.99}),
+    )
+    most, weights = derived.end.subs(epsilon, Rational(1, 4)), (softmax(rounded(CLOSE, 8)), softmax(CLOSE))
     where = {"precision": "bfloat16", "scores": "64.75 and 64.25, nearly"}
-    weights, what = (softmax(rounded(CLOSE, 8)), softmax(CLOSE)), "change of a weight"
-    computed = partial(Computed, code=largest_difference)
-    off = {"change-sharper": 0.98}
-    yield computed("change", what, arguments=weights, at_most=most, settings=where, off=off)
-    where = {"precision": "bfloat16", "scores": "1 to 2"}
-    moved, what = (rounded(BINADE, 8) / BINADE, np.ones(BINADE.shape)), "move of a score, over the score"
-    yield computed("move", what, arguments=moved, at_most=half, settings=where, off={"move-sharper": 0.99})
+    yield change("change", "change of a weight", largest_difference, weights, at_most=most, settings=where)
+    half, moved = derived["half"].end.subs(b, 8), (rounded(BINADE, 8) / BINADE, np.ones(BINADE.shape))
+    what, where = "move of a score, over the score", {"precision": "bfloat16", "scores": "1 to 2"}
+    yield move("move", what, largest_difference, moved, at_most=half, settings=where)
     for name, bits in BITS.items():
         place = {"at": 64, "precision": name}
         check, what = f"spacing-{name.lower()}", "distance to the next number"

@@ -30,7 +30,7 @@ def derive() -> Chains:
         Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines)
         .then(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn)
         .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically())
-        .then(mean * (1 + error) / 2 - S.Half, "integrated", integral())
+        .then(mean * ((1 + error) / 2) - S.Half, "integrated", integral())
     )
     size = (
         Chain(E(SIZE), name="size", title="The size of all")

@@ -2,50 +2,38 @@
 
 from sympy import Expr, Limit, S, Symbol, oo
 
-from verify.spec import Chain, at_least, at_most, limit, n
+from verify.spec import Chain, Chains, at_least, at_most, limit, n
 
 eps = Symbol("epsilon", positive=True)
 """How far the product of factor and lead is above 1, or below."""
 
 
-def around_critical(product: str, size: Symbol = n) -> tuple[Chain, ...]:
-    """Return the bounds of a weight above and below the critical factor, and its limits there and at it.
+def around_critical(product: str) -> Chains:
+    """Derive bounds of a weight above and below the critical factor, and its limits there and at it.
 
     Args:
         product: The quantity that is 1 at the critical factor, in words, as "the product".
-        size: How many keys there are.
     """
-    above, below = weight(1 + eps, size), weight(1 - eps, size)
-    least, most = 1 / (1 + size**-eps), 1 / (1 + size**eps / 2)
-    rises = size ** (-1 - eps) * above * least
-    falls = (size / 2 - 1) * size ** (eps - 1) * below * most
-    bounds = (
-        Chain(
-            above,
-            name="above",
-            title=f"Where {product} is $1 + \\varepsilon$",
-            defines="the weight beyond the critical factor",
-        ).then(least, "there are fewer other keys than keys", at_least(rises), "≥"),
-        Chain(
-            below,
-            name="below",
-            title=f"Where {product} is $1 - \\varepsilon$",
-            defines="the weight short of the critical factor",
-            given=(size >= 2,),
-        ).then(most, "other keys are at least half of them", at_most(falls, given=(size >= 2,)), "≤"),
-    )
-    ends = ("above", least, S.One), ("at", weight(S.One, size), S.Half), ("below", most, S.Zero)
-    limits = (
-        Chain(
-            Limit(x, size, oo),
-            name="at" if name == "at" else f"{name}-tends",
-            title=f"The limit where {product} is 1" if name == "at" else "The limit of that bound",
-        ).then(value, "the power of the length alone changes", limit())
-        for name, x, value in ends
-    )
-    return *bounds, *limits
+    above, at, below = weight(1 + eps), weight(S.One), weight(1 - eps)
+    least, most = 1 / (1 + n**-eps), 1 / (1 + n**eps / 2)
+    more = at_least(n ** (-1 - eps) * above * least)
+    less = at_most((n / 2 - 1) * n ** (eps - 1) * below * most, given=(n >= 2,))
+    title, defines = f"Where {product} is $1 + \\varepsilon$", "the weight beyond the critical factor"
+    beyond = Chain(above, name="above", title=title, defines=defines)
+    yield beyond.then(least, "there are fewer other keys than keys", more, "≥")
+    title, defines = f"Where {product} is $1 - \\varepsilon$", "the weight short of the critical factor"
+    short = Chain(below, name="below", title=title, defines=defines, given=(n >= 2,))
+    yield short.then(most, "other keys are at least half of them", less, "≤")
+    of_bound, of_weight = "The limit of that bound", f"The limit where {product} is 1"
+    for name, title, x, value in (
+        ("above-tends", of_bound, least, S.One),
+        ("at", of_weight, at, S.Half),
+        ("below-tends", of_bound, most, S.Zero),
+    ):
+        limits = Chain(Limit(x, n, oo), name=name, title=title)
+        yield limits.then(value, "the power of the length alone changes", limit())
 
 
-def weight(product: Expr, size: Symbol = n) -> Expr:
+def weight(product: Expr) -> Expr:
     """Return the weight of a key whose odds against each of the others are that power of the length."""
-    return 1 / (1 + (size - 1) * size**-product)
+    return 1 / (1 + (n - 1) * n**-product)
