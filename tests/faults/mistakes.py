@@ -175,17 +175,15 @@ class Trial:
         if self.items or not self.chains:
             return self.items
         chain = self.chains[0]
-        words = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">": "at_least"}
+        sharper = {"=": 0.0, "≤": 0.1, "<": 0.1, "≥": 10.0, ">": 10.0}
         is_number = not chain.end.has(sympy.Indexed, E, Var, Cov)
-        if not (is_number and chain.relation in words and chain.start.has(E, Var, Cov, Quantile)):
+        if not (is_number and chain.relation in sharper and chain.start.has(E, Var, Cov, Quantile)):
             return []
         sides = chain.start + chain.end
         known = sides.free_symbols | {size for family in families_of(sides) for size in family.ranges}
         at = {symbol: value for symbol, value in AT.items() if symbol in known}
         band = Within(scale=8.0, of="a scale") if chain.end == 0 else Within()
-        sharper = {"≤": 0.1, "<": 0.1, "≥": 10.0, ">": 10.0}.get(chain.relation, 0.0)
-        side = {words[chain.relation]: chain.end}
-        return [Check("x", chain.start, at, tolerance=band, sharper=sharper, **side)]
+        return [Check("x", chain, at, tolerance=band, sharper=sharper[chain.relation])]
 
     def run(self, kind: type[Chain]) -> ClaimRecord | None:
         """Return the record of a claim of this, its chains of a kind; None where nothing can be measured.

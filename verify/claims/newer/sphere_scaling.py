@@ -20,27 +20,22 @@ UNIFORM = (1 + erf(z[a, j] / sqrt(2))) / 2
 
 
 def derive() -> Chains:
-    below = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v
+    below, falls = Integral(exp(-2 * beta * (v - w)), (w, 0, v)) / v, exp(-2 * beta * v)
     title = "One other key, uniform below the largest at $v$"
     defines = "the mean of another key’s exponential over that of the largest"
-    other = Chain(below, name="other", title=title, defines=defines)
-    other = other.then((1 - exp(-2 * beta * v)) / (2 * beta * v), "integrated", integral())
-    density, falls = n * (n - 1) * v ** (n - 2) / (2 * beta), exp(-2 * beta * v)
-    less, sums = at_most(Integral(density * falls, (v, 0, 1))), Integral(density * (1 - falls), (v, 0, 1))
-    title = "All others, the largest of $n$ having the density $nv^{n-1}$"
-    defines = "the mean of the sum of the others’ exponentials"
-    others = (
-        Chain(sums, name="others", title=title, defines=defines)
-        .then(Integral(density, (v, 0, 1)), "without the exponential", less, "≤")
-        .then(n / (2 * beta), "integrated", integral(given=(n >= 2,)))
+    other = (
+        Chain(below, name="other", title=title, defines=defines)
+        .then((1 - falls) / (2 * beta * v), "integrated", integral())
+        .then(1 / (2 * beta * v), "without the exponential", at_most(falls / (2 * beta * v)), "≤")
     )
-    yield from (other, others)
+    yield other
     scores, largest = 2 * beta * UNIFORM, E(Largest(Softmax(2 * beta * UNIFORM, j), j))
     total = over_keys(exp(scores.xreplace({j: l}) - Largest(scores, j)), l)
-    around = Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))
     uniform, maximum = (cited(theorem, laws=LAWS) for theorem in ("uniform cosine", "below a maximum"))
     shift = "cosines are twice a uniform number less 1, which shifts all scores alike"
-    rest = "the term of the largest is 1, and others are uniform below it"
+    rest = "the term of the largest, of density $nv^{n-1}$, is 1, and others are uniform below it"
+    around = Integral(n * v ** (n - 1) * (n - 1) * below, (v, 0, 1))
+    bound = Integral(n * (n - 1) * v ** (n - 2) / (2 * beta), (v, 0, 1))
     title = "The largest weight in three dimensions"
     yield (
         Chain(LARGEST, title=title, given=(Eq(d, 3, evaluate=False), n >= 2))
@@ -48,8 +43,8 @@ def derive() -> Chains:
         .then(E(1 / total), "the largest weight is that of the largest score", algebra)
         .then(1 / E(total), "convex in the total", cited("jensen"), "≥")
         .then(1 / (1 + around), rest, maximum)
-        .then(1 / (1 + others.start), "one other key", earlier(other))
-        .then(1 / (1 + n / (2 * beta)), "the bound of that mean", earlier(others), "≥")
+        .then(1 / (1 + bound), "the bound of one other key", earlier(other, given=(n >= 2,)), "≥")
+        .then(1 / (1 + n / (2 * beta)), "integrated", integral(given=(n >= 2,)))
     )
 
 
