@@ -72,14 +72,13 @@ def test_each_fact_is_what_arithmetic_says(name: str) -> None:
         assert found == pytest.approx(EXPECTED.get(name, {}), rel=1e-12)
 
 
-@pytest.mark.parametrize("keys", [4, 1024, pytest.param(10**6, marks=pytest.mark.slow)])
-def test_what_growing_scores_keep_is_what_drawn_rows_keep(keys: int) -> None:
-    """Means of plainly drawn rows, within five standard errors."""
-    claim = CATALOGUE[DRAWN]
+@pytest.mark.slow
+def test_what_growing_scores_keep_is_what_drawn_rows_keep() -> None:
+    """Means of plainly drawn rows of a million keys, within five standard errors; the claim draws fewer."""
+    claim, keys = CATALOGUE[DRAWN], 10**6
     facts = {one.id: one.value for one in claim.exact_values(claim.derived())}
     assert set(facts) == {"kept-by-n4", "kept-by-n1024", "kept-by-n1000000"}
-    rows = max(20, min(4000, 2 * 10**7 // keys))
-    scores = np.random.default_rng(7).standard_normal((rows, keys)) * 2 * math.sqrt(2 * math.log(keys))
+    scores = np.random.default_rng(7).standard_normal((20, keys)) * 2 * math.sqrt(2 * math.log(keys))
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     squares = (weights**2).sum(axis=1) / weights.sum(axis=1) ** 2
-    assert abs(facts[f"kept-by-n{keys}"] - squares.mean()) < 5 * squares.std() / math.sqrt(rows)
+    assert abs(facts[f"kept-by-n{keys}"] - squares.mean()) < 5 * squares.std() / math.sqrt(20)

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from verify.claims.modern import low_precision_scores
 from verify.claims.newer import eight_bit_rotation, low_precision_sums, online_softmax
 from verify.spec.arrays import softmax
 
@@ -34,14 +33,6 @@ def test_sums_in_few_bits() -> None:
     while len(pairs) > 1:
         pairs = pairs[::2] + pairs[1::2]
     assert low_precision_sums.in_pairs(wide, 11) == pairs[0]
-
-
-@pytest.mark.parametrize(
-    ("at", "bits", "spacing"), [(64, 8, 0.5), (64, 4, 8.0), (1, 11, 2**-10), (1.5, 4, 0.125)]
-)
-def test_the_next_number_of_so_many_bits(at: float, bits: int, spacing: float) -> None:
-    """Half precision counts in 1024ths from 1 on."""
-    assert low_precision_scores.spacing_above(at, bits) == spacing
 
 
 def test_eight_bits_and_rotation() -> None:

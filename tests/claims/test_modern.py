@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from tests.catalogue import experiment
 from verify.claims.modern.attention_sink import beside_sink
-from verify.claims.newer import scalable_softmax
-from verify.claims.newer.adaptive_temperature import factor_at
 from verify.claims.newer.score_clip import clipped, distance_from_temperature
 from verify.montecarlo.attention import softmax
 
 RNG = np.random.default_rng(18)
-
-
-def predicted(claim: str, check: str) -> float:
-    """Return what a check of a claim predicts."""
-    return next(one.prediction.value for one in experiment(claim).checks if one.id == check)
 
 
 def test_where_yarns_factor_takes_back_all() -> None:
@@ -35,21 +27,6 @@ def test_a_sink_is_one_key_more_without_a_value() -> None:
     assert beside_sink(scores, 1.0) == pytest.approx(np.array(expected))
     assert beside_sink(scores, -np.inf) == pytest.approx(softmax(scores))
     assert beside_sink(scores, 800.0) == pytest.approx(0.0)
-
-
-def test_the_mean_weight_of_a_leader_is_that_of_draws() -> None:
-    """The integral agrees with ten thousand rows within five standard errors."""
-    leads = scalable_softmax.LEAD + float(scalable_softmax.WIDTH) * RNG.random((10_000, 9))
-    weights = 1 / (1 + (10.0 ** (-float(scalable_softmax.FACTOR) * leads)).sum(axis=1))
-    exact = scalable_softmax.mean_of_leader(10)
-    assert abs(weights.mean() - exact) < 5 * weights.std() / 100
-
-
-def test_the_published_factor_by_hand() -> None:
-    """One above where the polynomial is below, the polynomial elsewhere."""
-    assert factor_at(np.array([0.0, math.log(1024)])).tolist() == [1, 1]
-    by_hand = -0.037 * 16 + 0.481 * 8 - 2.3 * 4 + 4.917 * 2 - 1.791
-    assert factor_at(np.array(2.0)) == pytest.approx(by_hand)
 
 
 def test_clipping_bounds_the_largest_score_alone() -> None:

@@ -51,22 +51,18 @@ def _softmax(wrong: Callable[[Array], Array]) -> Plant:
     return lambda patch: everywhere(patch, attention.softmax, wrong)
 
 
+SOFTMAX, ROUNDED = attention.softmax, rounding.rounded
+"""The right functions, by names that no fault is planted under."""
+
+
 def _over_queries(scores: Array) -> Array:
     axis = -2 if scores.ndim > 1 else -1
     exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return np.asarray(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
 
-def _sum_too_large(scores: Array, right: Callable[[Array], Array] = attention.softmax) -> Array:
-    return right(scores) / 1.1
-
-
-def _at_temperature(temperature: float, right: Callable[[Array], Array] = attention.softmax) -> Plant:
-    return _softmax(lambda scores: right(scores / temperature))
-
-
-def _coarser_above_one(values: Array, bits: int, right: Any = rounding.rounded) -> Array:
-    return np.asarray(np.where(np.abs(values) > 1, right(values, bits - 2), right(values, bits)))
+def _coarser_above_one(values: Array, bits: int) -> Array:
+    return np.asarray(np.where(np.abs(values) > 1, ROUNDED(values, bits - 2), ROUNDED(values, bits)))
 
 
 def _spectral_norms(factor: float) -> Plant:
@@ -163,11 +159,11 @@ FAULTS: dict[str, Plant] = {
     ),
     "one component more": _drawing(_with_more_components),
     "values of symbols 15% larger": _drawing(_with_larger_values),
-    "softmax at temperature 1.3": _at_temperature(1.3),
-    "softmax at temperature 1/1.3": _at_temperature(1 / 1.3),
+    "softmax at temperature 1.3": _softmax(lambda scores: SOFTMAX(scores / 1.3)),
+    "softmax at temperature 1/1.3": _softmax(lambda scores: SOFTMAX(1.3 * scores)),
     "softmax over the queries": _softmax(_over_queries),
-    "softmax divided by 1.1 times the sum": _softmax(_sum_too_large),
-    "numbers above 1 of two bits less": lambda patch: everywhere(patch, rounding.rounded, _coarser_above_one),
+    "softmax divided by 1.1 times the sum": _softmax(lambda scores: SOFTMAX(scores) / 1.1),
+    "numbers above 1 of two bits less": lambda patch: everywhere(patch, ROUNDED, _coarser_above_one),
     "spectral norms 5% larger": _spectral_norms(1.05),
     "spectral norms 5% smaller": _spectral_norms(1 / 1.05),
 }
