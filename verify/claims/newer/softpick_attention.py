@@ -5,7 +5,7 @@ import numpy as np
 from sympy import Abs, Float, Integral, Max, Rational, S, Symbol, erf, exp, oo, pi, sqrt
 
 from verify.spec import NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Indicator, Items, Plot
-from verify.spec import Within, Wrong, a, by_density, cite, earlier, fact, integral, j, n
+from verify.spec import Within, Wrong, a, algebra, by_density, cite, earlier, fact, integral, j, n
 from verify.spec import numerically, of_probability, over_keys, s, sigma
 
 DEVIATIONS = {"half": S.Half, "one": S.One, "two": S(2)}
@@ -20,7 +20,7 @@ ZERO = 1 - E(Indicator(s[a, j]))
 
 
 def derive() -> Chains:
-    above, mean, error = exp(sigma * y) - 1, exp(sigma**2 / 2), erf(sigma / sqrt(2))
+    above, mean, below = exp(sigma * y) - 1, exp(sigma**2 / 2), (1 + erf(sigma / sqrt(2))) / 2
     drawn, all_scores = by_density({s[a, j]: y}, NORMAL_ROWS), (y, -oo, oo)
     zero = Chain(ZERO, name="half", title="Weights that are 0")
     zero = zero.then(1 - Integral(DENSITY, (y, -oo, 0)), "the density of a score, of either sign", drawn)
@@ -30,18 +30,19 @@ def derive() -> Chains:
         Chain(E(POSITIVE), name="kept", title="Positive scores", defines=defines)
         .then(Integral(Max(above, 0) * DENSITY, all_scores), "the density of a score", drawn)
         .then(Integral(above * DENSITY, (y, 0, oo)), "positive scores alone count", numerically())
-        .then(mean * ((1 + error) / 2) - S.Half, "integrated", integral())
+        .then(mean * below - S.Half, "integrated", integral())
     )
-    size = (
-        Chain(E(SIZE), name="size", title="The size of all")
-        .then(Integral(Abs(above) * DENSITY, all_scores), "the density of a score", drawn)
-        .then(mean * error, "integrated", numerically())
-    )
-    yield from (positive, size)
+    whole = Chain(E(ABOVE), name="whole", title="All scores")
+    whole = whole.then(Integral(above * DENSITY, all_scores), "the density of a score", drawn)
+    yield from (positive, whole := whole.then(mean - 1, "integrated", integral()))
+    part, size = positive.start, "a size is twice the positive part less the number"
+    share, error = positive.end / (2 * positive.end - mean + 1), erf(sigma / sqrt(2))
     yield (
-        Chain(positive.start / size.start, title="The positive part’s share of the mean size")
-        .then(positive.start / size.end, "the mean size", earlier(size))
-        .then(positive.end / size.end, "the mean of the positive part", earlier(positive))
+        Chain(part / E(SIZE), title="The positive part’s share of the mean size")
+        .then(part / (2 * part - E(ABOVE)), size, algebra)
+        .then(part / (2 * part - mean + 1), "the mean of $e^s - 1$", earlier(whole))
+        .then(share, "the mean of the positive part", earlier(positive))
+        .then(positive.end / (mean * error), "terms gathered", algebra)
     )
 
 
