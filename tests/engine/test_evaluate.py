@@ -11,7 +11,7 @@ from tests.engine.test_measure import POINTS, RIGHT, WRONG, line, quantity
 from verify.engine import evaluate as evaluating
 from verify.engine.catalogue import Shipped, InMemoryClaim
 from verify.engine.derivations import derivation_record
-from verify.engine.evaluate import Rounds, Settled, draw, evaluate
+from verify.engine.evaluate import Rounds, draw, evaluate
 from verify.engine.preparing import Work
 from verify.engine.runner import settings
 from verify.engine.validation import validate
@@ -67,27 +67,27 @@ WORK = Work(Shipped(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.
 
 def test_an_evaluation_goes_on_from_what_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """In any process: with the checked derivation and the rounds so far it comes to the same record."""
-    at_once = evaluate(WORK, "", (), 60.0).result
-    assert isinstance(at_once, Settled)
+    at_once = evaluate(WORK, "", (), 60.0)
+    assert at_once.record
     rounds: Rounds = ()
     proof, stretches = "", 0
     while True:
         monkeypatch.setattr(evaluating, "_PREPARED", {})
         stretch = evaluate(WORK, proof, rounds, 0.0)
-        if isinstance(stretch.result, Settled):
+        if stretch.record:
             break
-        needed, stretches = stretch.result, stretches + 1
+        stretches += 1
         drawn = []
-        for cell in needed.cells:
+        for cell in stretch.cells:
             chunks = list(cell.missing(WORK))
             sums, _ = draw(WORK, [(cell.pickled, chunk) for chunk in chunks])
             so_far = cell.drawn
             for chunk, part in zip(chunks, sums, strict=True):
                 so_far = so_far.then(chunk, part, cell.chunk_batches)
             drawn.append(so_far)
-        proof, rounds = stretch.proof, (*needed.rounds, tuple(drawn))
+        proof, rounds = stretch.proof, (*stretch.rounds, tuple(drawn))
     assert stretches
-    assert stretch.result.record == at_once.record
+    assert stretch.record == at_once.record
 
 
 def _with_a_wrong_line() -> Chain:
@@ -100,8 +100,7 @@ def _with_a_wrong_line() -> Chain:
 def test_a_failed_derivation_is_all_that_is_on_record() -> None:
     """Nothing is drawn for it."""
     work = replace(WORK, claim=InMemoryClaim(replace(CLAIM, derive=_with_a_wrong_line)))
-    end = evaluate(work, "", (), 60.0).result
-    assert isinstance(end, Settled)
+    end = evaluate(work, "", (), 60.0)
     record = ClaimRecord.model_validate_json(end.record)
     assert record.derivation.status is Proof.FAILED
     assert (record.checks, record.controls, end.draws) == ((), (), 0)

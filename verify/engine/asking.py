@@ -27,7 +27,7 @@ from verify.engine.validation import wrong_cell
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Check, ClaimRecord, Figure, RunRecord, Settings, Verdict
 from verify.evidence.judging import ErrorBudget
-from verify.executors.machine import one_blas_thread, processors, thread_map
+from verify.executors.machine import one_blas_thread, processors, threads_of
 from verify.executors.workers import Workers, using
 from verify.montecarlo.blocks import Cell, Chunk, Drawn, Sums, draw_chunk
 from verify.montecarlo.estimands import MIN_BLOCKS, Goal, Measured
@@ -346,8 +346,8 @@ def _measured(
         batches = -(-blocks // cell.batch_blocks)
         chunks = list(drawn.missing(NAME, chosen.seed, batches, cell.chunk_batches))
         try:
-            with one_blas_thread(), thread_map(threads) as mapped:
-                for chunk, sums in zip(chunks, mapped(partial(_draw, cell), chunks), strict=True):
+            with one_blas_thread(), threads_of(threads) as pool:
+                for chunk, sums in zip(chunks, pool.map(partial(_draw, cell), chunks), strict=True):
                     drawn = drawn.then(chunk, sums, cell.chunk_batches)
         except ValueError:
             where = ", ".join(f"{name} = {value}" for name, value in cell.settings)

@@ -10,7 +10,7 @@ import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from verify.engine.measure import measure
@@ -58,33 +58,21 @@ Rounds = tuple[tuple[Drawn, ...], ...]
 
 
 @dataclass(frozen=True)
-class NeedsDraws:
-    """An evaluation that is to be called again when these cells are drawn, with that as a further round.
+class Stretch:
+    """The result of a call of ``evaluate``: the claim's record as JSON, or ``cells`` to be drawn first.
 
-    ``draws`` are the random components that it has drawn itself, ``draw_s`` the seconds that each took.
+    Then it is to be called again, with their draws as a further round after ``rounds``. ``proof`` is the
+    checked derivation as JSON. ``draws`` are the random components that the call itself has drawn, ``draw_s``
+    the seconds that each took, and ``spent_s`` those of its parts.
     """
 
-    cells: tuple[CellToDraw, ...]
-    rounds: Rounds
-    draws: int
-    draw_s: float
-
-
-@dataclass(frozen=True)
-class Settled:
-    """A claim's record as JSON; ``draws`` are as above."""
-
-    record: str
+    record: str = ""
+    cells: tuple[CellToDraw, ...] = ()
+    rounds: Rounds = ()
     draws: int = 0
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """The result of a call of ``evaluate``, with the checked derivation as JSON, and the seconds it took."""
-
-    result: NeedsDraws | Settled
-    proof: str
-    spent_s: dict[str, float]
+    draw_s: float = 0.0
+    proof: str = ""
+    spent_s: dict[str, float] = field(default_factory=dict)
 
 
 _PREPARED: dict[Work, Prepared] = {}
@@ -111,19 +99,17 @@ def evaluate(
     with claim_errors(work.claim.id, work.claim.origin), one_blas_thread():
         prepared = _PREPARED.pop(work, None) or prepare(work, proof)
         derived_at = time.perf_counter()
-        result = _measured(work, prepared, rounds, task_s, mapped)
-        if isinstance(result, NeedsDraws):
+        stretch = _measured(work, prepared, rounds, task_s, mapped)
+        if stretch.cells:
             _PREPARED[work] = prepared
         spent_s = {"derivation": derived_at - begun, "simulation": time.perf_counter() - derived_at}
-        return Stretch(result, prepared.proof.model_dump_json(by_alias=True), spent_s)
+        return replace(stretch, proof=prepared.proof.model_dump_json(by_alias=True), spent_s=spent_s)
 
 
-def _measured(
-    work: Work, prepared: Prepared, rounds: Rounds, task_s: float, mapped: Mapped
-) -> NeedsDraws | Settled:
+def _measured(work: Work, prepared: Prepared, rounds: Rounds, task_s: float, mapped: Mapped) -> Stretch:
     """Measure a claim as far as it can be by earlier draws and by those that are made here."""
     if prepared.experiment is None:
-        return Settled(prepared.record().model_dump_json(by_alias=True))
+        return Stretch(prepared.record().model_dump_json(by_alias=True))
     budget = ErrorBudget(work.settings.false_alarm)
     steps = measure(prepared.experiment, work.claim.id, work.settings, budget)
     drawn, draws, given = dict[str, Drawn](), 0, deque(rounds)
@@ -140,7 +126,8 @@ def _measured(
                 now = sum(cell.draws for cell in cells) - sum(cell.draws for cell in before)
                 draws += now
                 if not all(cell.is_drawn for cell in cells):
-                    return NeedsDraws(cells, rounds, draws, (time.process_time() - begun) / now)
+                    draw_s = (time.process_time() - begun) / now
+                    return Stretch(cells=cells, rounds=rounds, draws=draws, draw_s=draw_s)
                 answer = tuple(cell.drawn for cell in cells)
                 rounds = (*rounds, answer)
             drawn |= {request.cell.id: cell for request, cell in zip(requests, answer, strict=True)}
@@ -148,7 +135,7 @@ def _measured(
     except StopIteration as end:
         findings, controls = end.value
     record = prepared.record(findings, controls, work.settings.tolerance)
-    return Settled(record.model_dump_json(by_alias=True), draws)
+    return Stretch(record.model_dump_json(by_alias=True), draws=draws)
 
 
 def _to_draw(request: Request, drawn: Mapping[str, Drawn]) -> CellToDraw:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from verify.engine.catalogue import InMemoryClaim
-from verify.engine.evaluate import CellToDraw, Mapped, Rounds, Settled, draw, evaluate
+from verify.engine.evaluate import CellToDraw, Mapped, Rounds, draw, evaluate
 from verify.engine.preparing import Work
 from verify.engine.store import Store
 from verify.engine.tasks import key, perform, versions
@@ -160,24 +160,24 @@ class Schedule:
         draws = 0
         while True:
             _, stretch = yield [(evaluate, (work, proof, rounds, self._task_s))]
-            result, proof = stretch.result, stretch.proof
+            proof = stretch.proof
             for part, seconds in stretch.spent_s.items():
                 spent_s[part] += seconds
-            draws += result.draws
-            self._report(drawn=result.draws, wanted=result.draws)
-            if isinstance(result, Settled):
+            draws += stretch.draws
+            self._report(drawn=stretch.draws, wanted=stretch.draws)
+            if stretch.record:
                 break
             self._keep(proof_key, proof.encode())
-            drawn = yield from self._draw(work, result.cells, result.draw_s, spent_s)
+            drawn = yield from self._draw(work, stretch.cells, stretch.draw_s, spent_s)
             draws += sum(
                 (after.batches - cell.drawn.batches) * cell.batch_draws
-                for cell, after in zip(result.cells, drawn, strict=True)
+                for cell, after in zip(stretch.cells, drawn, strict=True)
             )
-            rounds = (*result.rounds, drawn)
-        record = ClaimRecord.model_validate_json(result.record)
+            rounds = (*stretch.rounds, drawn)
+        record = ClaimRecord.model_validate_json(stretch.record)
         if record.derivation.status is not Proof.FAILED:  # that soon fails again
             self._keep(proof_key, proof.encode())
-            self._keep(record_key, f"{draws}\n{result.record}".encode())
+            self._keep(record_key, f"{draws}\n{stretch.record}".encode())
         return SettledClaim(record, spent_s)
 
     def _draw(

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
@@ -100,13 +100,6 @@ def threads_of(count: int) -> Iterator[Executor]:
         yield threads
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def thread_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Yield a function like ``map`` that uses ``workers`` threads, as ``threads_of`` does."""
-    with threads_of(workers) as threads:
-        yield threads.map if workers > 1 else map
 
 
 _blas = threading.Lock()

@@ -20,16 +20,18 @@ from verify.errors import VerifyError, WorkerError
 from verify.executors.machine import collect_seldom, keep_freed, processors
 
 
-class Processes(Executor):
-    """A number of processes.
+class Workers(Executor):
+    """A number of processes; tasks for a single worker are done in this process as they are submitted.
 
-    They are copies of this process, with all that is imported here, where it has no other threads and the
+    Processes are copies of this one, with all that is imported here, where it has no other threads and the
     system is Linux. None outlives it, and Ctrl-C is for this process to handle.
     """
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, apart: bool = False) -> None:
         self.count = count
+        self._is_here = count == 1 and not apart
         self._pool: Any = None
+        self._helper: Workers | None = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return the future result of ``function``.
@@ -37,6 +39,13 @@ class Processes(Executor):
         Raises:
             VerifyError: the system allows no more processes.
         """
+        future: Future[Any] = Future()
+        if self._is_here:
+            try:
+                future.set_result(function(*arguments, **named))
+            except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+                future.set_exception(error)
+            return future
         # A new process would run the user's program once more.
         main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
         try:
@@ -46,10 +55,9 @@ class Processes(Executor):
                 warnings.simplefilter("ignore", DeprecationWarning)
                 if self._pool is None:
                     self._pool = ProcessPoolExecutor(self.count, _context(), _begin)
-                future: Future[Any] = self._pool.submit(function, *arguments, **named)
+                future = self._pool.submit(function, *arguments, **named)
         except BrokenExecutor as error:
             # As where it breaks a moment later.
-            future = Future()
             future.set_exception(error)
         except OSError as error:
             raise VerifyError(
@@ -58,36 +66,6 @@ class Processes(Executor):
             ) from error
         finally:
             sys.modules["__main__"] = main
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """End all processes, whatever they are at."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            # Threads of the pool would wait for ever at these for the rest of a message; a broken pool closes
-            # the first itself.
-            if not pool._broken:
-                pool._call_queue._reader.close()
-            pool._result_queue._writer.close()
-            for process in list(pool._processes.values()):
-                process.kill()
-            pool.shutdown(cancel_futures=True)
-
-
-class Workers(Processes):
-    """A number of processes; with one, tasks are done in this process as they are submitted."""
-
-    _helper: Processes | None = None
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return the future result of ``function``, as ``Processes`` do."""
-        if self.count > 1:
-            return super().submit(function, *arguments, **named)
-        future: Future[Any] = Future()
-        try:
-            future.set_result(function(*arguments, **named))
-        except Exception as error:  # noqa: BLE001 - raised where the result is asked for
-            future.set_exception(error)
         return future
 
     def start(self) -> None:
@@ -100,16 +78,24 @@ class Workers(Processes):
         It is for tasks that need libraries which the others do without.
         """
         if self._helper is None:
-            self._helper = Processes(1)
+            self._helper = Workers(1, apart=True)
             self._helper.submit(get_ready)
         return self._helper
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         """End all processes, whatever they are at."""
-        super().shutdown()
-        if self._helper is not None:
-            self._helper.shutdown()
-            self._helper = None
+        pool, helper, self._pool, self._helper = self._pool, self._helper, None, None
+        if pool is not None:
+            # Threads of the pool would wait for ever at these for the rest of a message; a broken pool closes
+            # the first itself.
+            if not pool._broken:
+                pool._call_queue._reader.close()
+            pool._result_queue._writer.close()
+            for process in list(pool._processes.values()):
+                process.kill()
+            pool.shutdown(cancel_futures=True)
+        if helper is not None:
+            helper.shutdown()
 
 
 def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:
