@@ -259,12 +259,9 @@ def _verified(
     is called as soon as something is computed that is not in the store.
     """
     from verify.executors.cluster import connected
-    from verify.executors.machine import collect_seldom
 
     begun = time.perf_counter()
     cluster = options.pop("cluster")
-    # Looking for garbage among what is imported took a thirtieth of a short run.
-    collect_seldom()
     from verify import api
     from verify.cli.progress import following
     from verify.engine.catalogue import catalogue

@@ -67,8 +67,6 @@ class Samples:
     sums: dict[str, Sums] = field(default_factory=dict)
     planned: dict[str, int] = field(default_factory=dict)
     larger_pilots: dict[str, Request] = field(default_factory=dict)
-    _samples: dict[str, Sample] = field(default_factory=dict)
-    _needed: dict[tuple[int, str], tuple[int, int | None]] = field(default_factory=dict)
 
     def extend(self, requests: Iterable[Request]) -> Sampling[None]:
         """Have each cell drawn until it has at least the blocks requested."""
@@ -80,10 +78,7 @@ class Samples:
 
     def sample(self, cell: Cell) -> Sample:
         """Return the cell's sample so far."""
-        sample, sums = self._samples.get(cell.id), self.sums[cell.id]
-        if sample is None or sample.blocks != sums.count:
-            sample = self._samples[cell.id] = sums.sample(cell)
-        return sample
+        return self.sums[cell.id].sample(cell)
 
     def goal(self, comparison: Quantity | Fit, look: int = PLANNED_LOOK) -> Goal:
         """Return the goal of the comparison's sample, to be decided at a ``look``."""
@@ -133,7 +128,7 @@ class Samples:
         resolving = None if control.truth is None else self._to_refute(wrong, control.truth)
         if resolving and isinstance(wrong, Quantity):
             blocks = wrong.estimand.blocks_needed(resolving, None)
-            self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving, "gap"))
+            self._plan_at(wrong, blocks or self._piloted(wrong, lambda _: resolving))
         for quantity in quantities_of([wrong]):
             if quantity.cell.id not in self.planned or (quantity is wrong and not resolving):
                 self._plan_quantity(quantity, control=True)
@@ -165,25 +160,20 @@ class Samples:
         blocks = None if is_bound else quantity.estimand.blocks_needed(goal, None)
         if blocks is None:
             to_edge = partial(self._to_edge, quantity, goal, control=control)
-            blocks = self._piloted(quantity, to_edge if at_first else lambda _: goal, f"control {control}")
+            blocks = self._piloted(quantity, to_edge if at_first else lambda _: goal)
         self._plan_at(quantity, blocks if at_first else max(MIN_BLOCKS, math.ceil(blocks / _BY_THEN)))
 
     def _plan_at(self, quantity: Quantity, blocks: int) -> None:
         self.planned[quantity.cell.id] = max(self.planned.get(quantity.cell.id, 0), blocks)
 
-    def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal], why: str) -> int:
-        """Return the blocks that reach the ``goal``, by a pilot; request it, or a larger pilot if that helps.
-
-        ``why`` distinguishes the goals of a quantity.
-        """
-        cell, key = quantity.cell, (id(quantity), why)
+    def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal]) -> int:
+        """Return the blocks that reach the ``goal``, by a pilot, which is requested, or a larger one."""
+        cell = quantity.cell
         if cell.id not in self.sums:
             self.larger_pilots[cell.id] = Request(cell, MIN_BLOCKS)
             return MIN_BLOCKS
         pilot = self.sample(cell)
-        if self._needed.get(key, (0,))[0] != pilot.blocks:
-            self._needed[key] = pilot.blocks, quantity.estimand.blocks_needed(goal(pilot), pilot)
-        _, wanted = self._needed[key]
+        wanted = quantity.estimand.blocks_needed(goal(pilot), pilot)
         if (wanted is None or wanted > _FORETOLD * pilot.blocks) and pilot.blocks < PILOT_BLOCKS:
             self.larger_pilots[cell.id] = Request(cell, min(2 * pilot.blocks, PILOT_BLOCKS))
         return wanted or MIN_BLOCKS

@@ -83,12 +83,6 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def collect_seldom() -> None:
-    """Look for garbage seldom from now on, and not among the present objects: expressions leave little."""
-    gc.freeze()
-    gc.set_threshold(100_000, *gc.get_threshold()[1:])
-
-
 @contextmanager
 def threads_of(count: int) -> Iterator[Executor]:
     """Yield this many threads as an executor; NumPy lets go of the interpreter in them.

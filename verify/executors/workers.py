@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from verify.errors import VerifyError, WorkerError
-from verify.executors.machine import collect_seldom, keep_freed, processors
+from verify.executors.machine import keep_freed, processors
 
 
 class Workers(Executor):
@@ -169,4 +169,3 @@ def _begin() -> None:
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     keep_freed()
-    collect_seldom()
