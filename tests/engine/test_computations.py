@@ -13,7 +13,7 @@ from verify.engine.computations import compute
 from verify.engine.sources import read_sources
 from verify.engine.statements import decide
 from verify.errors import SourcesError
-from verify.evidence import Outcome, Statement
+from verify.evidence import Outcome
 from verify.evidence.load import command, load
 
 HEAD = """[[source]]
@@ -39,12 +39,6 @@ def written(folder: Path, text: str, rest: str) -> Path:
     return path
 
 
-def decided(folder: Path, text: str, rest: str) -> Statement:
-    """Return the statement, decided without any claim."""
-    (statement,) = decide(read_sources(written(folder, text, rest)), ())
-    return statement
-
-
 def test_values_are_those_of_numpy() -> None:
     """Softmax, entropy, dot products, variances and scales, each by another route."""
     scores = np.array([2.5, 1.0, -0.3])
@@ -65,60 +59,51 @@ def test_values_are_those_of_numpy() -> None:
 
 
 SCALE = 'compute = "sqrt(Var(q·k))"\nd_k = 64'
+ROOT_512 = SCALE.replace("64", "512")
 SOFTMAX = 'compute = "softmax([2, 1], 1)"'
+ABOUT = "about = true\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "printed", "table", "outcome"),
+    ("kind", "printed", "table", "outcome"),
     [
-        ("With $d_k = 64$ one divides by 8.", "8", SCALE, "holds"),
-        ("With $d_k = 64$ one divides by 9.", "9", SCALE, "misprinted"),
-        ("Scores 2 and 1 give 73.1%.", "73.1%", SOFTMAX, "holds"),
-        ("Scores 2 and 1 give 73.2%.", "73.2%", SOFTMAX, "misprinted"),
+        ("prints", "8", SCALE, "holds"),
+        ("prints", "9", SCALE, "misprinted"),
+        ("prints", "73.1%", SOFTMAX, "holds"),
+        ("prints", "73.2%", SOFTMAX, "misprinted"),
+        ("says", "8", SCALE, "holds"),
+        ("says", "9", SCALE, "wrong"),
+        ("says", "9", ABOUT + SCALE, "wrong"),
+        ("says", "8.4", ABOUT + SCALE, "wrong"),
+        # √512 is 22.627: roughly 22, and roughly 23.
+        *(("prints", printed, ABOUT + ROOT_512, "holds") for printed in ("22", "23", "22.6", "22.7")),
+        *(
+            ("prints", printed, ABOUT + ROOT_512, "misprinted")
+            for printed in ("20", "21", "24", "22.5", "22.8")
+        ),
     ],
 )
 def test_a_statement_is_decided_without_code(
-    tmp_path: Path, text: str, printed: str, table: str, outcome: str
+    tmp_path: Path, kind: str, printed: str, table: str, outcome: str
 ) -> None:
-    """To the digits that are printed; its reason says how."""
-    statement = decided(tmp_path, text, f'printed = "{printed}"\n{table}')
+    """To the digits that are printed, about to less than a unit of the last; its reason says how.
+
+    What is only said comes out wrong where it is not so, and not misprinted.
+    """
+    path = written(tmp_path, f"With $d_k$ of 64 or 512, or scores 2 and 1, it is {printed}.", "")
+    text = path.read_text(encoding="utf-8").replace('kind = "prints"', f'kind = "{kind}"')
+    given = 'given = ["64", "512", "2"]\n'
+    text = (
+        text.replace('source = "s"\n', f'source = "s"\n{given}') + f'{given}printed = "{printed}"\n{table}\n'
+    )
+    path.write_text(text, encoding="utf-8")
+    (statement,) = decide(read_sources(path), ())
     assert statement.outcome is Outcome(outcome)
     (part,) = statement.parts
     assert part.evidence == "computed"
     assert str(part.computed) in part.reason
     assert statement.note == part.reason
-
-
-@pytest.mark.parametrize(
-    ("printed", "about", "outcome"),
-    [("8", False, "holds"), ("9", False, "wrong"), ("9", True, "wrong"), ("8.4", True, "wrong")],
-)
-def test_what_is_computed_may_be_said(tmp_path: Path, printed: str, about: bool, outcome: str) -> None:
-    """Then it comes out wrong where it is not so, and not misprinted."""
-    rest = f'printed = "{printed}"\nabout = {str(about).lower()}\n{SCALE}'
-    path = written(tmp_path, f"With $d_k = 64$ one divides by {printed}.", rest)
-    path.write_text(path.read_text(encoding="utf-8").replace('"prints"', '"says"'), encoding="utf-8")
-    (statement,) = decide(read_sources(path), ())
-    assert statement.outcome is Outcome(outcome)
-
-
-ROOT_512 = SCALE.replace("64", "512")
-
-
-@pytest.mark.parametrize(
-    ("printed", "outcome"),
-    [
-        *((printed, "holds") for printed in ("22", "23", "22.6", "22.7")),
-        *((printed, "misprinted") for printed in ("20", "21", "24", "22.5", "22.8")),
-    ],
-)
-def test_about_is_less_than_a_unit_of_the_last_digit(tmp_path: Path, printed: str, outcome: str) -> None:
-    """√512 is 22.627: roughly 22, and roughly 23."""
-    text = f"With $d_k = 512$ one divides by roughly {printed}."
-    rest = f'printed = "{printed}"\nabout = true\n{ROOT_512}'
-    statement = decided(tmp_path, text, rest)
-    assert statement.outcome is Outcome(outcome)
-    assert ("less than one unit" in statement.note) is (printed in {"22", "22.7"})
+    assert ("less than one unit" in part.reason) is (printed in {"22", "22.7"})
 
 
 PRINTED = 'printed = "8"\n'

@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from verify.engine.measure import Samples, measure
 from verify.errors import ClaimError, SettingsError
 from verify.evidence import Settings, Verdict
 from verify.evidence.judging import GROWTH, MAX_LOOKS, PLACES, PLANNED_LOOK, ErrorBudget
-from verify.montecarlo.blocks import Cell, Chunk, Sums
+from verify.montecarlo.blocks import Cell
 from verify.montecarlo.distributions import Array
 from verify.montecarlo.estimands import OF_GROUPS, Estimand, Measured, Smooth
 from verify.montecarlo.experiment import Comparison, Control, Exact, Experiment, Fit, Prediction
@@ -83,12 +82,11 @@ def judged(
     controls: Iterable[Comparison] = (),
     settings: Settings = SETTINGS,
     budget: ErrorBudget = BUDGET,
-    mapper: Callable[[Callable[[Chunk], Sums], Iterable[Chunk]], Iterable[Sums]] = map,
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.ControlRecord]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
     findings, found = drawn_by(
-        CellSampler("a-claim", settings.seed, mapper), measure(experiment, "a-claim", settings, budget)
+        CellSampler("a-claim", settings.seed), measure(experiment, "a-claim", settings, budget)
     )
     return findings.checks, {control.id: control for control in found}
 
@@ -200,24 +198,6 @@ class TestFits:
         said = r"check point-1: a mean at d_k.=.8 is measured as -0\.998, where 1 is predicted, and law fits"
         with pytest.raises(ClaimError, match=said):
             judged([law], [])
-
-
-class TestReproducibility:
-    """The same records whatever the workers, the order and the company."""
-
-    CHECKS = (*POINTS, quantity("edge", 5.04, 5.0), quantity("wide", 5.0, 5.0, component("mean")))
-    CONTROLS = (quantity("wrong", 6.0, 5.0),)
-
-    def test_threads_and_orders(self) -> None:
-        """A thread pool, and chunks worked on backwards, give the same records bit for bit."""
-
-        def backwards(function: Callable[[Chunk], Sums], chunks: Iterable[Chunk]) -> Iterator[Sums]:
-            return iter([function(chunk) for chunk in list(chunks)[::-1]][::-1])
-
-        alone = judged(self.CHECKS, self.CONTROLS)
-        assert judged(self.CHECKS, self.CONTROLS, mapper=backwards) == alone
-        with ThreadPoolExecutor(3) as pool:
-            assert judged(self.CHECKS, self.CONTROLS, mapper=pool.map) == alone
 
 
 def test_a_verdict_stands_once_given() -> None:
