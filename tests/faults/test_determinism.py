@@ -9,7 +9,7 @@ import pytest
 
 from tests.tool import begin, finish
 
-UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment", "stored")
+UNLIKE = ("created", "elapsed_s", "phases_s", "spent_s", "environment")
 """What of a run says how and when it was made."""
 
 WORLDS: tuple[tuple[int, dict[str, str]], ...] = (

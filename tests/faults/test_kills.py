@@ -50,8 +50,9 @@ def test_a_run_is_resumed_wherever_it_ended(
         assert ended.status == {interrupt: 130, kill: -kill, None: 2}[number]
         assert number == kill or ended.complaint
         assert not (out / "results.json").exists()
+    # The runs that ended have left something to go on from.
+    assert rows(store) > 0
     ended = finish(begin("run", *CLAIMS, *common))
     assert ended.status == 0, ended.err
-    assert "from the cache" in ended.err
     resumed = load(out / "results.json")
     assert [claim.digest for claim in resumed.claims] == [claim.digest for claim in alone.claims]

@@ -70,7 +70,7 @@ def following(begin: Callable[[tuple[str, ...]], None]) -> Iterator[Callbacks]:
 
 
 def closing_lines(record: RunRecord) -> Iterator[str]:
-    """Yield the summary of a whole run: how much it rests on, and where that came from."""
+    """Yield the summary of a whole run: how much it rests on."""
     if record.run.own_sources or record.run.pack:
         outcomes = Counter(statement.outcome.replace("-", " ") for statement in record.statements)
         counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
@@ -84,10 +84,6 @@ def closing_lines(record: RunRecord) -> Iterator[str]:
     if stale := [claim.id for claim in record.claims if claim.derivation.stale]:
         which = f"{', '.join(stale)}: what Coq proved, as recorded, is another statement"
         yield f"{which}; prove it again with python -m verify.proofs --write"
-    stored = record.run.stored
-    if stored is not None and (stored.derivations or stored.draws):
-        share = stored.draws / (stored.draws + stored.drawn) if stored.draws else 0
-        yield f"from the cache: {counted(stored.derivations, 'derivation')} and {share:.0%} of the draws"
 
 
 def verdict_line(record: ClaimRecord, width: int = 0, count: str = "", columns: int | None = None) -> str:

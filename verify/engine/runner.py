@@ -26,7 +26,6 @@ from verify.evidence import (
     Run,
     RunRecord,
     Settings,
-    StoreUse,
     Tool,
 )
 from verify.evidence.judging import ErrorBudget
@@ -138,8 +137,6 @@ def run(
             callbacks.on_finish(claim.record)
     records = tuple(settled[name].record for name in claims)
     elapsed = round(time.perf_counter() - begun, 3)
-    done = schedule.progress
-    stored = StoreUse(derivations=done.derivations, draws=done.stored, drawn=done.drawn)
     return RunRecord(
         tool=Tool(version=__version__),
         run=Run(
@@ -156,7 +153,6 @@ def run(
                 name: {part: round(seconds, 3) for part, seconds in settled[name].spent_s.items()}
                 for name in claims
             },
-            stored=None if store is None else stored,
             presentation=words or Presentation(),
         ),
         claims=records,

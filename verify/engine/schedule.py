@@ -33,15 +33,13 @@ _REPORT_S = 0.5  # seconds after which progress is reported, whether or not ther
 
 @dataclass(frozen=True)
 class RunProgress:
-    """How far a run is: random components drawn and from the store, of those known to be needed.
+    """How far a run is: random components drawn, of those known to be needed that the store lacks.
 
     ``seconds`` are those since it began, ``tasks`` those that workers have.
     """
 
     drawn: int = 0
-    stored: int = 0
     wanted: int = 0
-    derivations: int = 0
     seconds: float = 0.0
     tasks: int = 0
 
@@ -53,7 +51,7 @@ class RunProgress:
     @property
     def left_s(self) -> float | None:
         """Seconds that the draws asked for so far will take at this rate; None before anything is drawn."""
-        return (self.wanted - self.drawn - self.stored) / self.rate if self.rate else None
+        return (self.wanted - self.drawn) / self.rate if self.rate else None
 
 
 class SettledClaim(NamedTuple):
@@ -151,33 +149,24 @@ class Schedule:
         record_key = key("claim", work.claim, work.settings.model_dump(mode="json"))
         proof_key = key("derivation", work.claim)
         if content := self._stored(record_key):
-            stored, _, text = content.decode().partition("\n")
-            self._report(derivations=1, stored=int(stored), wanted=int(stored))
-            return SettledClaim(ClaimRecord.model_validate_json(text), spent_s)
-        if proof := (self._stored(proof_key) or b"").decode():
-            self._report(derivations=1)
+            return SettledClaim(ClaimRecord.model_validate_json(content), spent_s)
+        proof = (self._stored(proof_key) or b"").decode()
         rounds: Rounds = ()
-        draws = 0
         while True:
             _, stretch = yield [(evaluate, (work, proof, rounds, self._task_s))]
             proof = stretch.proof
             for part, seconds in stretch.spent_s.items():
                 spent_s[part] += seconds
-            draws += stretch.draws
             self._report(drawn=stretch.draws, wanted=stretch.draws)
             if stretch.record:
                 break
             self._keep(proof_key, proof.encode())
             drawn = yield from self._draw(work, stretch.cells, stretch.draw_s, spent_s)
-            draws += sum(
-                (after.batches - cell.drawn.batches) * cell.batch_draws
-                for cell, after in zip(stretch.cells, drawn, strict=True)
-            )
             rounds = (*stretch.rounds, drawn)
         record = ClaimRecord.model_validate_json(stretch.record)
         if record.derivation.status is not Proof.FAILED:  # that soon fails again
             self._keep(proof_key, proof.encode())
-            self._keep(record_key, f"{draws}\n{stretch.record}".encode())
+            self._keep(record_key, stretch.record.encode())
         return SettledClaim(record, spent_s)
 
     def _draw(
@@ -193,7 +182,6 @@ class Schedule:
                 draws = cell.draws(chunk)
                 if content := self._stored(cell.chunk_key(chunk)):
                     cell.take(chunk, Sums.from_bytes(content))
-                    self._report(stored=draws, wanted=draws)
                     continue
                 self._report(wanted=draws)
                 # About a second's in a task.

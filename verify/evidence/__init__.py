@@ -33,7 +33,6 @@ from verify.evidence.runs import (
     Settings,
     SourceRecord,
     Statement,
-    StoreUse,
     Tool,
 )
 from verify.evidence.texts import SLUG, Slug, in_utc

@@ -216,18 +216,6 @@ class Budget(Record):
     rule: Text
 
 
-class StoreUse(Record):
-    """How much of a run came from the store of earlier runs, and how much was drawn in it.
-
-    ``derivations`` counts those that were checked before; ``draws`` are random components whose sums were
-    stored, ``drawn`` those of this run. They change no result.
-    """
-
-    derivations: Count
-    draws: Count
-    drawn: Count
-
-
 class Presentation(Record):
     """What a report is called, what it asks and who signs it; None where its own default serves."""
 
@@ -242,9 +230,8 @@ class Run(Record):
     ``claims`` are the ids asked for; none means all of the catalogue, or all that decide a statement of the
     sources that were asked for. ``own_sources`` says that the statements are the user's own, and ``pack`` is
     the name of a pack that ships. ``spent_s`` are the seconds of each claim's derivation and
-    simulation, which overlap where there are several workers. ``stored`` says what came from a store, None
-    where none was asked. ``numbers`` are those of the claims in the catalogue, by id, where not all of them
-    ran.
+    simulation, which overlap where there are several workers, and are 0 where the cache had it. ``numbers``
+    are those of the claims in the catalogue, by id, where not all of them ran.
     """
 
     settings: Settings
@@ -256,7 +243,6 @@ class Run(Record):
     elapsed_s: Positive
     phases_s: Named[Positive]
     spent_s: Named[Named[Positive]] = Field(default_factory=dict)
-    stored: StoreUse | None = None
     numbers: Named[Line] = Field(default_factory=dict)
     presentation: Presentation = Field(default_factory=Presentation)
 

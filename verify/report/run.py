@@ -252,8 +252,8 @@ class Report:
     @property
     def settings(self) -> Mapping[str, str]:
         """The run's settings and times, by their names."""
-        run, claims = self.record.run, self.record.claims
-        chosen, stored = run.settings, run.stored
+        run = self.record.run
+        chosen = run.settings
         named = {
             "seed": str(chosen.seed),
             "profile": chosen.profile,
@@ -264,11 +264,6 @@ class Report:
             "time, whole run": numbers.seconds(run.elapsed_s),
         }
         named |= {f"time, {name}": numbers.seconds(spent) for name, spent in run.phases_s.items()}
-        if stored is not None:
-            total = numbers.count(stored.draws + stored.drawn)
-            named["drawn before, from the cache"] = f"{numbers.count(stored.draws)} of {total} numbers"
-            derivations = f"{stored.derivations} of {len(claims)} derivations"
-            named["derived before, from the cache"] = derivations
         return named
 
     @property
