@@ -1,4 +1,4 @@
-"""What an attention function does, found by giving it chosen inputs: a test of a kernel in three lines."""
+"""What an attention function does, found by giving it chosen inputs: a test of a kernel in one line."""
 
 import functools
 import math
@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from verify.auditing.probing.corners import MOST_KEYS, Corner, Corners, cases, in_words
+from verify.auditing.probing.corners import Corner, cases, corner, in_words
 from verify.auditing.probing.function import LAYOUTS, Kernel, RefusedError, Sizes, kernel_of, name_of
-from verify.auditing.probing.model import GROUPINGS, UNITS, Identity, MeasuredScale, formula_of, identify
-from verify.auditing.scales import DEFAULT, how_far_off, scale_expression
+from verify.auditing.probing.model import GROUPINGS, MOST_KEYS, UNITS, Identity, identify
+from verify.auditing.scales import DEFAULT, ScaleExpression, Widths, diagnose, scale_expression
 from verify.errors import SettingsError, unknown
 
 _MOST = 4096
+_CLOSE = 1e-3  # relative difference up to which a measured scale is the intended scale
+_TOKENS = 16
 _GROUPS = {
     "interleaved": "as repeat_interleave maps them: query heads 0 and 1 read key head 0",
     "tiled": "as repeat maps them: query heads 0 and 1 read key heads 0 and 1",
@@ -26,14 +28,15 @@ _GROUPS = {
 
 @dataclass(frozen=True, repr=False)
 class Probe:
-    """What an attention function was found to do.
+    """What an attention function was found to do, beside the scale that is ``intended``.
 
-    ``identity`` has the model of it and the scales at all settings. ``corners`` are other sizes, strides,
-    types and scores in which the function was compared with that, none where they could not be tried.
+    ``identity`` has the model of it. ``corners`` are other sizes, strides, types and scores in which the
+    function was compared with that, none where they could not be tried.
     """
 
     kernel: Kernel
     sizes: Sizes
+    intended: ScaleExpression
     identity: Identity
     corners: tuple[Corner, ...] = ()
 
@@ -45,13 +48,7 @@ class Probe:
     @property
     def scale(self) -> float:
         """The factor of the products q·k at these sizes and 16 tokens, NaN where nothing gives it."""
-        return self.identity.scales[0].scale if self.identity.scales else math.nan
-
-    @property
-    def formula(self) -> str | None:
-        """The expression in d, h and n that the scale follows wherever these were varied, None for none."""
-        full = [scale for scale in self.identity.scales if not scale.is_half]
-        return formula_of(full) if full and not any(scale.misfit for scale in full) else None
+        return self.identity.model.scale
 
     @property
     def causal(self) -> bool:
@@ -60,24 +57,34 @@ class Probe:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """What no attention does, in a line each."""
-        return (*self.identity.faults, *in_words(self.corners, "wrong"))
+        """What is not the attention that was meant, in a line each."""
+        return (*self.identity.faults, *self._wrong_scale(), *in_words(self.corners))
 
     @property
     def unexplained(self) -> tuple[str, ...]:
         """What is not understood or was not tried, in a line each: it may be a fault, or meant."""
-        lines = [*self.identity.unexplained, *in_words(self.corners, "unknown")]
-        if self.corners and all(corner.outcome == "refused" for corner in self.corners):
-            lines.append("no corner was taken, so that none is known to be right")
-        return tuple(lines)
+        if self.corners and all(tried.outcome == "refused" for tried in self.corners):
+            return (*self.identity.unexplained, "no corner was taken, so that none is known to be right")
+        return self.identity.unexplained
 
-    def problems(self, scale: str | float | None = DEFAULT, **expected: Any) -> Iterator[str]:
-        """Yield in a line each what is otherwise than expected: a scale, and properties by their names.
+    def scale_at(self, width: int, heads: int, keys: int) -> float:
+        """Return the scale at other sizes: as intended, times the factor by which it is off here."""
+        try:
+            intended = _value(self.intended, width, heads, keys)
+        except SettingsError:  # ln n is 0 at one key, where scores do not matter
+            return self.scale
+        ratio = self.scale / _value(self.intended, self.sizes.width, self.sizes.heads, _TOKENS)
+        return intended if math.isclose(ratio, 1, rel_tol=_CLOSE) else ratio * intended
 
-        Names are ``causal``, ``alignment``, ``window``, ``softcap``, ``sink`` and ``groups``.
+    def corner(self, name: str, case: Any) -> Corner:
+        """Return how the function is in a corner."""
+        return corner(self.kernel, self.identity.model, self.scale_at, name, case)
+
+    def problems(self, **expected: Any) -> Iterator[str]:
+        """Yield in a line each which properties are otherwise than expected.
+
+        They are ``causal``, ``alignment``, ``window``, ``softcap``, ``sink`` and ``groups``.
         """
-        if scale is not None:
-            yield from self._wrong_scale(str(scale))
         model = self.identity.model
         actual = {
             "causal": self.causal,
@@ -99,35 +106,29 @@ class Probe:
             if value != wanted:
                 yield f"{name}: {_in_words(value)}, not {_in_words(wanted)}"
 
-    def assert_is(self, scale: str | float = DEFAULT, **expected: Any) -> None:
-        """Raise unless the function is softmax attention with this scale, and nothing else is in it.
+    def assert_is(self, **expected: Any) -> None:
+        """Raise unless the function is softmax attention with the intended scale, and nothing else is in it.
 
-        ``scale`` is a number, or an expression in d, h, D = d·h and n that must hold wherever they were
-        varied. ``causal``, ``alignment`` ("top-left" or "bottom-right") and ``groups`` ("interleaved" or
-        "tiled") are compared where given. A ``window`` (of at most 71 keys), a ``softcap``, both by their
-        size, or a ``sink`` (True) must be expected.
+        ``causal``, ``alignment`` ("top-left" or "bottom-right") and ``groups`` ("interleaved" or "tiled") are
+        compared where given. A ``window`` or a ``softcap``, both by their size, or a ``sink`` (True) must be
+        expected.
 
         Raises:
             AssertionError: something is otherwise; the text says what, and how to fix a wrong scale.
             SettingsError: there is no such property.
         """
         expected = {"window": None, "softcap": None, "sink": False, **expected}
-        if problems := [*self.faults, *self.unexplained, *self.problems(scale, **expected)]:
+        if problems := [*self.faults, *self.unexplained, *self.problems(**expected)]:
             raise AssertionError(f"{self.name}: " + "; ".join(problems))
 
-    def _wrong_scale(self, wanted: str) -> Iterator[str]:
-        """Yield how the scale differs from the scale that is wanted, and at which setting."""
-        expression = scale_expression(wanted)
-        wrong = []
-        for scale in self.identity.scales:
-            room = 0.01 * abs(scale.value(expression.text)) + (scale.half if scale.is_half else 0)
-            if abs(scale.scale - scale.value(expression.text)) > room:
-                wrong.append(scale)
-        if wrong:
-            alike = [scale for scale in wrong if not scale.is_half] or wrong[:1]
-            first, actual = alike[0], formula_of(alike) or f"{alike[0].scale:.6g}"
-            off = how_far_off(first.scale / first.value(expression.text))
-            yield f"the scale is {actual} where {expression.text} is intended: {off} with {first}"
+    def _wrong_scale(self) -> Iterator[str]:
+        """Yield how the scale differs from the intended scale, what may be the cause, and the fix."""
+        width, heads = self.sizes.width, self.sizes.heads
+        intended = _value(self.intended, width, heads, _TOKENS)
+        if abs(self.scale / intended - 1) > 0.01:
+            widths = Widths(width, heads)
+            cause, fix = diagnose(self.scale, intended, widths, uncertainty=_CLOSE * abs(self.scale))
+            yield f"{cause} (intended: {self.intended.text}); {fix}"
 
     def __repr__(self) -> str:
         heads, key_heads, width = self.sizes
@@ -136,15 +137,11 @@ class Probe:
         return "\n".join([*lines, *(f"  {what:<14} {text}" for what, text in self._lines())])
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        identity, model = self.identity, self.identity.model
-        if identity.scales:
-            varied = ", ".join(
-                f"{axis} = {', '.join(map(str, sorted({getattr(scale, axis) for scale in identity.scales})))}"
-                for axis in ("d", "h", "n", "dtype")
-            )
-            value = f"{self.scale:.6g}"
-            formula = f" = {self.formula}" if self.formula not in (None, value) else ""
-            yield "scale", f"{value}{formula} (measured at {varied})"
+        model, (heads, _, width) = self.identity.model, self.sizes
+        if math.isfinite(self.scale):
+            intended = _value(self.intended, width, heads, _TOKENS)
+            is_intended = math.isclose(self.scale, intended, rel_tol=_CLOSE)
+            yield "scale", f"{self.scale:.6g}" + (f" = {self.intended.text}" if is_intended else "")
             yield "softmax over", "keys"
             mask = "none: each query sees all keys" if model.shift is None else "causal"
             mask += f", off by {model.shift:+d}" if model.shift else ""
@@ -156,27 +153,27 @@ class Probe:
             yield "sink", ", ".join(sinks)
             if self.sizes.key_heads < self.sizes.heads:
                 yield "grouped heads", f"{model.groups}, {_GROUPS[model.groups]}"
-            for dtype, is_coarse in identity.coarse.items():
+            for dtype, is_coarse in self.identity.coarse.items():
                 yield dtype, "sums lose what it loses" if is_coarse else "sums are wider"
             if UNITS[model.dtype] > UNITS["float32"]:
                 yield "computes", f"as coarsely as {model.dtype}, whatever its arrays are"
         yield from (("wrong", text) for text in self.faults)
         yield from (("not known", text) for text in self.unexplained)
-        if any(self._wrong_scale(DEFAULT)):
-            yield "note", f"the usual scale is {DEFAULT}; what is intended decides"
         if self.corners:
-            outcomes = [corner.outcome for corner in self.corners]
+            outcomes = [tried.outcome for tried in self.corners]
             refused = outcomes.count("refused")
-            tried = f"{outcomes.count('right')} of {len(outcomes) - refused} are right"
-            yield "corners", tried + (f", {refused} not taken" if refused else "")
+            text = f"{outcomes.count('right')} of {len(outcomes) - refused} are right"
+            yield "corners", text + (f", {refused} not taken" if refused else "")
             yield "not tested", f"other lengths than those, and more than {MOST_KEYS:,} keys"
-        yield from (("note", text) for text in identity.notes)
+        else:
+            yield "note", "its corners were not tried: what it computes elsewhere is not known"
 
 
 def probe(
     attention: Callable[..., Any],
     d_k: int = 64,
     *,
+    intended: str | float = DEFAULT,
     heads: int = 4,
     key_heads: int | None = None,
     layout: str = "bhtd",
@@ -187,35 +184,31 @@ def probe(
 ) -> Probe:
     """Return what a function of (q, k, v) does, found by giving it chosen arrays.
 
-    Arrays have the axes sequence, head, token, d, or with the ``layout`` "bthd" sequence, token, head, d.
-    ``library`` is "numpy", "torch" or "jax", by default the first whose arrays the function takes; ``device``
-    is where PyTorch's are put. Values have as many components as keys. The function must give the same for
-    the same arrays: switch dropout off. What is found is then compared in ``corners``: at other lengths,
-    rectangles, strides, types and sizes of scores, and of PyTorch's functions with ``gradient`` backwards.
+    ``intended`` is the scale that is meant: a number, or an expression in d, h, D = d·h and n. Arrays have
+    the axes sequence, head, token, d, or with the ``layout`` "bthd" sequence, token, head, d. ``library`` is
+    "numpy", "torch" or "jax", by default the first whose arrays the function takes; ``device`` is where
+    PyTorch's are put. Values have as many components as keys. The function must give the same for the same
+    arrays: switch dropout off. What is found is then compared in ``corners``: at other lengths, rectangles,
+    strides, types and sizes of scores, and of PyTorch's functions with ``gradient`` backwards.
 
         >>> from torch.nn.functional import scaled_dot_product_attention
-        >>> verify.probe(scaled_dot_product_attention, d_k=64).assert_is("1/sqrt(d)", causal=False)
+        >>> verify.probe(scaled_dot_product_attention, d_k=64).assert_is(causal=False)
 
     Raises:
         SettingsError: the function raises, or returns something else than an output; one line says what.
     """
-    sizes = _sizes(d_k, heads, key_heads, layout)
+    expression, sizes = scale_expression(str(intended)), _sizes(d_k, heads, key_heads, layout)
+    _value(expression, sizes.width, sizes.heads, _TOKENS)
     kernel = kernel_of(attention, layout, library, device, sizes)
     try:
         # What is no attention gives sums of 0 and overflows; what matters of that is in what is found.
         with np.errstate(all="ignore"), warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", RuntimeWarning)
-            identity = identify(kernel, sizes)
-            tried = _corners(identity, kernel, sizes)
-            if not corners or tried is None:
-                notes = (
-                    ("its corners were not tried: what it computes elsewhere is not known",)
-                    if corners
-                    else ()
-                )
-                return Probe(kernel, sizes, identity._replace(notes=(*identity.notes, *notes)))
-            named = cases(sizes, gradient=gradient)
-            return Probe(kernel, sizes, identity, tuple(tried.at(*case) for case in named.items()))
+            probed = Probe(kernel, sizes, expression, identify(kernel, sizes))
+            if not corners or not math.isfinite(probed.scale):
+                return probed
+            tried = tuple(probed.corner(*case) for case in cases(sizes, gradient=gradient).items())
+            return Probe(kernel, sizes, expression, probed.identity, tried)
     except RefusedError as error:
         raise SettingsError(
             f"{name_of(attention)}: {error}; give a function of queries, keys and values"
@@ -228,16 +221,15 @@ def parametrize_probes(
     *,
     gradient: bool = False,
     expected_failures: Mapping[str, str] = MappingProxyType({}),
-    scale: str | float = DEFAULT,
     expected: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
 ) -> Any:
     """Return a decorator of pytest that gives a test one argument, ``check``, for each check of a function.
 
-    The test calls ``check()``. The first is "attention": `Probe.assert_is` with ``scale`` and what is
-    ``expected``; the others are corners. A corner whose arrays are refused is skipped. ``expected_failures``
-    are names of checks that are known to fail, with the reason; if such a check passes, its test fails.
-    ``options`` are those of `probe`.
+    The test calls ``check()``. The first is "attention": `Probe.assert_is` with what is ``expected``; the
+    others are corners. A corner whose arrays are refused is skipped. ``expected_failures`` are names of
+    checks that are known to fail, with the reason; if such a check passes, its test fails. ``options`` are
+    those of `probe`.
 
     Raises:
         SettingsError: an expected failure names no check.
@@ -248,22 +240,20 @@ def parametrize_probes(
     named = cases(sizes, gradient=gradient)
 
     @functools.cache
-    def probed() -> tuple[Probe, Corners | None]:
+    def probed() -> Probe:
         """Probe the function when the first test runs, not while tests are collected."""
-        done = probe(attention, d_k, corners=False, **options)
-        return done, _corners(done.identity, done.kernel, sizes)
+        return probe(attention, d_k, corners=False, **options)
 
     def check(name: str) -> None:
-        done, corners = probed()
         if name == "attention":
-            done.assert_is(scale, **expected)
+            probed().assert_is(**expected)
             return
-        if corners is None:
+        if not math.isfinite(probed().scale):
             pytest.skip("what it computes elsewhere is not known")
-        corner = corners.at(name, named[name])
-        if corner.outcome == "refused":
-            pytest.skip(corner.text)
-        assert corner.outcome == "right", f"{done.name}: {name}: {corner.text}"  # noqa: S101 - a test
+        _, outcome, text = probed().corner(name, named[name])
+        if outcome == "refused":
+            pytest.skip(text)
+        assert outcome == "right", f"{probed().name}: {name}: {text}"  # noqa: S101 - a test
 
     names = ["attention", *named]
     for name in expected_failures:
@@ -278,22 +268,8 @@ def parametrize_probes(
     return pytest.mark.parametrize("check", parameters)
 
 
-def _corners(identity: Identity, kernel: Kernel, sizes: Sizes) -> Corners | None:
-    """Return the corners of a function, None where it is not known what it computes there."""
-    single = [scale for scale in identity.scales if scale.dtype == kernel.dtype]
-    if not single:
-        return None
-    formula = formula_of(single)
-
-    def scale(d: int, h: int, n: int) -> float:
-        if formula is None:
-            return single[0].scale if (d, h) == (sizes.width, sizes.heads) else math.nan
-        try:
-            return MeasuredScale(d, h, n, "", 0.0).value(formula)
-        except SettingsError:  # ln n is 0 at one key
-            return math.nan
-
-    return Corners(kernel, identity.model, scale)
+def _value(expression: ScaleExpression, width: int, heads: int, keys: int) -> float:
+    return expression.value(d=width, h=heads, D=width * heads, n=keys)
 
 
 def _sizes(d_k: int, heads: int, key_heads: int | None, layout: str) -> Sizes:

@@ -217,6 +217,7 @@ def probe(
     probed = probe_function(
         attention,
         d_k,
+        intended=intended,
         heads=heads,
         key_heads=key_heads,
         layout=layout,
@@ -225,7 +226,7 @@ def probe(
     )
     tell(probed)
     wanted = {name: value for name, value in expected.items() if value is not None}
-    problems = list(probed.problems(intended, **wanted))
+    problems = list(probed.problems(**wanted))
     for problem in problems:
         tell(f"✗ {problem}")
     end(1 if problems or probed.faults else 3 if probed.unexplained or not probed.corners else 0)

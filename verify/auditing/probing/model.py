@@ -5,7 +5,7 @@ before it: what is not softmax(c·QKᵀ + mask)·V, with a soft-cap or sinks per
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -18,10 +18,6 @@ from verify.auditing.arrays import unit_roundoff
 from verify.auditing.formula import FACTOR, SCALE, Flags, Floats, Formula, Rows, compare, pool
 from verify.auditing.probing.function import Kernel, RefusedError, Sizes
 from verify.auditing.recording import Call
-from verify.auditing.scales import scale_expression
-
-AXES = ("sequences", "heads", "queries", "keys")
-"""What a softmax may run over, by the axes of the weights."""
 
 UNITS = {"float64": 2.0**-24, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """The relative error of one rounding; double precision is judged as single precision is."""
@@ -32,28 +28,27 @@ GROUPINGS: dict[str, Callable[[int, int], list[int]]] = {
 }
 """The key head that each query head reads, in PyTorch's words: repeat_interleave (enable_gqa), or repeat."""
 
+MOST_KEYS = 4099
+
+_AXES = ("sequences", "heads", "queries", "keys")  # what a softmax may run over: the axes of the weights
 _CLOSE, _ADDED_UP = 1e-3, 0.01
 _HIDDEN = 1e-20  # a weight of keys that are hidden, at most
 _BIASED = 1e-4  # differences of scores beyond which positions change them
-_SQUARE, _MANY = 72, 4096
+_SQUARE, _TOKENS = 72, 16
 _FAR = 60.0
-_FORMULAS = (
-    *("1", "1/sqrt(d)", "1/d", "1/sqrt(h)", "1/sqrt(d*h)", "1/sqrt(n)", "1/n", "d**-0.25", "sqrt(d)"),
-    *("log(n)", "log(n)/sqrt(d)", "log(n)/d"),
-)
-"""What scales of programs follow, with a number before it; the first that fits is given."""
 
 
 @dataclass(frozen=True)
 class Model:
     """The attention that a function computes, for arrays of any size.
 
-    Queries see keys up to ``shift`` places on, at most ``window`` of them; all where these are None.
-    ``alignment`` says how that lies where there are fewer or more queries than keys, "top-left" or
-    "bottom-right", None where it is neither. ``dtype`` is what it computes in if that is coarser than its
-    arrays are.
+    ``scale`` is that of the arrays that were tried, NaN where nothing gives it. Queries see keys up to
+    ``shift`` places on, at most ``window`` of them; all where these are None. ``alignment`` says how that
+    lies where there are fewer or more queries than keys, "top-left" or "bottom-right", None where it is
+    neither. ``dtype`` is what it computes in if that is coarser than its arrays are.
     """
 
+    scale: float = math.nan
     shift: int | None = None
     window: int | None = None
     alignment: str | None = None
@@ -77,9 +72,13 @@ class Model:
         seen: Flags = ahead <= self.shift
         return seen if self.window is None else seen & (ahead > self.shift - self.window)
 
-    def call(self, query: Floats, key: Floats, value: Floats, output: Floats, dtype: str) -> Call:
-        """Return the call that this model makes of arrays of a dtype, with the output of the function."""
+    def call(self, query: Floats, key: Floats, value: Floats, output: Floats, unit: float) -> Call:
+        """Return the call that this model makes of arrays, with the output of the function.
+
+        It is computed in the finest type whose rounding, ``unit`` at least, is that of the model.
+        """
         order = GROUPINGS[self.groups](query.shape[1], key.shape[1])
+        unit = max(unit, UNITS[self.dtype], unit_roundoff(output))
         return Call(
             query=query,
             key=key[:, order],
@@ -88,35 +87,8 @@ class Model:
             mask=self.visible(query.shape[2], key.shape[2]),
             softcap=self.softcap,
             sink=None if self.sink is None else np.array(self.sink),
-            dtype=dtype,
+            dtype=next(name for name in ("float32", "float16", "bfloat16") if UNITS[name] >= unit),
         )
-
-
-class MeasuredScale(NamedTuple):
-    """The scale with width ``d``, ``h`` heads and ``n`` keys, ± ``half``.
-
-    ``misfit`` says how the output is not the formula's with it, and is empty where it is.
-    """
-
-    d: int
-    h: int
-    n: int
-    dtype: str
-    scale: float
-    half: float = 0.0
-    misfit: str = ""
-
-    @property
-    def is_half(self) -> bool:
-        """Whether arrays were of half precision."""
-        return self.dtype in ("float16", "bfloat16")
-
-    def value(self, expression: str) -> float:
-        """Return the value of an expression in d, h, D = d·h and n at this setting."""
-        return scale_expression(expression).value(d=self.d, h=self.h, D=self.d * self.h, n=self.n)
-
-    def __str__(self) -> str:
-        return f"d = {self.d}, h = {self.h}, n = {self.n} in {self.dtype}"
 
 
 class Identity(NamedTuple):
@@ -126,11 +98,9 @@ class Identity(NamedTuple):
     """
 
     model: Model = Model()
-    scales: tuple[MeasuredScale, ...] = ()
     coarse: Mapping[str, bool] = MappingProxyType({})
     faults: tuple[str, ...] = ()
     unexplained: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def identify(kernel: Kernel, sizes: Sizes) -> Identity:
@@ -147,17 +117,18 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
         raise RefusedError("gives another output for the same arrays; switch dropout off")
     axes = [
         name
-        for place, name in enumerate(AXES)
+        for place, name in enumerate(_AXES)
         if usual.shape[place] > 1 and np.allclose(usual.sum(axis=place), 1, atol=_ADDED_UP)
     ]
     if len(axes) == 1 and axes != ["keys"]:
         return Identity(faults=(f"the softmax is over the {axes[0]}, not the keys",))
     sink, factor = _sinks(kernel, sizes, unit_roundoff(usual))
+    if math.isnan(factor):
+        return Identity(
+            faults=("the weights of a row do not add up to 1: there is no softmax over the keys",)
+        )
     if factor != 1:
-        fault = f"the weights are multiplied by {factor:.4g} after the softmax"
-        if math.isnan(factor):
-            fault = "the weights of a row do not add up to 1: there is no softmax over the keys"
-        return Identity(faults=(fault,))
+        return Identity(faults=(f"the weights are multiplied by {factor:.4g} after the softmax",))
     query, key, _ = sizes.arrays(12, 12)
     rows = _weights(kernel, 0 * query, key)[0, :, -1]
     apart = max((float(np.ptp(np.log(row[row > _HIDDEN]))) for row in rows if row.any()), default=0.0)
@@ -172,26 +143,34 @@ def identify(kernel: Kernel, sizes: Sizes) -> Identity:
 def _fitted(kernel: Kernel, sizes: Sizes, model: Model) -> Identity:
     """Return what a function with this mask and these sinks is, whose rows are compared with the formula."""
     faults: tuple[str, ...] = ()
-    if model.shift and model.window != 2 * model.shift + 1:
+    if model.shift:
         faults = (f"the mask is causal, but off by {model.shift:+d}",)
     slope = _small_scale(kernel, sizes)
-    start = slope or sizes.width**-0.5
     model = replace(model, softcap=_softcap(kernel, sizes, slope) if slope else None)
-    tried = [replace(model, groups=groups) for groups in GROUPINGS]
-    fits = [(other, *measure(kernel, sizes, other, 16, start)) for other in tried]
-    model, first, call = next((fit for fit in fits if not fit[1].misfit), fits[0])
-    if first.misfit:
-        fault = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {first.misfit}"
-        return Identity(model, faults=(*faults, f"{fault}; an audit of its arrays may name the mistake"))
-    model = replace(model, dtype=call.dtype)
-    scales, coarse, notes = _varied(kernel, sizes, model, first)
-    faults += tuple(
-        f"with {scale} it is not this attention: {scale.misfit}" for scale in scales if scale.misfit
-    )
-    unexplained: tuple[str, ...] = ()
-    if UNITS[model.dtype] > max(UNITS[kernel.dtype], unit_roundoff(np.asarray(call.output))):
-        unexplained = (f"rows are the formula's to the rounding of {model.dtype} only",)
-    return Identity(model, scales, coarse, faults, unexplained, notes)
+    start = slope or sizes.width**-0.5
+    # All heads take part, so that a function that mixes them does not fit.
+    stretch = (abs(start) * math.sqrt(sizes.width)) ** -0.5
+    arrays = sizes.arrays(_TOKENS, _TOKENS, 2, stretch=stretch, dtype=kernel.dtype)
+    output = kernel(*arrays)
+    if not np.isfinite(output).all():
+        raise RefusedError("returned NaN or infinities for moderate numbers")
+    misfits = []
+    for groups in GROUPINGS:
+        # A function may compute more coarsely than its arrays are.
+        for dtype in ("float32", "float16", "bfloat16"):
+            fit = replace(model, groups=groups, dtype=dtype)
+            call = fit.call(*arrays, output, UNITS[kernel.dtype])
+            scale = fitted_scale(call, start)
+            if misfit := misfit_of(compare(Formula(call, scale))):
+                misfits.append(misfit)
+                continue
+            fit, unexplained = replace(fit, scale=scale), tuple[str, ...]()
+            if UNITS[dtype] > max(UNITS[kernel.dtype], unit_roundoff(output)):
+                unexplained = (f"rows are the formula's to the rounding of {dtype} only",)
+            fit = replace(fit, dtype=call.dtype)
+            return Identity(fit, _coarse(kernel, sizes, fit), faults, unexplained)
+    fault = f"the output is not softmax(c·QKᵀ + mask)·V for any c: {misfits[0]}"
+    return Identity(model, faults=(*faults, f"{fault}; an audit of its arrays may name the mistake"))
 
 
 def _weights(kernel: Kernel, query: Floats, key: Floats) -> Floats:
@@ -248,20 +227,37 @@ def _mask(kernel: Kernel, sizes: Sizes) -> Model | None:
     if square is None or square.all():
         return None if square is None else Model()
     ahead = (np.arange(_SQUARE) - np.arange(_SQUARE)[:, None])[square]
-    last, width = int(ahead.max()), int(ahead.max() - ahead.min()) + 1
-    rules = [Model(last), Model(last, width)] if width > 1 else []
-    fitting = [rule for rule in rules if np.array_equal(rule.visible(_SQUARE, _SQUARE), square)]
-    if not fitting:
+    last = int(ahead.max())
+    rules = Model(shift=last), Model(shift=last, window=last - int(ahead.min()) + 1)
+    rule = next((rule for rule in rules if np.array_equal(rule.visible(_SQUARE, _SQUARE), square)), None)
+    if rule is None:
         return None
     rectangles: dict[tuple[int, int], Any] = {}
     for shape in ((5, 9), (9, 5)):
         with suppress(RefusedError):
             rectangles[shape] = seen(*shape)
     for alignment in ("top-left", "bottom-right") if rectangles else ():
-        rule = replace(fitting[0], alignment=alignment)
-        if all(np.array_equal(rule.visible(*shape), shown) for shape, shown in rectangles.items()):
-            return rule
-    return fitting[0]
+        aligned = replace(rule, alignment=alignment)
+        if all(np.array_equal(aligned.visible(*shape), shown) for shape, shown in rectangles.items()):
+            return _with_long_window(kernel, sizes, aligned)
+    return rule
+
+
+def _with_long_window(kernel: Kernel, sizes: Sizes, rule: Model) -> Model:
+    """Return a rule with its window, of up to 4,098 keys, where one query of that many keys shows it.
+
+    With queries of 0 all n keys that are seen weigh as much as the last, and its weight is 1/n.
+    """
+    if rule.window is None and rule.shift == 0 and rule.alignment == "bottom-right":
+        query, key, value = sizes.arrays(1, MOST_KEYS)
+        value = 0 * value
+        value[:, :, -1, 0] = 1
+        with suppress(RefusedError):
+            weight = float(kernel(0 * query, key, value)[0, 0, 0, 0])
+            count = round(1 / weight) if weight > 0 else 0
+            if 0 < count < MOST_KEYS and math.isclose(count * weight, 1, rel_tol=1e-5):
+                return replace(rule, window=count)
+    return rule
 
 
 def _last_row(kernel: Kernel, sizes: Sizes, products: Floats) -> Floats:
@@ -314,97 +310,50 @@ def _softcap(kernel: Kernel, sizes: Sizes, scale: float) -> float | None:
     return float(fit.x[0]) if is_capped else None
 
 
-def measure(
-    kernel: Kernel, sizes: Sizes, model: Model, tokens: int, start: float
-) -> tuple[MeasuredScale, Call]:
-    """Return the scale that fits random arrays whose scores at scale ``start`` differ by about 1.
-
-    With it comes the call, in the finest dtype whose rounding all rows are within. All heads take part, so
-    that a function that mixes them does not fit.
-    """
-    stretch = (abs(start) * math.sqrt(sizes.width)) ** -0.5
-    arrays = sizes.arrays(tokens, tokens, 2, stretch=stretch, dtype=kernel.dtype)
-    output = kernel(*arrays)
-    if not np.isfinite(output).all():
-        raise RefusedError("returned NaN or infinities for moderate numbers")
-    call = model.call(*arrays, output, "float32")
-    scale = np.full(sizes.heads, float(start))
-    for _ in range(20):
+def fitted_scale(call: Call, start: float) -> float:
+    """Return the scale that fits a call's output best, by Newton's method from ``start``."""
+    scale = float(start)
+    for _ in range(30):
         rows = compare(Formula(call, scale))
-        step, error = pool(rows, SCALE, rows.is_compared)
-        step = np.clip(step, -0.9, 4.0)
-        scale = scale * (1 + step)
-        if np.abs(step).max() < 1e-9:
+        along, length = (
+            np.where(rows.is_compared, array[..., SCALE], 0.0) for array in (rows.along, rows.length)
+        )
+        step = float(np.clip(along.sum() / max(length.sum(), 1e-300), -0.9, 4.0))
+        scale *= 1 + step
+        if abs(step) < 1e-9:
             break
-    # A function may compute more coarsely than its arrays are: as its output's digits or its errors say.
-    finest = max(UNITS[kernel.dtype], unit_roundoff(output))
-    for dtype in [name for name in ("float32", "float16", "bfloat16") if UNITS[name] >= finest]:
-        call = replace(call, dtype=dtype)
-        if not (misfit := misfit_of(compare(Formula(call, scale)))):
-            break
-    half = 6 * float((np.abs(scale) * np.where(np.isfinite(error), error, 0.0)).max())
-    half = max(half, float(np.ptp(scale)))
-    setting = (sizes.width, sizes.heads, tokens, kernel.dtype)
-    return MeasuredScale(*setting, float(scale.mean()), half, misfit), call
+    return scale
 
 
 def misfit_of(rows: Rows, room: float = 1.0) -> str:
     """Return in words how an output is not the formula's, nothing where it is.
 
-    What rounding hides in one row, all rows of a head show: a factor of more than 1%.
+    What rounding hides in one row, all rows of a head show: a factor or another scale, of more than 1%.
     """
     bad = rows.is_compared & (rows.ratio > room) | (rows.is_off & ~rows.written)
     if bad.any():
         relative = np.where(bad & rows.written, rows.error / np.maximum(rows.size, 1e-300), 0.0)
         worst = f", the worst by {relative.max():.2g} of its size" if relative.any() else ", not finite"
         return f"{int(bad.sum())} of {int((rows.keys > 0).sum())} rows are wrong{worst}"
-    factor, error = pool(rows, FACTOR, rows.is_good)
-    off = np.abs(factor) > np.maximum(0.01, 8 * error)
-    return f"all rows together are {1 + factor[off][0]:.4g} times the formula's" if off.any() else ""
+    for direction, what in ((FACTOR, "outputs are"), (SCALE, "the scale is")):
+        factor, error = pool(rows, direction, rows.is_good)
+        if (off := np.abs(factor) > np.maximum(0.01, 8 * error)).any():
+            return f"{what} {1 + factor[off][0]:.4g} times the formula's"
+    return ""
 
 
-def _varied(
-    kernel: Kernel, sizes: Sizes, model: Model, first: MeasuredScale
-) -> tuple[tuple[MeasuredScale, ...], dict[str, bool], tuple[str, ...]]:
-    """Return the scale with width, heads, tokens and types varied, types whose sums are coarse, and notes."""
-    wider, narrower = (sizes._replace(width=max(1, round(times * sizes.width))) for times in (2, 0.5))
-    more = sizes._replace(heads=2 * sizes.heads, key_heads=2 * sizes.key_heads)
-    scales, coarse, notes = [first], {}, []
-    for what, others, tokens in (
-        ("d_k", (wider, narrower), 16),
-        ("the number of heads", (more,) if model.sink is None else (), 16),
-        ("the number of tokens", (sizes,), 32),
-    ):
-        try:
-            for other in others:
-                start = _small_scale(kernel, other) or first.scale
-                scales.append(measure(kernel, other, model, tokens, start)[0])
-        except RefusedError:
-            notes.append(f"{what} could not be varied: nothing is known of how the scale follows it")
+def _coarse(kernel: Kernel, sizes: Sizes, model: Model) -> dict[str, bool]:
+    """Return by types of half precision whether sums over keys lose what these lose.
+
+    Of 4,096 equal weights each is lost once a sum in half precision is large enough.
+    """
+    coarse, many = {}, 4096
     for dtype in ("float16", "bfloat16"):
+        if model.shift is not None and kernel.library == "numpy":
+            continue  # NumPy's products in half precision would take minutes
+        query, key, value = sizes.arrays(1 if model.shift is None else many, many)
         with suppress(RefusedError):
-            half = replace(kernel, dtype=dtype)
-            scales.append(measure(half, sizes, model, 64, first.scale)[0])
-            if model.shift is not None and kernel.library == "numpy":
-                continue  # NumPy's products in half precision would take minutes
-            # Of 4096 equal weights each is lost once a sum in half precision is large enough.
-            query, key, value = sizes.arrays(1 if model.shift is None else _MANY, _MANY)
-            total = half(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
-            seen, sink = min(model.window or _MANY, _MANY), math.exp(model.sink[0]) if model.sink else 0.0
+            total = replace(kernel, dtype=dtype)(0 * query, 0 * key, 0 * value + 1)[0, 0, -1, 0]
+            seen, sink = min(model.window or many, many), math.exp(model.sink[0]) if model.sink else 0.0
             coarse[dtype] = bool(abs(total * (seen + sink) / seen - 1) >= _ADDED_UP)
-    return tuple(scales), coarse, tuple(notes)
-
-
-def formula_of(scales: Sequence[MeasuredScale]) -> str | None:
-    """Return an expression that gives every scale: a number, or a number times one of `_FORMULAS`."""
-    first = scales[0]
-    for form in _FORMULAS:
-        text, size = form, first.scale / first.value(form)
-        if not math.isclose(size, 1, rel_tol=_CLOSE):
-            numbers = [f"{float(f'{size:.{digits}g}'):g}" for digits in (1, 2, 3, 4, 6)]
-            near = [number for number in numbers if math.isclose(float(number), size, rel_tol=1e-5)]
-            number = [*near, numbers[-1]][0]
-            text = f"{number}{form[1:]}" if form.startswith("1") else f"{number}*{form}"
-        if all(math.isclose(scale.value(text), scale.scale, rel_tol=_CLOSE) for scale in scales):
-            return text
-    return None
+    return coarse
