@@ -40,7 +40,7 @@ _FINER = 30  # parts of a band that its printed ends tell apart
 
 
 class Derived(NamedTuple):
-    """Derivations under one heading, each with its claim's card, and what they assume together."""
+    """Derivations under one heading, each with its claim's card, and what all of them assume."""
 
     id: str
     title: str
@@ -107,11 +107,13 @@ def derived_in(card: Card) -> Derived | None:
 
 def _derived(name: str, title: str, chains: Sequence[tuple[Card, ChainRecord]], unfold: int = 0) -> Derived:
     """Return chains under a heading; the first ``unfold`` of them say that a score is a sum, and go on so."""
-    assumed = dict.fromkeys(text for _, chain in chains for text in chain.assumptions)
+    shared = [
+        text for text in chains[0][1].assumptions if all(text in chain.assumptions for _, chain in chains)
+    ]
     written = (
         (card, _as_written(chain, unfolds=place < unfold)) for place, (card, chain) in enumerate(chains)
     )
-    return Derived(name, title, tuple(map(Prose, assumed)), tuple(written))
+    return Derived(name, title, tuple(map(Prose, shared)), tuple(written))
 
 
 def _further(cards: Mapping[str, Card]) -> Iterator[Derived]:
