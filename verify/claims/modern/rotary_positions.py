@@ -58,12 +58,10 @@ def derive() -> Chains:
         .then(E(SCORE.definition), put_in, algebra)
         .then(over_pairs(OF_QUERY.dot(turn(-t * theta[g]) * OF_KEY)), "the mean key is turned", moments(LAWS))
     )
-    once = turn(alpha) * first
-    same = Line(first.dot(first), "cos² + sin² = 1", algebra)
-    yield Chain(once.dot(once), same, name="length", title="The squared length of a turned pair")
     apart = Line(first.dot(turn(beta - alpha) * other), "only the distance counts", algebra)
-    title = "What a pair adds to a score of two positions"
-    yield Chain(once.dot(turn(beta) * other), apart, name="relative", title=title)
+    title = "What a pair adds to a score of two positions, or to a squared length, at a distance of 0"
+    turned = (turn(alpha) * first).dot(turn(beta) * other)
+    yield Chain(turned, apart, name="relative", title=title)
     title = "Variance, both components of a pair of $u$ and of $w$ correlated"
     yield (
         Chain(Var(TIED), name="correlated", title=title, given=(rho >= -1, rho <= 1))

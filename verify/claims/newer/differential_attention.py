@@ -21,14 +21,12 @@ CORRELATION = Named(rho, Cov(FIRST, SECOND) / Var(FIRST))
 
 
 def derive() -> Chains:
-    shared = 2 * factor * Cov(FIRST, SECOND) / Var(FIRST)
-    same_law = cited("normal combination", laws=LAWS)
+    shared, same_law = 2 * factor * CORRELATION, cited("normal combination", laws=LAWS)
     title = "The variance of a weight over that of a plain one"
     noise = (
         Chain(Var(LESS) / Var(FIRST), title=title, given=(*POSSIBLE, MANY))
         .then(1 + factor**2 * Var(SECOND) / Var(FIRST) - shared, "a variance of a difference", algebra)
         .then(1 + factor**2 - shared, "scores of both maps have one law", same_law)
-        .then(1 + factor**2 - 2 * factor * CORRELATION, "the correlation of both weights", algebra)
     )
     means = E(LESS) / E(FIRST)
     mean = (
@@ -47,9 +45,8 @@ def derive() -> Chains:
     yield from (noise, mean, relative)
     surplus = at_least(2 * factor * (1 - rho) / squared, given=(rho <= 1, less))
     title, defines = "The noise over the squared mean is not reduced", "the variance over the squared mean"
-    never = Chain(
-        (noise.end / squared).xreplace({CORRELATION: rho}), name="never", title=title, defines=defines
-    )
+    of_rho = (noise.end / squared).xreplace({CORRELATION: rho})
+    never = Chain(of_rho, name="never", title=title, defines=defines)
     yield never.then(S.One, "no correlation is above 1", surplus, "≥")
     # Where maps are independent, their weights are not correlated.
     for chain, name in ((noise, "apart"), (relative, "relative-apart")):
