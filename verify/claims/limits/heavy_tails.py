@@ -74,15 +74,6 @@ def above_zero(point: float) -> float:
     return float(scipy.integrate.quad(at, 0.0, point, points=breaks, epsabs=1e-14, limit=200)[0])
 
 
-def transform(t: Any) -> Any:
-    """Return E cos(t·qk) of one product: E e^(-t·size) over the size of a Cauchy number.
-
-    Source: NIST Digital Library of Mathematical Functions, 6.7.13.
-    """
-    sine, cosine = scipy.special.sici(t)
-    return 2 / np.pi * (cosine * np.sin(t) + (np.pi / 2 - sine) * np.cos(t))
-
-
 @cache
 def below(point: float) -> float:
     """Return P(q·k ≤ -point) in 64 dimensions, by inverting the characteristic function.
@@ -91,7 +82,10 @@ def below(point: float) -> float:
     """
 
     def wave(t: float) -> float:
-        return float(np.sin(t * point) / t * transform(t) ** 64)
+        # E cos(t·qk) of one product is E e^(-t·size) over the size of a Cauchy number: NIST DLMF 6.7.13.
+        sine, cosine = scipy.special.sici(t)
+        of_product = 2 / np.pi * (cosine * np.sin(t) + (np.pi / 2 - sine) * np.cos(t))
+        return float(np.sin(t * point) / t * of_product**64)
 
     # Beyond 2 the characteristic function has died away.
     return float(0.5 - scipy.integrate.quad(wave, 0.0, 2.0, epsabs=1e-14, limit=400)[0] / np.pi)
