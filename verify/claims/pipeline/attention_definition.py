@@ -17,14 +17,13 @@ WEIGHT = Named(Symbol("P_{aj}"), Softmax(c * score, j))
 RNG = stream(0, "attention-definition", "arrays", 0)
 Q, K, V = (NORMAL.draw(RNG, shape) for shape in ((QUERIES, HEAD), (KEYS, HEAD), (KEYS, WIDTH)))
 """Fixed queries, keys and values."""
-EVERYWHERE = np.ones((QUERIES, KEYS), bool)
-PADDING: Array = np.tile(np.arange(KEYS) < KEYS - 2, (QUERIES, 1))
+BLOCKED, NO_PADDING = np.full((QUERIES, KEYS), -np.inf), np.arange(KEYS) < KEYS - 2
 MASKS: dict[str, tuple[Array, loops.Sees]] = {
-    "none": (EVERYWHERE, loops.everywhere),
-    "causal": (np.tril(EVERYWHERE), lambda query, key: key <= query),
-    "padding": (PADDING, lambda _, key: key not in {5, 6}),
+    "none": (np.zeros((QUERIES, KEYS)), loops.everywhere),
+    "causal": (np.triu(BLOCKED, 1), lambda query, key: key <= query),
+    "padding": (np.where(NO_PADDING, 0.0, BLOCKED), lambda _, key: key not in {5, 6}),
 }
-"""Masks by name: as an array for the array code, and in words of single indices for the loops."""
+"""Masks by name: as an array that is added to the scores, and in words of single indices for the loops."""
 PARTS = {
     "loops": "largest distance from the definition in loops",
     "rows": "largest distance of a row's sum from 1",
@@ -58,11 +57,6 @@ def derive() -> Chains:
     yield chain.then(x / seen, "a mask lowers the scores of hidden keys without end", limit())
 
 
-def blocking(allowed: Array) -> Array:
-    """Return the mask that is added to the scores."""
-    return np.where(allowed, 0.0, -np.inf)
-
-
 def distance(part: str, mask: str, weights: Array, output: Array) -> float:
     """Return how far weights and output are from a part of the definition under a mask."""
     sees = MASKS[mask][1]
@@ -74,26 +68,24 @@ def distance(part: str, mask: str, weights: Array, output: Array) -> float:
 
 
 def experiment() -> Items:
-    for mask, (allowed, _) in MASKS.items():
-        weights = probabilities(Q, K, SCALE, blocking(allowed))
-        output = attention(Q, K, V, SCALE, blocking(allowed))
+    for mask, (added, _) in MASKS.items():
+        weights, output = probabilities(Q, K, SCALE, added), attention(Q, K, V, SCALE, added)
         settings = {"mask": mask, "queries": QUERIES, "keys": KEYS, "d_k": HEAD}
         of_mask = partial(Computed, code=distance, equals=0, settings=settings)
         for part in PARTS if mask != "none" else ("loops", "rows"):
             given, near = (part, mask, weights, output), Allowance(0) if part == "masked" else ROUNDING
             yield of_mask(f"{part}-{mask}", PARTS[part], arguments=given, allowance=near)
     scores = SCALE * Q @ K.T
-    right, single = softmax(scores), in_single_precision(softmax)(scores)
-    late, later = (softmax(scores + blocking(seen)) for seen in (np.tril(EVERYWHERE, 1), np.triu(EVERYWHERE)))
+    single = in_single_precision(softmax)(scores)
     for name, part, mask, weights in (
         ("softmax-over-queries", "loops", "none", loops.over_queries(scores)),
         ("scale-after-softmax", "loops", "none", SCALE * softmax(scores / SCALE)),
         ("in-single-precision", "loops", "none", single),
         ("rows-in-single-precision", "rows", "none", single),
-        ("mask-transposed", "loops", "causal", later),
-        ("mask-one-late", "masked", "causal", late),
-        ("masked-after-softmax", "rows", "padding", np.where(PADDING, right, 0.0)),
-        ("masked-with-zero", "masked", "padding", softmax(np.where(PADDING, scores, 0.0))),
+        ("mask-transposed", "loops", "causal", softmax(scores + np.tril(BLOCKED, -1))),
+        ("mask-one-late", "masked", "causal", softmax(scores + np.triu(BLOCKED, 2))),
+        ("masked-after-softmax", "rows", "padding", np.where(NO_PADDING, softmax(scores), 0.0)),
+        ("masked-with-zero", "masked", "padding", softmax(np.where(NO_PADDING, scores, 0.0))),
     ):
         off = distance(part, mask, weights, weights @ V)
         yield Wrong(name, of=f"{part}-{mask}", computed=off, says=WRONG[name])
