@@ -40,14 +40,12 @@ def derive() -> Chains:
     chain = Chain(odds, name="odds", title=title, defines=defines)
     yield chain.then(2 * epsilon, "the exponentials of the others have a common factor", algebra)
     half, move, given = SPACING / 2, Min(SPACING / 2, t - 2**e), (Ge(t, 2**e),)
-    beyond = at_most(move * (t - 2**e - move) / (t * (2**e + move)), given=given)
-    largest = at_most((half - move) * 2**e / ((2**e + move) * (2**e + half)), given=given)
-    share = 1 / (1 + 2**b)
+    rest, share = half * (t - 2**e - move) + (half - move) * 2**e, 1 / (1 + 2**b)
+    largest = at_most(rest / (t * (2**e + half)), given=given)
     title = "The move of a score $t$ from $2^e$ on, half the spacing of $b$-bit numbers at most, over it"
     yield (
         Chain(move / t, name="half", title=title, defines="how far rounding moves a score, over the score")
-        .then(move / (2**e + move), "most where it moves to $2^e$ itself", beyond, "≤")
-        .then(half / (2**e + half), "most half a spacing above", largest, "≤")
+        .then(half / (2**e + half), "most half a spacing above $2^e$, to which it moves", largest, "≤")
         .then(share, "over the power of two", algebra)
     )
     title = "Spacing of $b$-bit numbers from $2^{e + h}$ on"
@@ -104,16 +102,15 @@ def experiment(derived: Derivation) -> Items:
             yield Check(check, error, at, equals=value, tolerance=2, control=control)
     near, at = Within(0.5, fixed=True), {b: BITS["bfloat16"], d: 64, c: S.One}
     yield Check("bound-raw-d64", error, at, tolerance=near, sharper=0.17)
-    change, move = (
-        partial(Computed, off={"change-sharper": 0.98}),
-        partial(Computed, off={"move-sharper": 0.99}),
-    )
+    differs = partial(Computed, code=largest_difference)
     most, weights = derived.end.subs(epsilon, Rational(1, 4)), (softmax(rounded(CLOSE, 8)), softmax(CLOSE))
     where = {"precision": "bfloat16", "scores": "64.75 and 64.25, nearly"}
-    yield change("change", "change of a weight", largest_difference, weights, at_most=most, settings=where)
+    off, what = {"change-sharper": 0.98}, "change of a weight"
+    yield differs("change", what, arguments=weights, at_most=most, settings=where, off=off)
     half, moved = derived["half"].end.subs(b, 8), (rounded(BINADE, 8) / BINADE, np.ones(BINADE.shape))
-    what, where = "move of a score, over the score", {"precision": "bfloat16", "scores": "1 to 2"}
-    yield move("move", what, largest_difference, moved, at_most=half, settings=where)
+    where = {"precision": "bfloat16", "scores": "1 to 2"}
+    off, what = {"move-sharper": 0.99}, "move of a score, over the score"
+    yield differs("move", what, arguments=moved, at_most=half, settings=where, off=off)
     for name, bits in BITS.items():
         place = {"at": 64, "precision": name}
         check, what = f"spacing-{name.lower()}", "distance to the next number"
@@ -121,10 +118,9 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(check, what, spacing_above, (64.0, bits), equals=gap, settings=place)
     what = "largest distance of scores rounded to 11 bits from half precision as NumPy has it"
     many, given = {"scores": len(NUMBERS)}, (rounded(NUMBERS, 11), IN_HALF)
-    yield Computed("bit-for-bit", what, largest_difference, given, equals=0, settings=many)
+    yield differs("bit-for-bit", what, arguments=given, equals=0, settings=many)
     what = "largest distance of scores scaled, then rounded from those rounded, then scaled"
-    yield Computed("order", what, largest_difference, orders(64), equals=0, settings={"d_k": 64})
-
+    yield differs("order", what, arguments=orders(64), equals=0, settings={"d_k": 64})
     says, scaled = "raw scores are rounded as precisely as scaled ones", mean_error(64, 8) / 64
     yield Wrong("as-precise", of="bfloat16-raw-d64", equals=scaled, says=says)
     says = "numbers are as far apart as those from twice as large on"

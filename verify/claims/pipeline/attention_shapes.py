@@ -73,9 +73,8 @@ def experiment(derived: Derivation) -> Items:
 
     computed, swapped, at = arrays(), arrays(transposed=True), {"tokens": TOKENS, "width": WIDTH, "d_k": HEAD}
     for array, side in product(ARRAYS, SIDES):
-        name, what, value = f"{array}-{side}", f"{side} of the {array}", number(side, array)
-        given = computed[array], SIDES.index(side)
-        yield Computed(name, what, np.size, given, equals=value, settings=at)
+        given, end = (computed[array], SIDES.index(side)), number(side, array)
+        yield Computed(f"{array}-{side}", f"{side} of the {array}", np.size, given, equals=end, settings=at)
     given, whole = (arrays(WIDTH)["keys"], 1), number("columns", "keys", WIDTH)
     name, what, single_head = "one-head-key-columns", "columns of the keys", at | {"d_k": WIDTH}
     yield Computed(name, what, np.size, given, equals=whole, settings=single_head)
