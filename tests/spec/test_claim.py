@@ -239,11 +239,11 @@ class TestFigures:
     def test_words_stand_in_for_a_figure(self) -> None:
         """They say how each layer runs: in the order of the places, and where it turns."""
         layers = (
-            figures.joined("falls", (1, 2, 4), (3, 2, 1)),
-            figures.joined("$d_k^2$", (1, 2, 4), (1, 1.01, 1), "other"),
-            figures.joined("turns", (1, 2, 4), (1, 5, 0.5), "control"),
-            figures.dots("turns", (1, 2, 4), (4, 2, 3)),
-            figures.dots("swings", (1, 2, 4, 5), (4, 2, 6, 5)),
+            figures.layer("line", "falls", (1, 2, 4), (3, 2, 1), "truth"),
+            figures.layer("line", "$d_k^2$", (1, 2, 4), (1, 1.01, 1), "other"),
+            figures.layer("line", "turns", (1, 2, 4), (1, 5, 0.5), "control"),
+            figures.layer("points", "turns", (1, 2, 4), (4, 2, 3), "measured"),
+            figures.layer("points", "swings", (1, 2, 4, 5), (4, 2, 6, 5), "measured"),
         )
         drawn = figures.figure("f", "F", *layers, x=d, y="share of scores", linear="y")
         assert drawn.alt == (

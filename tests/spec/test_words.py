@@ -142,7 +142,7 @@ def test_a_figure_is_filled_everywhere() -> None:
     """A mistake in one of its texts is named by its place."""
     layers = (
         figures.curve("derived {square}", d, (1, 2)),
-        figures.joined("at {variance-d8:d_k}", (1, 2), (1, 2)),
+        figures.layer("line", "at {variance-d8:d_k}", (1, 2), (1, 2), "truth"),
     )
     drawn = figures.figure("f", "{main}", *layers, x=d, y="over {score}")
     filled = WORDS.drawn(drawn)

@@ -63,22 +63,10 @@ def place_of(check: Check, name: str) -> float:
         raise ClaimError(f"check {check.id}: {says}") from None
 
 
-def dots(label: str, x: Iterable[float], y: Iterable[float], role: Role = "measured") -> PlotLayer:
-    """Return measured values without intervals, such as the many heights of a density."""
-    return _layer("points", role, label, x, y)
-
-
-def joined(label: str, x: Iterable[float], y: Iterable[float], role: Role = "truth") -> PlotLayer:
-    """Return a line through given points."""
-    return _layer("line", role, label, x, y)
-
-
-def bars(label: str, edges: Iterable[float], heights: Iterable[float], role: Role = "measured") -> PlotLayer:
-    """Return the bars of a histogram between its ``edges``, one more than there are bars."""
-    return _layer("steps", role, label, edges, (*heights, 0.0))
-
-
-def _layer(kind: Any, role: Role, label: str, x: Iterable[float], y: Iterable[float]) -> PlotLayer:
+def layer(
+    kind: Literal["points", "line", "steps"], label: str, x: Iterable[float], y: Iterable[float], role: Role
+) -> PlotLayer:
+    """Return a layer through given points; the steps of a histogram end at 0, at its last edge."""
     return PlotLayer(kind=kind, role=role, label=label, x=tuple(map(float, x)), y=tuple(map(float, y)))
 
 
@@ -103,13 +91,13 @@ def curve(
             values = np.array([lambdify(symbol, expression, "mpmath")(place) for place in x])
     else:
         values = np.array([y(place) for place in x])
-    return _layer("line", role, label, x, values)
+    return layer("line", label, x, values, role)
 
 
 def expected(checks: Iterable[Check], over: Symbol | str, label: str = "derived") -> PlotLayer:
     """Return the line through the predictions of checks, at the values of a symbol in their settings."""
     pairs = sorted((place_of(check, str(over)), check.prediction) for check in checks)
-    return joined(label, [place for place, _ in pairs], [value for _, value in pairs])
+    return layer("line", label, [place for place, _ in pairs], [value for _, value in pairs], "truth")
 
 
 def figure(name: str, title: str, *layers: PlotLayer, x: Symbol | str, y: str, linear: str = "") -> Figure:

@@ -13,7 +13,9 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sympy import Add, Float, Indexed, Mul, S, Sum, Symbol, expand, log, sympify
+from sympy import Add, Dummy, Float, Function, Indexed, Poly, PolynomialError, S, Sum, Symbol, log, sympify
+from sympy import symbols
+from sympy.core.function import AppliedUndef
 
 from verify.errors import ClaimError
 from verify.symbolic.row_integrals import legendre
@@ -21,12 +23,15 @@ from verify.symbolic.row_integrals import ON_PAPER, PRECISE, Approximation, Expo
 from verify.symbolic.row_integrals import mean_largest, mean_largest_weight, mean_log_total, mean_product
 from verify.symbolic.row_integrals import over_lengths
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Largest, LogSumExp, Softmax, Var, a, d
-from verify.symbolic.vocabulary import free_indices, k, n, q, s
+from verify.symbolic.vocabulary import k, n, q, s
 
 __all__ = ["ON_PAPER", "PRECISE", "Approximation", "integrated", "mean_beside_sink", "over_lengths"]
 
 LENGTH = Symbol("length", positive=True)
 """The length of a query, which is the deviation of its scores with standard normal keys."""
+
+WEIGHT, SCORE, SUMMED = symbols("weight score summed", cls=Function)
+"""A key's weight and score, and the sum over keys of powers of both, as generators of polynomials."""
 
 Term = tuple[Any, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...], Any]
 """A coefficient; exponents of weight and score for each free key, and for each sum; the remaining factor."""
@@ -94,18 +99,16 @@ def _given_length(x: Any, values: Mapping[Any, float], keys: int, length: float)
         else:
             factor /= math.perm(keys, len(free))
             for exponents in _merged(summed, free):
-                mean = _of_keys(exponents, keys, deviation, has_log=other is not None)
+                if any(weight for weight, _ in exponents):
+                    powers, has_log = tuple(sorted(exponents)), other is not None
+                    mean = mean_product(powers, keys, deviation, log_total=has_log)
+                elif exponents:
+                    raise ClaimError("a mean of scores without weights is no integral; use moments")
+                else:
+                    mean = Approximation(1.0, 0.0) if other is None else mean_log_total(keys, deviation)
                 # The scores of these integrals have the deviation in them.
                 total += mean.times(factor / deviation ** sum(power for _, power in exponents))
     return total
-
-
-def _of_keys(exponents: Exponents, keys: int, deviation: float, *, has_log: bool) -> Approximation:
-    if any(weight for weight, _ in exponents):
-        return mean_product(tuple(sorted(exponents)), keys, deviation, log_total=has_log)
-    if exponents:
-        raise ClaimError("a mean of scores without weights is no integral; use moments")
-    return mean_log_total(keys, deviation) if has_log else Approximation(1.0, 0.0)
 
 
 @cache
@@ -130,8 +133,7 @@ def _terms(x: Any) -> tuple[Any, tuple[Term, ...]]:
         ClaimError: it is no polynomial in weights, scores and a log-sum-exp.
     """
     opened = x.replace(lambda part: isinstance(part, Entropy), lambda part: part.definition)
-    rows = {part.args[0] for part in opened.atoms(Softmax, LogSumExp)}
-    scales = set(map(_scale, rows))
+    scales = {_scale(part.args[0]) for part in opened.atoms(Softmax, LogSumExp)}
     queries = {part.indices[0] for part in opened.atoms(Indexed)}
     if len(scales) > 1 or len(queries) > 1:
         raise ClaimError(f"{x}: only scores of one query, and at one scale, are integrated")
@@ -139,7 +141,30 @@ def _terms(x: Any) -> tuple[Any, tuple[Term, ...]]:
         lambda part: isinstance(part, log) and isinstance(part.args[0], Softmax),
         lambda part: part.args[0].args[0] - LogSumExp(*part.args[0].args),
     )
-    terms = [_term(term) for term in Add.make_args(_expanded(opened))]
+    # A log-sum-exp bears the index that it runs over, and does not depend on it.
+    others = {part: Dummy() for part in sorted(opened.atoms(LogSumExp, Largest), key=str)}
+    weights = {part: WEIGHT(part.args[1]) for part in opened.atoms(Softmax)}
+    scores = {part: SCORE(part.indices[1]) for part in opened.atoms(Indexed)}
+    try:
+        opened = opened.xreplace(others | weights).xreplace(scores)
+        opened = opened.replace(lambda part: isinstance(part, Sum), _of_sums)
+        # In an order that does not change from run to run, nor then does the sum's last digit.
+        of_keys = sorted(opened.atoms(AppliedUndef), key=str)
+        polynomial = Poly(opened, *others.values(), *of_keys, Dummy())
+    except PolynomialError:
+        raise ClaimError(f"no one-dimensional integral is known for the mean of {x}") from None
+    keys = {symbol.args[0]: None for symbol in polynomial.gens if symbol.func in {WEIGHT, SCORE}}
+    terms = []
+    for powers, coefficient in polynomial.terms():
+        power = dict(zip(polynomial.gens, powers, strict=True))
+        free = [(power.get(WEIGHT(key), 0), power.get(SCORE(key), 0)) for key in keys]
+        summed = [symbol.args for symbol in power if symbol.func == SUMMED for _ in range(power[symbol])]
+        exponents = tuple(filter(any, free)), tuple((int(weight), int(score)) for weight, score in summed)
+        other = [part for part, symbol in others.items() for _ in range(power[symbol])]
+        factor = other[0] if other else None
+        if len(other) > 1 or (any(exponents) and isinstance(factor, Largest)):
+            raise ClaimError(f"no one-dimensional integral is known for the mean of {x}")
+        terms.append((coefficient, *exponents, factor))
     return (scales or {S.One}).pop(), tuple(terms)
 
 
@@ -148,56 +173,13 @@ def _scale(row: Any) -> Any:
     return row.xreplace(dict.fromkeys(row.atoms(Indexed), S.One))
 
 
-def _expanded(x: Any) -> Any:
-    """Return an expression expanded, with all factors that do not depend on the key taken out of sums."""
-    sums, opened = x.atoms(Sum), {}
-    for total in sums:
-        if any(total != other and other.has(total) for other in sums):
-            continue  # it is opened with the sum that it stands in
-        (index, low, high), *others = total.limits
-        if others or (low, high) != (1, n):
-            raise ClaimError(f"{total} does not run over all keys")
-        parts = []
-        for term in Add.make_args(_expanded(total.function)):
-            # A log-sum-exp bears the index that it runs over, and does not depend on it.
-            inside = Mul(*(factor for factor in Mul.make_args(term) if index in free_indices(factor)))
-            parts.append(term / inside * (Sum(inside, total.limits[0]) if inside != 1 else n))
-        opened[total] = Add(*parts)
-    return expand(x.xreplace(opened))
-
-
-def _term(term: Any) -> Term:
-    """Return a product as its coefficient, exponents of free keys and sums, and its other random factor."""
-    coefficient, other, weights, summed = S.One, None, S.One, list[tuple[int, int]]()
-    for factor in Mul.make_args(term):
-        base, power = factor.as_base_exp()
-        if isinstance(base, Sum):
-            summed += [*_exponents(base.function).values()] * int(power)
-        elif isinstance(base, Softmax | Indexed):
-            weights *= factor
-        elif isinstance(base, LogSumExp | Largest) and power == 1 and other is None:
-            other = base
-        elif factor.has(Softmax, LogSumExp, Largest, Indexed):
-            raise ClaimError(f"no one-dimensional integral is known for the mean of {term}")
-        else:
-            coefficient *= factor
-    if isinstance(other, Largest) and (weights != 1 or summed):
-        raise ClaimError(f"no one-dimensional integral is known for the mean of {term}")
-    return coefficient, tuple(_exponents(weights).values()), tuple(summed), other
-
-
-def _exponents(product: Any) -> dict[Any, tuple[int, int]]:
-    """Return for each key the exponents of its weight and of its score in a product of such powers."""
-    exponents: dict[Any, tuple[int, int]] = {}
-    for factor in Mul.make_args(product) if product != 1 else ():
-        base, power = factor.as_base_exp()
-        if not isinstance(base, Softmax | Indexed):
-            raise ClaimError(f"{factor} is no power of a weight or of a score")
-        is_weight = isinstance(base, Softmax)
-        key = base.args[1] if is_weight else base.indices[1]
-        weight, score = exponents.get(key, (0, 0))
-        exponents[key] = (weight + int(power), score) if is_weight else (weight, score + int(power))
-    return exponents
+def _of_sums(total: Any) -> Any:
+    """Return a sum over keys as a polynomial in sums of a power of the weight times one of the score."""
+    (index, low, high), *others = total.limits
+    if others or (low, high) != (1, n):
+        raise ClaimError(f"{total} does not run over all keys, so that no integral is known")
+    terms = Poly(total.function, WEIGHT(index), SCORE(index)).terms()
+    return Add(*(factor * (SUMMED(*powers) if any(powers) else n) for powers, factor in terms))
 
 
 def _merged(summed: Exponents, free: Exponents) -> Iterator[Exponents]:

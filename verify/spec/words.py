@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from sympy import Symbol, sqrt
@@ -67,11 +67,10 @@ class Words:
 
     def spoken(self, experiment: Experiment) -> Experiment:
         """Return the experiment with the controls' words filled."""
-        controls = (
-            replace(control, what=self.fill(f"control {of.id}", control.what, of))
-            for control in experiment.controls
-            for of in [control.comparison]
-        )
+        controls = []
+        for control in experiment.controls:
+            where = f"control {control.comparison.id}"
+            controls.append(replace(control, what=self.fill(where, control.what, control.comparison)))
         return replace(experiment, controls=tuple(controls))
 
     def drawn(self, figure: Figure) -> Figure:
@@ -103,25 +102,25 @@ class Words:
         return _SLOT.sub(filled, text)
 
     def _slot(self, slot: str, own: Comparison | None) -> str:
-        """Return the text for a slot; where a name means several things, the last of these counts."""
+        """Return the text for a slot; where a name means several things, the first of these counts."""
         name, _, form = slot.partition(":")
-        settings = _settings(own) if own else {}
-        known: dict[str, Callable[[str], str]] = {
-            name: partial(_setting, settings, name) for name in settings
-        }
-        if own:
-            known |= {"cell": partial(_setting, settings, ""), "value": partial(_exactly, own.prediction)}
-        known |= {name: partial(_symbol, of) for name, of in {**SYMBOLS, **self.claim.symbols}.items()}
-        known |= {fact.id: partial(_exactly, fact) for fact in self.facts or ()}
-        known |= {"main": partial(_shown, self.derivation.main)} if self.derivation.main else {}
-        known |= {name: partial(_shown, chain) for name, chain in self.derivation.others.items()}
-        if name not in known and self.facts is None:
+        main = {"main": self.derivation.main} if self.derivation.main else {}
+        tables: list[tuple[Callable[[Any, str], str], Mapping[str, Any]]] = [
+            (_shown, {**self.derivation.others, **main}),
+            (_exactly, {fact.id: fact for fact in self.facts or ()}),
+            (_symbol, {**SYMBOLS, **self.claim.symbols}),
+            (_setting, {"cell": _settings(own)} if own else {}),
+            (_exactly, {"value": own.prediction} if own else {}),
+        ]
+        for text, table in tables:
+            if name in table:
+                return text(table[name], form)
+        if self.facts is None:
             return "(not computed)"
-        if name not in known:
-            known |= {check: partial(self._check, of) for check, of in self._planned.items()}
-        if name not in known:
-            raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
-        return known[name](form)
+        if name in self._planned:
+            return self._check(self._planned[name], form)
+        known = [*self._planned, *(name for _, table in tables for name in table)]
+        raise ClaimError(unknown("slot", name, known, f"there are {', '.join(known)}"))
 
     @cached_property
     def _planned(self) -> dict[str, Comparison]:
@@ -132,7 +131,7 @@ class Words:
         """Return the estimate or the prediction of a check, or a setting of its cell."""
         settings = _settings(planned)
         if form.rstrip("=") in settings:
-            return _setting(settings, form, "")
+            return _setting(settings, form)
         what, digits, with_error, per_cent = _parts(form)
         if what == "prediction":
             return _exactly(planned.prediction, form.removeprefix(what))
@@ -176,15 +175,14 @@ def _symbol(value: Any, form: str) -> str:
     return f"${in_line(value)}$"
 
 
-def _setting(settings: Mapping[str, Any], name: str, form: str) -> str:
+def _setting(settings: Mapping[str, Any], form: str) -> str:
     """Return a setting, after its name and a sign of equality where the form ends in that sign."""
-    asked = name + form
-    key = asked.rstrip("=")
-    if key not in settings:
-        raise ClaimError(unknown("setting", key, settings, f"its settings are {', '.join(settings)}"))
-    value = settings[key]
+    name = form.rstrip("=")
+    if name not in settings:
+        raise ClaimError(unknown("setting", name, settings, f"its settings are {', '.join(settings)}"))
+    value = settings[name]
     shown = value if isinstance(value, str) else exact(float(value), 15)
-    return f"${in_line(Symbol(key))} = {shown.strip('$')}$" if asked != key else shown
+    return f"${in_line(Symbol(name))} = {shown.strip('$')}$" if form != name else shown
 
 
 def _exactly(number: Fact | Prediction, form: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import product
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -28,6 +27,7 @@ POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
 OWN_RATE = {UNSCALED: 1.0, ROOT: 4.0, WHOLE: 16.0}
 """A rate for each scale, fixed before the draws."""
 MORE, FEWER, TUNED = "rates of success", "mean steps to the goal", "steps to the goal at the best rate"
+MEASURES = {"success-rate": MORE, "steps-to-loss": FEWER, "steps-at-best-rate": TUNED}
 """Measures by which scales are compared."""
 RATES, STEPS, GOAL, LAST, WINDOW = tuple(4.0**power for power in range(-2, 5)), 120, 0.2, 20, 5
 """Success is a mean loss below the goal over the last steps; it is reached after a window of such a mean."""
@@ -74,24 +74,20 @@ def losses(weights: Sequence[Array], tokens: Array, asked: Array, scales: Array,
     ``rates[r]``; all runs of a seed see the same data. The value of key j is the j-th unit vector, so that
     the output is the attention itself; the loss is half its mean squared distance from the right value.
     """
-    (seeds, runs, width, size), steps = weights[0].shape, tokens.shape[1]
-    # All runs of a seed side by side: one product takes its data to them all.
-    of_query, of_key = (part.swapaxes(1, 2).reshape(seeds, width, runs * size) for part in weights)
-    values, scale, rate = np.eye(tokens.shape[2], dtype=tokens.dtype), scales[:, None, None], rates[:, None]
+    of_query, of_key = (part.copy() for part in weights)
+    scale, rate = (numbers[:, None, None] for numbers in (scales, rates))
+    values = np.eye(tokens.shape[2], dtype=tokens.dtype)
     wanted = np.repeat(values, asked.shape[2] // len(values), axis=0)
-    lost = np.empty((seeds, runs, steps))
-    for step in range(steps):
-        queries, keys = (
-            (data[:, step] @ part).reshape(seeds, -1, runs, size).swapaxes(1, 2)
-            for data, part in ((asked, of_query), (tokens, of_key))
-        )
+    lost = np.empty((*of_query.shape[:2], tokens.shape[1]))
+    for step in range(tokens.shape[1]):
+        asking, answering = asked[:, step, None], tokens[:, step, None]
+        queries, keys = asking @ of_query, answering @ of_key
         weight = probabilities(queries, keys, scale)
         error = (weight - wanted) / len(wanted)
-        lost[:, :, step] = len(wanted) / 2 * np.einsum("srmn,srmn->sr", error, error)
+        lost[:, :, step] = len(wanted) / 2 * (error**2).sum(axis=(2, 3))
         sent = gradients(queries, keys, values, weight, error, scale)
-        for part, data, moved in ((of_query, asked, sent.queries), (of_key, tokens, sent.keys)):
-            rated = (rate * moved.swapaxes(1, 2)).reshape(seeds, -1, runs * size)
-            np.subtract(part, data[:, step].swapaxes(1, 2) @ rated, out=part)
+        of_query -= rate * (asking.swapaxes(2, 3) @ sent.queries)
+        of_key -= rate * (answering.swapaxes(2, 3) @ sent.keys)
     return lost
 
 
@@ -114,29 +110,25 @@ def trained(draws: Mapping[str, Array]) -> Array:
     return lost.reshape(len(lost), len(POWERS), len(RATES), STEPS)
 
 
-def compared(lost: Array, rng: np.random.Generator) -> dict[str, Array]:
-    """Return whether runs succeed, and how scales compare in each seed; a coin decides between equals."""
+def training(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
+    """Gradient descent by the derived steps, at three scales and seven rates from one start on one task."""
+    lost = trained(draws)
     succeeds = lost[..., -LAST:].mean(axis=-1) < GOAL
     reached = sliding_window_view(lost, WINDOW, axis=-1).mean(axis=-1) < GOAL
     steps = np.where(reached.any(axis=-1), reached.argmax(axis=-1) + WINDOW, STEPS) / STEPS
     columns = {}
-    for scale, of_scale in zip(POWERS, np.moveaxis(succeeds, 1, 0), strict=True):
-        columns[f"{scale}, any rate: success"] = of_scale.any(axis=1)
-        for rate, column in zip(RATES, of_scale.T, strict=True):
-            columns[f"{scale}, rate {rate:g}: success"] = column
+    for place, scale in enumerate(POWERS):
+        columns[f"{scale}, any rate: success"] = succeeds[:, place].any(axis=1)
+        for rate in OWN_RATE.values():
+            columns[f"{scale}, rate {rate:g}: success"] = succeeds[:, place, RATES.index(rate)]
     measures = {MORE: succeeds.mean(axis=2), FEWER: -steps.mean(axis=2), TUNED: -steps.min(axis=2)}
-    for (measure, values), other in product(measures.items(), (UNSCALED, WHOLE)):
+    for measure, values in measures.items():
         unscaled, root, whole = values.T
-        # Means of equal numbers in another order may differ in the last digit.
-        ahead = np.round(root - (unscaled if other == UNSCALED else whole), 9)
-        coin = rng.choice([-1.0, 1.0], len(ahead))
-        columns[f"lead over {other} in {measure}"] = np.where(ahead == 0, coin, ahead)
+        for other, compared in ((UNSCALED, unscaled), (WHOLE, whole)):
+            # A coin decides between equals; means of equal numbers may differ in the last digit.
+            ahead, coin = np.round(root - compared, 9), rng.choice([-1.0, 1.0], len(root))
+            columns[f"lead over {other} in {measure}"] = np.where(ahead == 0, coin, ahead)
     return {name: column.astype(float) for name, column in columns.items()}
-
-
-def training(draws: Mapping[str, Array], rng: np.random.Generator) -> dict[str, Array]:
-    """Gradient descent by the derived steps, at three scales and seven rates from one start on one task."""
-    return compared(trained(draws), rng)
 
 
 def rescaled_gap(of_rates: float) -> float:
@@ -170,19 +162,18 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     seeds, few, fine = {d: DIMENSION}, {d: 4}, tolerance < 0.02
     half, most = Threshold(S.Half), Threshold(Rational(3, 4))
     nearly_none, nearly_all = Threshold(Rational(1, 8)), Threshold(Rational(7, 8))
-    for measure, name in ((MORE, "success-rate"), (FEWER, "steps-to-loss"), (TUNED, "steps-at-best-rate")):
-        ahead = share(f"lead over {UNSCALED} in {measure}")
-        yield trains(name, ahead, seeds, at_least=most)
-        if fine:
-            yield trains(f"{name}-d512", ahead, {d: 512}, at_least=most)
-            yield trains(f"{name}-d16", ahead, {d: 16}, at_least=half)
-        if fine and measure != TUNED:
-            over_whole = share(f"lead over {WHOLE} in {measure}")
+    places = (("", DIMENSION, most), ("-d512", 512, most), ("-d16", 16, half))
+    leads = {name: share(f"lead over {UNSCALED} in {measure}") for name, measure in MEASURES.items()}
+    for name, lead in leads.items():
+        for end, size, least in places if fine else places[:1]:
+            yield trains(f"{name}{end}", lead, {d: size}, at_least=least)
+        if fine and name != "steps-at-best-rate":
+            over_whole = share(f"lead over {WHOLE} in {MEASURES[name]}")
             yield trains(f"{name}-over-scaled", over_whole, seeds, at_least=most)
-    more = share(f"lead over {UNSCALED} in {MORE}")
+    more = leads["success-rate"]
     if fine:
         yield trains("success-rate-reversed-d4", more, few, at_most=half)
-        yield trains("steps-to-loss-d4", share(f"lead over {UNSCALED} in {FEWER}"), few, at_least=half)
+        yield trains("steps-to-loss-d4", leads["steps-to-loss"], few, at_least=half)
     says = "training succeeds at more rates with scaling in every dimension, such as {cell:d_k}"
     yield version("helps-in-every-dimension", more, few, at_least=half, says=says)
     for scale, name, other, words, never in (

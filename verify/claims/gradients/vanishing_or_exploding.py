@@ -125,7 +125,7 @@ def figures(derived: Derivation, findings: Findings) -> Figure:
         draw.curve("limit: {main:end}", derived.end, ends),
         # The points of the root mean square have its line's colour: both are the second of their kind.
         draw.measured(findings.matching("median-*-n16-*", "median-vanishes"), d, "median, measured"),
-        draw.joined("root mean square", dimensions, roots),
+        draw.layer("line", "root mean square", dimensions, roots, "truth"),
         draw.measured(findings.matching("rms-queries-d*", "rms-grows"), d),
     )
     title = "Without scaling the typical gradient dies while the root mean square grows"

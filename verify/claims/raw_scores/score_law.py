@@ -73,8 +73,9 @@ def figures(findings: Findings) -> Figure:
         wide = edges[5::8] - edges[1::8]  # four parts of the grid together, of every eight
         function = lambdify(z, DENSITY.subs(d, size), "scipy")
         curve = [root * float(function(max(abs(place), 1e-3) * root)) for place in at]
-        layers.append(draw.dots("measured", edges[1::8] + wide / 2, (shares[5::8] - shares[1::8]) / wide))
-        layers.append(draw.joined(f"$d_k = {size}$", at, curve))
+        heights = (shares[5::8] - shares[1::8]) / wide
+        layers.append(draw.layer("points", "measured", edges[1::8] + wide / 2, heights, "measured"))
+        layers.append(draw.layer("line", f"$d_k = {size}$", at, curve, "truth"))
     title = "Scores of few dimensions are sharply peaked, those of many nearly normal"
     return draw.figure("densities", title, *layers, x="{scaled_score}", y="density", linear="xy")
 

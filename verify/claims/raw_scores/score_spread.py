@@ -146,8 +146,8 @@ def figures(findings: Findings) -> Iterator[Figure]:
             deviation, shares = math.sqrt(size), np.diff(findings.samples[f"pairs-d{size}"].mean)
             low, high = ([below(size, deviation * (at + side)) for at in places] for side in (-half, half))
             drawn = deviation if axis == "{score}" else 1.0
-            layers.append(draw.joined("exact law", places * drawn, np.subtract(high, low)))
-            layers.append(draw.bars(f"$d_k = {size}$", EDGES * drawn, shares))
+            layers.append(draw.layer("line", "exact law", places * drawn, np.subtract(high, low), "truth"))
+            layers.append(draw.layer("steps", f"$d_k = {size}$", EDGES * drawn, [*shares, 0], "measured"))
         y = "share of scores, in bins of a quarter deviation"
         yield draw.figure(name, title, *layers, x=axis, y=y, linear="xy")
 
