@@ -3,12 +3,12 @@
 from functools import partial
 
 import numpy as np
-from sympy import Derivative, Expr, Mul, Rational, S, Sum, Symbol, symbols
+from sympy import Derivative, Expr, Rational, S, Sum, Symbol, symbols
 
 from verify.spec import NORMAL_COMPONENTS, ROUNDING, Allowance, Chain, Chains, Check, Claim, Computed
 from verify.spec import Derivation, Dot, E, Family, Items, Named, Plot, Softmax, Threshold, Within, Wrong, a
 from verify.spec import algebra, assume, at_most, cite, d, d_v, derivative, e, i, j, k, l, m, moments, n
-from verify.spec import over_components, over_keys, q, s, score, squares, u, v
+from verify.spec import over_keys, q, s, score, squares, u, v
 from verify.spec.arrays import Array, complex_step, entries, gradients, in_single_precision
 from verify.spec.arrays import largest_difference, loops, probabilities, softmax
 
@@ -72,13 +72,7 @@ def derive() -> Chains:
         .then(E(squares(c * score)), independent, moments(NORMAL_COMPONENTS))
         .then(1, most, at_most(E(spread)), "≤")
     )
-    yield Chain(
-        c * over_components(Mul(q[a, i] / t, t * k[j, i], evaluate=False)),
-        name="same-scores",
-        title="Queries over t and keys times t: the same scores, so the same probabilities",
-        defines="a score of changed vectors",
-    ).then(c * score, "the factors cancel", algebra)
-    title = "But t times the gradient of the queries, for any t"
+    title = "Queries over t and keys times t, for any t: the same scores, but other gradients of the queries"
     defines = "the gradient of the queries with changed keys"
     chain = Chain(c * over_keys(OF_SCORE * (t * k[j, i])), name="unbounded", title=title, defines=defines)
     yield chain.then(t * c * over_keys(OF_SCORE * k[j, i]), "the common factor", algebra)

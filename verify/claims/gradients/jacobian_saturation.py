@@ -3,8 +3,8 @@
 from functools import partial
 from typing import Literal
 
-from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, erf, exp, gamma, log
-from sympy import oo, pi, sqrt
+from sympy import Derivative, Expr, Float, Gt, Integral, Limit, Rational, S, Sum, Symbol, exp, gamma, log, oo
+from sympy import pi, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
 from verify.spec import NORMAL_COMPONENTS, NORMAL_ROWS, Chain, Chains, Check, Claim, Derivation, E, Entropy
@@ -13,11 +13,10 @@ from verify.spec import at_least, at_most, between, cite, cited, d, earlier, fac
 from verify.spec import over_keys, s, score, sigma, squares
 from verify.spec.integrals import integrated
 from verify.spec.lemmas import SQUARED_LENGTH, of_queries
-from verify.spec.score_law import CHI_SQUARE, w
+from verify.spec.score_law import CHI_SQUARE, of_normals, w
 
 exact = partial(integrated, within=1e-10)
-c, z = Symbol("c", positive=True), Symbol("z", real=True)
-h, LENGTH = Index("h"), sqrt(SQUARED_LENGTH)
+c, h, LENGTH = Symbol("c", positive=True), Index("h"), sqrt(SQUARED_LENGTH)
 ROW = sigma * s[a, j]
 p, p_l, p_h = (Softmax(sigma * s[a, key], key) for key in (j, l, h))
 SQUARES, NORM, TOP = squares(ROW), squared_norm(ROW), Largest(s[a, l], l)
@@ -25,9 +24,6 @@ REST, MEAN, LARGEST = 1 - SQUARES, over_keys(p * s[a, j]), E(TOP)
 PASSED = 2 * over_keys(p**2 * s[a, j]) - SQUARES * MEAN
 BEHIND = over_keys(p * (TOP - s[a, j]))
 """How far the mean score of a row is below the largest, over the deviation."""
-BELOW = (1 + erf(z / sqrt(2))) / 2
-BY_DENSITY = Integral(n * z * exp(-(z**2) / 2) / sqrt(2 * pi) * BELOW ** (n - 1), (z, -oo, oo))
-"""The mean of the largest of n standard normal scores."""
 LAWS = {**NORMAL_COMPONENTS, **NORMAL_ROWS}
 BY_PARTS = cited("stein", laws=NORMAL_ROWS)
 
@@ -68,8 +64,8 @@ def derive() -> Chains:
         .then(log(n) / sigma, "no entropy is more", cited("gibbs"), "≤")
     )
     lower, upper = (near(sign, identity, rest, behind) for sign in (-1, 1))
-    main = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity")
     yield from (identity, behind, lower, upper)
+    main = Chain(Limit(sigma * E(NORM), sigma, oo), title="The limit, by an identity")
     yield main.then(LARGEST / 3, "both bounds tend to it", between(lower, upper))
     yield from lengths(bound)
 
@@ -102,37 +98,28 @@ def near(sign: int, identity: Chain, rest: Chain, behind: Chain) -> Chain:
 
 def lengths(bound: Chain) -> Chains:
     """Derive means over rows of scores q·k, over the lengths of queries, and the bounds for them."""
-    normal, density = cited("normal combination", laws=LAWS), cited("density of a maximum", laws=NORMAL_ROWS)
-    given_query = "given the query, its scores are independent and normal"
-    below = r"all scores are at most z with probability $\Phi(z)^n$"
-    largest = Chain(LARGEST, name="largest", title="The mean of the largest score")
-    largest = largest.then(BY_DENSITY, below, density)
-    yield largest
-    yield (
-        Chain(sigma * E(NORM), name="times-sigma", title="The bound times the deviation")
-        .then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
-        .then(BY_DENSITY / 2, "the mean of the largest score", earlier(largest))
-    )
+    title = "The bound times the deviation"
+    times = Chain(sigma * E(NORM), name="times-sigma", title=title)
+    yield times.then(LARGEST / 2, "the bound, times the deviation", earlier(bound), "≤")
     unscaled, scaled = E(squared_norm(score)), E(squared_norm(c * score))
     yield of_queries(scaled, "attention", "Scores of normal queries and keys")
     yield of_queries(unscaled / scaled, "ratio", "Unscaled over scaled")
-    squared_length = cited("chi-square", laws=NORMAL_COMPONENTS)
-    over_lengths = Integral(CHI_SQUARE / sqrt(w), (w, 0, oo))
+    chi_square, normal = of_normals("chi-square"), cited("normal combination", laws=LAWS)
     quotient = gamma((d - 1) / 2) / (sqrt(2) * gamma(d / 2))
     inverse = (
         Chain(E(1 / LENGTH), name="inverse", title="One over the length of a query")
-        .then(over_lengths, "the squared length is chi-square", squared_length)
+        .then(Integral(CHI_SQUARE / sqrt(w), (w, 0, oo)), "the squared length is chi-square", chi_square)
         .then(quotient, "a gamma function again", integral(given=(d > 1,)))
     )
     yield inverse
+    given_query = "given the query, its scores are independent and normal"
     there = earlier(bound, at={sigma: LENGTH}, given=(Gt(SQUARED_LENGTH, 0),))
     yield (
         Chain(unscaled, name="unscaled", title="The bound for raw scores", given=(d > 1,))
         .then(E(squared_norm(LENGTH * s[a, j])), given_query, normal)
         .then(E(TOP / (2 * LENGTH)), "the bound at this deviation", there, "≤")
         .then(LARGEST * E(1 / LENGTH) / 2, "queries are independent of it", cited("independence", laws=LAWS))
-        .then(BY_DENSITY * E(1 / LENGTH) / 2, "the mean of the largest score", earlier(largest))
-        .then(BY_DENSITY * quotient / 2, "one over the length of a query", earlier(inverse))
+        .then(LARGEST * quotient / 2, "one over the length of a query", earlier(inverse))
     )
 
 
@@ -158,16 +145,10 @@ def experiment(derived: Derivation) -> Items:
         yield Check(f"ratio-n{keys}-d{size}", ratio, at, tolerance=2.0)
     rare = Within(3.0, because="only the few rows whose two scores lie close make the mean")
     yield Check("limit-n2", derived["times-sigma"], wide, equals=limit, tolerance=rare)
-    half = integrated(LARGEST / 2, {n: 2})
-    says = "the limit is that of the bound, half of {largest}"
+    half, says = integrated(LARGEST / 2, {n: 2}), "the limit is that of the bound, half of {largest}"
     yield Wrong("half-in-the-limit", of="limit-n2", equals=half, says=says)
-    high, unity, where = (
-        {n: S(2), d: S(64), c: S.One},
-        Threshold(S.One),
-        "{cell:n} keys in {cell:d_k} dimensions",
-    )
-    as_much = exact(attention.end, {**high, c: S.One / 8})
-    says = "unscaled rows transmit as much as scaled ones"
+    high, unity, where = {n: 2, d: 64, c: 1}, Threshold(1), "{cell:n} keys in {cell:d_k} dimensions"
+    as_much, says = exact(attention.end, {**high, c: 1 / 8}), "unscaled rows transmit as much as scaled ones"
     yield Wrong("as-much-unscaled", of="unscaled-d64", equals=as_much, says=says)
     says = f"in every dimension rows pass on less without scaling, such as {where}"
     yield Wrong("less-in-every-dimension", of="ratio-n64-d16", at_most=unity, says=says)
@@ -178,12 +159,10 @@ def experiment(derived: Derivation) -> Items:
     typical = float(4 * factor**2 / (1 + factor) ** 4)  # the squared norm of two keys at the mean gap
     yield Wrong("typical-gap", attention, high, equals=typical, tolerance=whole, says=says)
     yield fact("limit-of-two", rf"limit of ${latex(sigma * E(NORM))}$, for two keys", Float(limit, 17))
-    words = "mean of {norm}"
-    scales = (("scaled", 1 / sqrt(d)), ("unscaled", 1))
-    curves = {name: attention.end.subs(c, factor) for name, factor in scales}
+    curves = {"scaled": attention.end.subs(c, 1 / sqrt(d)), "unscaled": attention.end.subs(c, 1)}
     below, checks = {"limit: {limit-of-two:3} over {root_d}": limit / sqrt(d)}, ("scaled-d*", "unscaled-d*")
-    plot = partial(Plot, "two-keys", checks, d, at={n: 2}, span=(2, 256))
-    yield plot(curves=curves, bounds=below, y=words)
+    plot = partial(Plot, "two-keys", checks, d, at={n: 2}, span=(2, 256), y="mean of {norm}")
+    yield plot(curves=curves, bounds=below)
 
 
 CLAIM = Claim(

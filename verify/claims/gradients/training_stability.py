@@ -17,9 +17,8 @@ T, D = symbols("T D", integer=True, positive=True)
 f, h, t = Index("f"), Index("h"), Index("t")
 w, x = Family("w", D, d), Family("x", D, d)
 """Weights of queries and of keys; drawn numbers are these times √D."""
-y, z, noise, slope = Family("y", T, n, D), Family("z", T, m, D), Family("g", T, m, D), Family("L", T, m, n)
-"""Of every step: tokens, the queries' tokens, noise, and the loss's derivatives by the scores."""
-OVER_WEIGHTS = (e, 1, D), (f, 1, D), (h, 1, d)
+y, noise, slope = Family("y", T, n, D), Family("g", T, m, D), Family("L", D, D)
+"""Tokens of every step and the noise of its queries; a step's derivatives of the loss."""
 DRAWN = dict.fromkeys((w, x, y, noise), NORMAL)
 UNSCALED, ROOT, WHOLE = "unscaled", "over the root", "over the dimension"
 POWERS = {UNSCALED: 0.0, ROOT: -0.5, WHOLE: -1.0}
@@ -38,28 +37,27 @@ SIZES = {D: WIDTH, n: KEYS, m: KEYS * COPIES, T: STEPS}
 def derive() -> Chains:
     names = (Symbol(f"{of}'_{row}h") for of, row in ((w, e), (x, f)))
     smaller, of_keys = map(Named, names, (sqrt(c) * w[e, h], sqrt(c) * x[f, h]))
-
-    def over_pairs(term: Expr) -> Expr:
-        return Sum(slope[t, a, j] * term, (a, 1, m), (j, 1, n))
-
-    score = c * Sum(z[t, a, e] * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
-    by_weight = Derivative(score.xreplace({e: Index("o"), h: Index("u")}), w[e, h])
-    sent, of_smaller = (over_pairs(Sum(z[t, a, e] * of * y[t, j, f], (f, 1, D))) for of in (x[f, h], of_keys))
-    chain_rule = "chain rule: the score is the scale times a product that is linear in each weight"
-    unscaled = r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$"
-    title = r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$"
-    defines = "the weight after the step, times the root of the scale"
-    yield (
-        Chain(sqrt(c) * (w[e, h] - eta * over_pairs(by_weight)), title=title, defines=defines)
-        .then(sqrt(c) * (w[e, h] - eta * c * sent), chain_rule, derivative())
-        .then(smaller - c * eta * of_smaller, unscaled, algebra)
-    )
+    paired = c * Sum(w[e, h] * x[f, h], (h, 1, d))
     title = "The scores, and with them the loss, are the same"
     defines = "what one pair of entries adds to a score"
-    scores = Chain(c * Sum(w[e, h] * x[f, h], (h, 1, d)), name="scores", title=title, defines=defines)
+    scores = Chain(paired, name="scores", title=title, defines=defines)
     yield scores.then(Sum(smaller * of_keys, (h, 1, d)), "each weight takes a root of the scale", algebra)
-    query = y[t, l, e] + nu * noise[t, a, e]
-    first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *OVER_WEIGHTS)
+
+    def step(of: Expr) -> Expr:
+        return Sum(slope[e, f] * of, (f, 1, D))
+
+    by_weight = Derivative(paired.xreplace({h: Index("u")}), w[e, h])
+    chain_rule = "chain rule: the scores depend on such pairs alone, which are linear in each weight"
+    unscaled = r"with $w' = \sqrt{c}\,w$ and $x' = \sqrt{c}\,x$: the unscaled step at the rate $c\eta$"
+    title = r"One step on the weights of queries at scale $c$ and rate $\eta$, times $\sqrt{c}$"
+    defines = "the weight after the step, times the root of the scale; $L$ is the loss’s slope in each pair"
+    yield (
+        Chain(sqrt(c) * (w[e, h] - eta * step(by_weight)), title=title, defines=defines)
+        .then(sqrt(c) * (w[e, h] - eta * c * step(x[f, h])), chain_rule, derivative())
+        .then(smaller - c * eta * step(of_keys), unscaled, algebra)
+    )
+    query, over_weights = y[t, l, e] + nu * noise[t, a, e], ((e, 1, D), (f, 1, D), (h, 1, d))
+    first = c / D * Sum(query * w[e, h] * x[f, h] * y[t, j, f], *over_weights)
     squares = "mean products of independent entries, each of mean 0, are 0 unless all are squares"
     title = "Before training: the mean squared score of a key that the query is no copy of"
     start = Chain(E(first**2), name="start", title=title)

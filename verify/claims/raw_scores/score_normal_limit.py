@@ -7,7 +7,7 @@ from scipy import special
 from sympy import Derivative, Integral, S, Symbol, erf, exp, oo, pi, simplify, sqrt
 
 from verify.spec import NORMAL_COMPONENTS, Allowance, Chain, Check, Claim, Computed, Derivation, E, Indicator
-from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, at_most, d, i, j, k, latex, moments
+from verify.spec import Items, Plot, Var, Within, Wrong, a, algebra, d, i, j, k, latex, moments
 from verify.spec import of_probability, q, score
 from verify.spec.score_law import CHI_SQUARE, SQUARES, below, of_normals, w
 
@@ -38,25 +38,16 @@ def derive() -> tuple[Chain, ...]:
     tower = "given the query a score is normal, its variance the query’s squared length"
     given_query = NORMAL - E(given), tower, of_normals("conditioning")
     over_lengths = NORMAL - Integral(given.subs(SQUARES, w) * CHI_SQUARE, (w, 0, oo))
-    exact = (
-        Chain(DISTANCE, name="exact", title="How much less probable it is than for a normal number")
-        .then(*given_query)
-        .then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
-    )
+    title = "How much less probable it is than for a normal number"
+    exact = Chain(DISTANCE, name="exact", title=title).then(*given_query)
+    exact = exact.then(over_lengths, "the squared length is chi-square", of_normals("chi-square"))
     expanded = "that is a mean of many squares: expanded about its own mean"
-    distance = (
-        Chain(DISTANCE, name="distance", title="To first order in $1/d_k$")
-        .then(*given_query)
-        .then(TERM, expanded, of_normals("delta method"), "~")
-    )
+    distance = Chain(DISTANCE, name="distance", title="To first order in $1/d_k$").then(*given_query)
+    distance = distance.then(TERM, expanded, of_normals("delta method"), "~")
     slope = exp(-(x**2) / 2) / (4 * d * sqrt(2 * pi)) * (x**2 - WORST**2) * (x**2 - SECOND**2)
     where = r"it is 0 at $x = \sqrt{3 - \sqrt 6} \approx 0.742$ and at $\sqrt{3 + \sqrt 6} \approx 2.334$"
     level = Chain(Derivative(TERM, x), name="level", title="Where the first-order term is level")
-    level = level.then(slope, where, algebra)
-    less, more = -TERM.subs(x, SECOND), TERM.subs(x, WORST)
-    largest = Chain(less, name="largest", title="Where it is largest in size")
-    largest = largest.then(more, "at the first of the two it is larger in size", at_most(more - less), "<")
-    return kurtosis, third, exact, distance, level, largest
+    return kurtosis, third, exact, distance, level.then(slope, where, algebra)
 
 
 @cache

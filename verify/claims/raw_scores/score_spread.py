@@ -1,7 +1,7 @@
 """The histogram of scores widens with the dimension."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -21,16 +21,16 @@ POINT, NORMAL_POINT = Quantile(score, LEVEL) - E(score), sqrt(2) * erfinv(2 * LE
 BIN = 0.25
 EDGES = np.arange(-4 - BIN / 2, 4 + BIN, BIN)
 """The ends of the bins of the histograms, in standard deviations from the mean."""
-CELLS = 2048  # intervals into which (0, 1) is cut to convolve the law of a product numerically
-REACH = np.linspace(0, 2.5, 26)
-"""Where the law of uniform components is compared, in standard deviations above the mean."""
+CELLS = 2048  # into which (0, 1) is cut to convolve the law of a product numerically
+PLACES = {"normal": EDGES, "uniform": np.linspace(0, 2.5, 26)}
+"""Where laws are compared, in standard deviations above the mean."""
 u, v = (Symbol(name, positive=True) for name in "uv")
 PRODUCT = u - u * log(u)
 """P(xy ≤ u) for independent x and y from U(0, 1)."""
 SIZES = {"normal": (2, 100), "uniform": (3, 100, 1000)}
 LAWS = {"normal": NORMAL, "uniform": UNIT_INTERVAL}
-DEVIATION = {"normal": 1.0, "uniform": math.sqrt(7) / 12}
-"""The standard deviation of a single product of components."""
+MEAN, DEVIATION = {"normal": 0.0, "uniform": 0.25}, {"normal": 1.0, "uniform": math.sqrt(7) / 12}
+"""The mean and the standard deviation of a single product of components."""
 
 
 def derive() -> tuple[Chain, ...]:
@@ -40,19 +40,11 @@ def derive() -> tuple[Chain, ...]:
         .then(d * Var(q[a, i] * k[j, i]), "variances of independent products add up", moments(GENERAL))
         .then(d * spread, "that of one product, by the means and variances of its factors", moments(GENERAL))
     )
-    certain, rest = Integral(1, (v, 0, u)), Integral(u / v, (v, u, 1))
-    product = (
-        Chain(
-            certain + rest,
-            name="product",
-            title="One product of components from $U(0, 1)$",
-            defines="the probability that it is at most $u$: given the query $v$, that of a key to be at "
-            "most $u/v$, which is 1 for $v$ below $u$",
-            given=(u < 1,),
-        )
-        .then(u + rest, "the part of the unit square where it is certain", integral(given=(u < 1,)))
-        .then(PRODUCT, "integrated", integral(u * log(v), given=(u < 1,)))
-    )
+    defines = "the probability that it is at most $u$: certain where the query $v$ is below $u$; elsewhere "
+    defines += "the key has to be at most $u/v$"
+    title, given, rest = "One product of components from $U(0, 1)$", (u < 1,), Integral(u / v, (v, u, 1))
+    product = Chain(u + rest, name="product", title=title, defines=defines, given=given)
+    product = product.then(PRODUCT, "integrated", integral(u * log(v), given=given))
     inside = Limit(E(Indicator(x - (score - mu_q * mu_k * d) / sqrt(Var(score)))), d, oo)
     normal, title = (1 + erf(x / sqrt(2))) / 2, "A score less its mean and over its standard deviation"
     limit = Chain(inside, name="limit", title=title).then(
@@ -70,57 +62,47 @@ def derive() -> tuple[Chain, ...]:
 def uniform_law(dimension: int) -> tuple[Any, Any]:
     """Return distances from the mean and the probabilities up to there, for components from U(0, 1).
 
-    The law of a product is convolved with itself numerically. Each cell's probability sits at the cell's mean
-    product, so that mean and spread come out right.
+    The law of a product, in cells of (0, 1), is convolved with itself numerically.
     """
-    at_or_below = np.append(0.0, lambdify(u, PRODUCT)(np.linspace(0, 1, CELLS + 1)[1:]))
-    probabilities = np.diff(at_or_below)
+    probabilities = np.diff(lambdify(u, PRODUCT)(np.linspace(0, 1, CELLS + 1)[1:]), prepend=0)
     # A cell's numbers lie half a cell above its lower edge on average, up to the curvature of the density.
     centre = float(np.sum(np.arange(CELLS) * probabilities)) / CELLS
-    # Further from its mean the sum lies with a probability of at most 1e-16 (Hoeffding).
-    reach = math.sqrt(dimension * math.log(1e16) / 2)
-    size = scipy.fft.next_fast_len(int(min(2 * reach, dimension) * CELLS) + 1, real=True)
-    first = max(0, int((dimension * centre - reach) * CELLS))
-    spectrum = np.fft.rfft(probabilities, size) ** dimension
-    cumulative = np.cumsum(np.roll(np.fft.irfft(spectrum, size), -first))
-    return (first + np.arange(size) + 0.5) / CELLS - dimension * centre, cumulative
+    size = dimension * CELLS
+    cumulative = np.cumsum(np.fft.irfft(np.fft.rfft(probabilities, size) ** dimension, size))
+    return (np.arange(size) + 0.5) / CELLS - dimension * centre, cumulative
 
 
-def uniform_point(dimension: int) -> float:
-    """Return the 95% point above the mean of uniform components."""
-    places, cumulative = uniform_law(dimension)
-    return float(np.interp(float(LEVEL), cumulative, places))
+def share_below(name: str, dimension: int, above: float) -> float:
+    """Return the exact probability that a score is at most so far above its mean."""
+    if name == "normal":
+        return below(dimension, above)
+    return float(np.interp(above, *uniform_law(dimension)))
 
 
 @cache
-def normal_point(dimension: int) -> float:
-    """Return the 95% point of the exact law of normal components."""
-    low, high = 0.1 * dimension**0.5, 4 * dimension**0.5
-    return float(scipy.optimize.brentq(lambda point: below(dimension, point) - float(LEVEL), low, high))
-
-
-POINT_OF: dict[str, Callable[[int], float]] = {"normal": normal_point, "uniform": uniform_point}
+def point(name: str, dimension: int) -> float:
+    """Return the 95% point above the mean, of the exact law."""
+    deviation, level = DEVIATION[name] * math.sqrt(dimension), float(LEVEL)
+    ends = 0.1 * deviation, 4 * deviation
+    return float(scipy.optimize.brentq(lambda at: share_below(name, dimension, at) - level, *ends))
 
 
 def in_deviations(name: str, dimension: int) -> float:
     """Return the 95% point in standard deviations of a score."""
-    return POINT_OF[name](dimension) / (DEVIATION[name] * math.sqrt(dimension))
+    return point(name, dimension) / (DEVIATION[name] * math.sqrt(dimension))
 
 
 def experiment(derived: Derivation) -> Items:
     far_out = Within(3.0, because="few scores lie near a point so far out", fixed=True)
     cheap = Within(3.0, because="a narrower one would need more draws than the 95% points", fixed=True)
     for name, size in ((name, size) for name, sizes in SIZES.items() for size in sizes):
-        at, laws = {d: size}, {} if name == "normal" else dict.fromkeys((q, k), UNIT_INTERVAL)
-        own, point, control = f"{name}-point-d{size}", POINT_OF[name](size), (name, size) == ("normal", 100)
-        yield Check(own, POINT, at, equals=point, laws=laws, tolerance=far_out, control=control)
+        at, laws, control = {d: size}, dict.fromkeys((q, k), LAWS[name]), (name, size) == ("normal", 100)
+        own, exact = f"{name}-point-d{size}", point(name, size)
+        yield Check(own, POINT, at, equals=exact, laws=laws, tolerance=far_out, control=control)
         yield Check(f"{name}-variance-d{size}", derived, at, laws=laws, tolerance=cheap)
-        above = (EDGES if name == "normal" else REACH) * DEVIATION[name] * math.sqrt(size)
-        if name == "normal":
-            points, values = above, [below(size, place) for place in above]
-        else:
-            points, values = size / 4 + above, np.interp(above, *uniform_law(size))
-        law = LargestGap(SHARE, x, tuple(map(float, points)), tuple(map(float, values)))
+        above = PLACES[name] * DEVIATION[name] * math.sqrt(size)
+        points, values = size * MEAN[name] + above, (share_below(name, size, place) for place in above)
+        law = LargestGap(SHARE, x, tuple(map(float, points)), tuple(values))
         yield Check(f"{name}-law-d{size}", law, at, equals=0, laws=laws, tolerance=of_probability())
 
     far, limit = Allowance(0.01, "the distance from the limit of high dimension"), derived["many"].end.rhs
@@ -132,7 +114,7 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
         yield Wrong(f"{name}-limit-at-{few}", of=own, at={d: few}, equals=limit, computed=short, says=says)
     says = "its width grows in proportion to the dimension"
-    yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * normal_point(2), says=says)
+    yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * point("normal", 2), says=says)
 
 
 def figures(findings: Findings) -> Iterator[Figure]:

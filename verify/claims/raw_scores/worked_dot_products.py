@@ -23,12 +23,11 @@ x, y = Family("x", m, S(3)), Family("y", m, S(3))
 
 def derive() -> tuple[Chain, ...]:
     term = Symbol("i", positive=True, integer=True)
-    closed = n * (n + 1) * (2 * n + 1) / 6 + n * (n + 1)
+    parts = Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n))
     growing = (
         Chain(Sum(term * (term + 2), (term, 1, n)))
-        .then(Sum(term**2, (term, 1, n)) + 2 * Sum(term, (term, 1, n)), "squares and integers", algebra)
-        .then(closed, "the sums of squares and of integers", algebra)
-        .then(n * (n + 1) * (2 * n + 7) / 6, "factored", algebra)
+        .then(parts, "squares and integers", algebra)
+        .then(n * (n + 1) * (2 * n + 7) / 6, "the sums of squares and of integers", algebra)
     )
     normals = {x: normal(), y: normal()}
     spread = [Sum((z[a, i] - Sum(z[a, l], (l, 1, 3)) / 3) ** 2, (i, 1, 3)) for z in (x, y)]
@@ -40,8 +39,7 @@ def derive() -> tuple[Chain, ...]:
         Chain(larger, name="f-test", title=title)
         .then(rotated, "one axis turned to the mean", cited("rotation", laws=normals))
         .then(density, "the first is f times the second, w, and u more", cited("chi-square", laws=normals))
-        .then(Integral(exp(-(1 + f) * w / 2) / 2, (w, 0, oo)), "integrated over u", integral())
-        .then(1 / (1 + f), "integrated over w", integral())
+        .then(1 / (1 + f), "integrated over u, and over w", integral())
     )
     return growing, test
 
