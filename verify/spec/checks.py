@@ -158,14 +158,15 @@ _SIDES = {"=": "equals", "≤": "at_most", "<": "at_most", "≥": "at_least", ">
 class Wrong(Compared):
     """A wrong version of the claim, which must come out refuted; in words, ``says``, or in formulas.
 
-    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself.
-    ``computed`` is the code's value for other arguments, at the settings ``at``; with a prediction of its
-    own, it is compared with that. The true value is derived where a check of the same quantity at the same
+    ``of`` is the id of a check, fit or computed value that it changes; without it, it stands by itself. A
+    computed value's code gets other ``arguments``, at the settings ``at``; with a prediction of its own, the
+    value is compared with that. The true value is derived where a check of the same quantity at the same
     setting predicts it.
     """
 
     says: str = ""
     of: str = ""
+    arguments: tuple[Any, ...] = ()
     computed: float | None = None
 
 

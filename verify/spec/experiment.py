@@ -129,10 +129,13 @@ class Plan:
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id)
-        if item.computed is not None:
+        value = item.computed
+        if item.arguments:
+            value = float(check.code(*item.arguments))  # type: ignore[union-attr, misc]
+        if value is not None:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
-            changes |= {"computed": item.computed, "settings": tuple(settings.items())}
-        if item.computed is None or item.compared:
+            changes |= {"computed": value, "settings": tuple(settings.items())}
+        if value is None or item.compared:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):

@@ -116,7 +116,7 @@ def experiment(derived: Derivation) -> Items:
     places = {"values": (j, e), "probabilities": (a, j), "scores": (a, j), "queries": (a, i), "keys": (j, i)}
     ends = {name: chain.end for name, chain in derived.others.items()} | {"queries": derived.end}
     formulas = {name: entries(ends[name], place, given, at) for name, place in places.items()}
-    weights = probabilities(given["q"], given["k"], SCALE)
+    weights, single = probabilities(given["q"], given["k"], SCALE), in_single_precision(softmax)
     sizes = dict(zip(("queries", "keys", "d_k", "d_v"), loops.SHAPE, strict=True)) | {"scale": SCALE}
     exactly = partial(Computed, settings=sizes, allowance=ROUNDING)
     for name, letter in NAMES.items():
@@ -130,8 +130,7 @@ def experiment(derived: Derivation) -> Items:
     by, where = (1 / FACTOR, FACTOR), {"scale": SCALE}
     yield Computed("queries-times-t", what, growth, by, times, settings=where, allowance=near)
     says = "the gradient of the queries grows with the keys, whatever becomes of the scores"
-    alone = growth(1.0, FACTOR)
-    yield Wrong("queries-by-keys-alone", of="queries-times-t", computed=alone, says=says)
+    yield Wrong("queries-by-keys-alone", of="queries-times-t", arguments=(1.0, FACTOR), says=says)
     bounded = partial(Check, quantity=derived["share"].start, shape={m: 32}, tolerance=Within(fixed=True))
     many = {d: 64, d_v: 8, n: 16, c: 1}
     for size in (8, 16, 64):
@@ -142,17 +141,14 @@ def experiment(derived: Derivation) -> Items:
     yield bounded("values-little-when-spread", at={**many, d: 8}, at_most=Threshold(S.Half))
     yield bounded("values-most-when-sharp", at=many, at_least=Threshold(Rational(3, 4)))
     says = "each score changes its own probability only, as a logistic function would"
-    own = distance("scores", weights * (1 - weights) * formulas["probabilities"])
-    yield Wrong("own-probability-only", of="derived-scores", computed=own, says=says)
-    says = "the scale acts forwards only, and the gradient of the queries is without it"
-    apart = distance("queries", coded("queries", weights, 1.0))
-    yield Wrong("scale-forwards-only", of="code-queries", computed=apart, says=says)
-    says = "the softmax may run over the queries instead of the keys"
-    apart = distance("keys", coded("keys", loops.over_queries(given["s"])))
-    yield Wrong("over-queries", of="code-keys", computed=apart, says=says)
-    says = "weights of single precision give the same gradients"
-    apart = distance("queries", coded("queries", in_single_precision(softmax)(given["s"])))
-    yield Wrong("single-precision", of="code-queries", computed=apart, says=says)
+    own = "scores", weights * (1 - weights) * formulas["probabilities"]
+    yield Wrong("own-probability-only", of="derived-scores", arguments=own, says=says)
+    for name, of, wrong, says in (
+        ("scale-forwards-only", "queries", (weights, 1.0), "the scale acts forwards only, not on gradients"),
+        ("over-queries", "keys", (loops.over_queries(given["s"]),), "the softmax may run over the queries"),
+        ("single-precision", "queries", (single(given["s"]),), "single precision gives the same gradients"),
+    ):
+        yield Wrong(name, of=f"code-{of}", arguments=(of, coded(of, *wrong)), says=says)
     says = "the gradient of the values grows with the scores without bound: in the mean square it is what "
     says += "comes from above times the scores' variance, here {value}"
     yield Wrong("value-gradient-unbounded", of="values-d64", at_least=d, says=says)

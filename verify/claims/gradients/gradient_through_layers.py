@@ -18,6 +18,8 @@ x, g, incoming = Family("x", n, D), Family("g", n, D), Given("g", n, D)
 w_q, w_k, w_v, w = Family("w_q", L, D, d), Family("w_k", L, D, d), Family("w_v", L, D, D), Family("w", D, D)
 ALL, UNIT = dict.fromkeys((x, g, w_q, w_k, w_v), NORMAL), STANDARD[q]
 TOKENS, WIDTH, LAYERS, MANY, WIDE = 8, 16, 6, 24, 64
+POWERS = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}
+"""The scales, as powers of the dimension."""
 EVEN = 1 + (2**L - 1) / n
 HERE, DEEP = Threshold((EVEN ** (1 / (2 * L))).subs({n: TOKENS, L: LAYERS})), Threshold(sqrt(2))
 """The growth of the norm per layer of even attention here, and in ever deeper stacks."""
@@ -71,10 +73,8 @@ def passed_back(
     the width, those of queries and keys times ``size``.
     """
     tokens, upstream, deviation = draws["x"], draws["g"], draws["x"].shape[-1] ** -0.5
-    sized = (size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"])
-    layers: list[tuple[Array, Array, Array]] = list(
-        zip(*(np.moveaxis(weights, 1, 0) for weights in sized), strict=True)
-    )
+    sized = size * deviation * draws["w_q"], size * deviation * draws["w_k"], deviation * draws["w_v"]
+    layers = [[weights[:, layer] for weights in sized] for layer in range(sized[0].shape[1])]
     passes = []
     for layer in layers:
         queries, keys, values = (tokens @ weights for weights in layer)
@@ -82,40 +82,36 @@ def passed_back(
         output = tokens + weights @ values
         passes.append(((queries, keys, values), weights, output))
         tokens = unit(output) if normalised else output
-    at_output = (upstream.astype(float) ** 2).sum(axis=(1, 2))
-    for layer, (passed, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
+    for layer, (rows, weights, output) in zip(reversed(layers), reversed(passes), strict=True):
         if normalised:  # its part along the token is lost, the rest divided by the token's size
             root, along = np.sqrt((output**2).mean(axis=-1, keepdims=True)), unit(output)
             upstream = (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / root
-        back, of = gradients(*passed, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
-        branch = back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2]
-        upstream = upstream + branch
-    return (upstream.astype(float) ** 2).sum(axis=(1, 2)), at_output
+        back, of = gradients(*rows, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
+        upstream = upstream + (back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2])
+    at_input, at_output = ((sent.astype(float) ** 2).sum(axis=(1, 2)) for sent in (upstream, draws["g"]))
+    return at_input, at_output
 
 
-def log_growth(draws: Mapping[str, Array], *scales: str, size: float = 1.0) -> dict[str, Array]:
-    """Return the logarithm of the norm's growth through a stack at scales by their names."""
-    powers, growths = {"unscaled": 0.0, "scaled": -0.5, "over-scaled": -1.0}, {}
-    for name in scales:
-        scale = draws["w_q"].shape[-1] ** powers[name]
-        at_input, at_output = passed_back(draws, scale, size)
-        growths[name] = np.log(at_input / at_output) / 2
-    return growths
+def log_growth(draws: Mapping[str, Array], scale: str, size: float = 1.0) -> Array:
+    """Return the logarithm of the norm's growth through a stack at a scale."""
+    at_input, at_output = passed_back(draws, draws["w_q"].shape[-1] ** POWERS[scale], size)
+    growth: Array = np.log(at_input / at_output) / 2
+    return growth
 
 
 def after(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers whose scores are not even, normalised after each: even attention's growth is a yardstick."""
-    return log_growth(draws, "unscaled", "scaled", "over-scaled")
+    return {scale: log_growth(draws, scale) for scale in POWERS}
 
 
 def deeper(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """The same layers without scaling alone: even attention's growth in ever deeper stacks is a yardstick."""
-    return {"deeper": log_growth(draws, "unscaled")["unscaled"]}
+    return {"deeper": log_growth(draws, "unscaled")}
 
 
 def large(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
     """Layers with weights of queries and keys the root of eight times as large, beside that yardstick."""
-    return {"large": log_growth(draws, "scaled", size=8**0.5)["scaled"]}
+    return {"large": log_growth(draws, "scaled", size=8**0.5)}
 
 
 def hardly_varying(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str, Array]:
@@ -138,29 +134,29 @@ def stack(size: int, layers: int = LAYERS, tokens: int = TOKENS, width: int = WI
 def experiment(derived: Derivation, tolerance: float) -> Items:
     first, unity = derived["first"], Threshold(S.One)
     yield Check("one-layer", first.start, {n: 4, D: 8}, equals=first.end, laws={g: NORMAL, w: NORMAL})
-    rate = partial(Check, laws=ALL, tolerance=Within(fixed=True))
-    unscaled, scaled, over = (growth(after, name) for name in ("unscaled", "scaled", "over-scaled"))
+    fine, near = tolerance < 0.02, Within(fixed=True)
+    rate = partial(Check, laws=ALL, tolerance=near)
+    unscaled, scaled, over = (growth(after, scale) for scale in POWERS)
     yield rate("unscaled-growth", unscaled, stack(WIDE), at_least=DEEP)
     yield rate("scaled-growth", scaled, stack(WIDE), at_most=HERE)
     yield rate("over-scaled-growth", over, stack(WIDE), at_most=unity)
-    for size in (16, 8) if tolerance < 0.02 else (16,):
+    for size in (16, 8) if fine else (16,):
         yield rate(f"unscaled-growth-d{size}-at-least", unscaled, stack(size), at_least=HERE)
         yield rate(f"unscaled-growth-d{size}", unscaled, stack(size), at_most=DEEP)
-    if tolerance < 0.02:
+    if fine:
         yield rate("unscaled-growth-d4", unscaled, stack(4), at_most=HERE)
         yield rate("unscaled-growth-d32", unscaled, stack(32), at_least=DEEP)
+    both = growth(after, "unscaled", "scaled")
     for size in (WIDTH, WIDE):
-        both = growth(after, "unscaled", "scaled")
         yield rate(f"grows-more-unscaled-d{size}", both, stack(size), at_least=unity)
     many, tenfold = growth(deeper, "deeper"), Threshold(S(10) ** Rational(1, MANY))
     yield rate("tenfold-over-many-layers", many, stack(WIDE, MANY), at_least=tenfold)
     grown = E(Column(hardly_varying, "input-square")) / E(Column(hardly_varying, "output-square"))
-    for width, layers in ((8, 1), (16, 2)) if tolerance < 0.02 else ((8, 1),):
+    for width, layers, biased in ((8, 1, "biased-prediction"), (16, 2, False))[: 1 + fine]:
         at, name = stack(1, layers, 2, width), f"small-scores-n2-l{layers}"
-        biased = "biased-prediction" * (layers == 1)
         yield Check(name, grown, at, equals=derived.end, laws=ALL, control=biased)
     says = "scaling bounds the gradient as clipping does, even with weights the root of eight times as large"
-    near, clipped, at = Within(fixed=True), growth(large, "large"), stack(WIDTH)
+    clipped, at = growth(large, "large"), stack(WIDTH)
     yield Wrong("bounds-like-clipping", clipped, at, at_most=HERE, laws=ALL, tolerance=near, says=says)
     says = "without scaling the gradient vanishes on its way through the layers"
     yield Wrong("vanishes-through-layers", of="unscaled-growth", at_most=unity, says=says)
@@ -176,11 +172,9 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     yield Wrong("doubles-in-every-layer", of="small-scores-n2-l1", equals=S(2), says=says)
     # All that is measured without scaling, but for what repeats a point: those "-at-least".
     checks, words = "unscaled-growt*[h0-9]", "growth of the norm per layer, unscaled"
-    curves, deep = (
-        {"uniform attention, not normalised": HERE.value},
-        "deep stacks: {unscaled-growth:prediction}",
-    )
-    yield Plot("growth-by-dimension", checks, d, curves=curves, bounds={deep: DEEP.value}, y=words)
+    curves = {"uniform attention, not normalised": HERE.value}
+    bounds = {"deep stacks: {unscaled-growth:prediction}": DEEP.value}
+    yield Plot("growth-by-dimension", checks, d, curves=curves, bounds=bounds, y=words)
 
 
 CLAIM = Claim(

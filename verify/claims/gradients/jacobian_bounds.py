@@ -126,15 +126,15 @@ def experiment(derived: Derivation) -> Items:
         yield Computed(check, what, norm_ahead, given, equals=value, settings=at, allowance=ROUNDING)
     says, equal = "larger scores always make the Jacobian smaller", norm.subs({n: 3, t: 1})
     yield Wrong("falls-with-the-scores", of="one-ahead-n3-most", at_most=equal, says=says)
-    says, single = "single precision is exact", norm_ahead(in_single_precision(softmax), 3, math.log(2))
-    yield Wrong("in-single-precision", of="one-ahead-n3-most", computed=single, says=says)
+    says, single = "single precision is exact", (in_single_precision(softmax), 3, math.log(2))
+    yield Wrong("in-single-precision", of="one-ahead-n3-most", arguments=single, says=says)
     norms, evenly = loops.spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
-    reached, at = ratio_at(evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
-    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, computed=reached, says=says)
+    given, at = (evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
+    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=given, says=says)
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
-    largest, quarter = loops.largest_ratio(norms, of_rows(S.Half, 3), 3) / 2, Threshold(Rational(1, 4))
-    yield Wrong("a-quarter", of="half-n3", computed=largest, at_most=quarter, says=says)
+    given, quarter = (norms, of_rows(S.One, 3), 3), Threshold(Rational(1, 4))
+    yield Wrong("a-quarter", of="half-n3", arguments=given, at_most=quarter, says=says)
     scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
     for times, words in scores.items():
         yield fact(f"norm-t{times}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: times}))
@@ -142,20 +142,22 @@ def experiment(derived: Derivation) -> Items:
 
 def attained(name: str, bound: Expr, relation: str, at: tuple[int, int, int], words: str) -> Items:
     """Yield the searches for a row that breaks a bound of the norm, and the norm at rows that attain it."""
-    is_upper, computed = relation == "≤", partial(Computed, allowance=ROUNDING)
-    code, norms = loops.largest_ratio, loops.spectral_norms
+    norms, computed = loops.spectral_norms, partial(Computed, allowance=ROUNDING)
+
+    def sides(of: Expr, keys: int) -> tuple[loops.OfRows, loops.OfRows]:
+        """Return the lower and the upper side of a bound."""
+        return (norms, of_rows(of, keys)) if relation == "≤" else (of_rows(of, keys), norms)
+
     for keys in (2, 3, 8):
-        bounding, weights = of_rows(bound, keys), row(*at, keys)
-        over, under = (norms, bounding) if is_upper else (bounding, norms)
+        weights, given = row(*at, keys), (*sides(bound, keys), keys)
         what, search = f"largest found: {words}", {"keys": keys, "rows": "searched by differential evolution"}
-        yield computed(f"{name}-n{keys}", what, code, (over, under, keys), at_most=1, settings=search)
-        what, given, reached = f"at one row: {words}", (weights, over, under), f"{name}-attained-n{keys}"
+        yield computed(f"{name}-n{keys}", what, loops.largest_ratio, given, at_most=1, settings=search)
+        what, one_row, reached = f"at one row: {words}", (weights, *given[:2]), f"{name}-attained-n{keys}"
         settings = {"keys": keys, **dict(zip(("p_1", "p_2"), weights.round(4).tolist(), strict=False))}
-        yield computed(reached, what, ratio_at, given, equals=1, settings=settings)
-        if keys == 3:
-            less = code(over, under, keys) * (1 / 0.99 if is_upper else 1.01)
-            says = f"a bound holds with one per cent less room: {words}"
-            yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", computed=less, says=says)
+        yield computed(reached, what, ratio_at, one_row, equals=1, settings=settings)
+    less = bound * Rational(99 if relation == "≤" else 101, 100)
+    says, given = f"a bound holds with one per cent less room: {words}", (*sides(less, 3), 3)
+    yield Wrong(f"{name}-one-per-cent-less", of=f"{name}-n3", arguments=given, says=says)
 
 
 CLAIM = Claim(

@@ -1,6 +1,7 @@
 """J = diag(p) - ppᵀ, its row sums, its trace and its norm."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sympy import Derivative, Expr, KroneckerDelta, Sum, exp
@@ -83,21 +84,19 @@ def experiment(derived: Derivation) -> Items:
         "trace": ("constant-sum", constant_sum, constant),
         "norm": ("logistic-each", logistic, alone),
     }
+    labels = {name: chain.start for name, chain in derived.others.items()}
+    labels["entries"] = "largest difference of an entry of $J$ from the derived one"
     by = {"scores": "normal, deviation 2, one fixed row", "by": "complex steps"}
     single = in_single_precision(softmax)
-    for what, (name, code, says) in wrong.items():
+    for what, (name, code, why) in wrong.items():
         for keys in (2, 5, 64):
             settings = {"keys": keys, **by}
-            label, value = "largest difference of an entry of $J$ from the derived one", 0.0
-            if what != "entries":
-                label = derived[what].start
-            if what in {"trace", "norm"}:
-                value = float(of_row(derived[what].end, keys))
-            check, given = f"{what}-n{keys}", (what, keys)
-            yield Computed(check, label, measured, given, equals=value, settings=settings, allowance=ROUNDING)
-        yield Wrong(name, of=f"{what}-n5", computed=measured(what, 5, code), says=says)
-        exact, rounded = f"single precision is exact: {what.replace('-', ' ')}", measured(what, 5, single)
-        yield Wrong(f"{what}-in-single-precision", of=f"{what}-n5", computed=rounded, says=exact)
+            exactly = partial(Computed, f"{what}-n{keys}", code=measured, arguments=(what, keys))
+            value = float(of_row(derived[what].end, keys)) if what in {"trace", "norm"} else 0
+            yield exactly(what=labels[what], equals=value, settings=settings, allowance=ROUNDING)
+        yield Wrong(name, of=f"{what}-n5", arguments=(what, 5, code), says=why)
+        rounded, says = (what, 5, single), f"single precision is exact: {what.replace('-', ' ')}"
+        yield Wrong(f"{what}-in-single-precision", of=f"{what}-n5", arguments=rounded, says=says)
 
 
 CLAIM = Claim(

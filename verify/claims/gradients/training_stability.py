@@ -193,7 +193,7 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     name, given, near = "same-as-rescaled-start", (24**-0.5,), Allowance(1e-9)
     yield Computed(name, what, rescaled_gap, given, equals=0, settings=run, allowance=near)
     says = "a scale is a choice of initial weights alone, at the same rate"
-    yield Wrong("same-rate", of=name, computed=rescaled_gap(1.0), says=says)
+    yield Wrong("same-rate", of=name, arguments=(1.0,), says=says)
 
 
 CLAIM = Claim(

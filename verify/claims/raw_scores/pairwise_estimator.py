@@ -108,12 +108,12 @@ def experiment(derived: Derivation) -> Items:
 
     what = "undefined names in the experiment, once they are mended"
     yield Computed("code-runs", what, undefined_names, (MENDED,), equals=0)
-    says, undefined = "the experiment runs as printed", undefined_names(PRINTED)
-    yield Wrong("code-runs-as-printed", of="code-runs", computed=undefined, says=says)
+    says = "the experiment runs as printed"
+    yield Wrong("code-runs-as-printed", of="code-runs", arguments=(PRINTED,), says=says)
     what = "first dimension minus its place on the axis, once that is mended"
     yield Computed("axis-is-right", what, axis_offset, (MENDED,), equals=0)
-    says, offset = "its horizontal axis is the dimension, as printed", axis_offset(PRINTED)
-    yield Wrong("axis-is-dimension", of="axis-is-right", computed=offset, says=says)
+    says = "its horizontal axis is the dimension, as printed"
+    yield Wrong("axis-is-dimension", of="axis-is-right", arguments=(PRINTED,), says=says)
 
     what = "fraction by which the variance over all pairs of 100 vectors from U(0, 1) falls short"
     yield fact("relative-bias", what, derived["share"].end.subs(UNIFORM))

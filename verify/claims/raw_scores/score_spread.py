@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -109,10 +109,10 @@ def experiment(derived: Derivation) -> Items:
     what = "the 95% point of scores, in standard deviations"
     says = "{cell:components} components: in deviations the point is at its limit at {cell:d_k} dimensions"
     for name, size, few in (("normal", 100, 2), ("uniform", 1000, 3)):
-        own, short = f"{name}-deviations-d{size}", in_deviations(name, few)
-        where = {"d_k": size, "components": LAWS[name].name}
+        own, where = f"{name}-deviations-d{size}", {"d_k": size, "components": LAWS[name].name}
         yield Computed(own, what, in_deviations, (name, size), limit, settings=where, allowance=far)
-        yield Wrong(f"{name}-limit-at-{few}", of=own, at={d: few}, equals=limit, computed=short, says=says)
+        wrong = partial(Wrong, f"{name}-limit-at-{few}", of=own, at={d: few}, arguments=(name, few))
+        yield wrong(equals=limit, says=says)
     says = "its width grows in proportion to the dimension"
     yield Wrong("proportional-width", POINT, {d: 100}, equals=50 * point("normal", 2), says=says)
 

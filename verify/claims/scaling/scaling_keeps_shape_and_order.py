@@ -65,11 +65,11 @@ def experiment(derived: Derivation) -> Items:
     yield Check("scores-beyond-one", share, {d: D}, tolerance=within)
     by_length = 1 / np.linalg.norm(drawn(f"keys-{MOST}", MOST), axis=1)
     says = "a factor of its own for each key, as in cosine similarity, keeps the order as well"
-    yield Wrong("own-factor", of=f"order-n{MOST}", computed=reordered(scores(), by_length), says=says)
+    yield Wrong("own-factor", of=f"order-n{MOST}", arguments=(scores(), by_length), says=says)
     says = "a matrix product with a factor for each key keeps the shape as well"
-    yield Wrong("matrix-product", of="shape", computed=np.size(scores() @ by_length), says=says)
-    moved = change(lambda x: x / D**0.5)
-    yield Wrong("weights-stay", of="raised", computed=moved, says="the weights stay, too")
+    yield Wrong("matrix-product", of="shape", arguments=(scores() @ by_length,), says=says)
+    moved = (lambda x: x / D**0.5,)
+    yield Wrong("weights-stay", of="raised", arguments=moved, says="the weights stay, too")
     says = "scaling makes all scores small: none is larger than 1 in size"
     yield Wrong("all-small", share, {d: D}, equals=0, tolerance=within, says=says)
 

@@ -71,10 +71,10 @@ def experiment() -> Items:
         ("size-saturates", "shift", "scores far from 0 saturate, whatever their differences"),
         ("over-rows", "library", "the weights may sum to 1 over the rows"),
     ):
-        yield Wrong(name, of=f"{what}-at-1", computed=distance(what, 1.0, WRONG[name]), says=says)
+        yield Wrong(name, of=f"{what}-at-1", arguments=(what, 1.0, WRONG[name]), says=says)
     for what, label in LABELS.items():
-        name, rounded = f"{what}-in-single-precision", distance(what, 1.0, in_single_precision(softmax))
-        yield Wrong(name, of=f"{what}-at-1", computed=rounded, says=f"single precision is exact: {label}")
+        given, says = (what, 1.0, in_single_precision(softmax)), f"single precision is exact: {label}"
+        yield Wrong(f"{what}-in-single-precision", of=f"{what}-at-1", arguments=given, says=says)
 
 
 CLAIM = Claim(

@@ -47,12 +47,12 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("as-misprinted", of="softmax-7-5", equals=Rational(880, 1000), says=says)
     says = "scores count by their ratio: {cell:scores} weigh as {softmax-7-5:scores} do"
     yield Wrong("ratio-counts", of="softmax-14-10", equals=weight(7, 5), says=says)
-    single = first_weight(np.array([4.0, 5.0]), in_single_precision(softmax))
-    yield Wrong("single", of="softmax-4-5", computed=single, says="single precision is exact")
+    single = np.array([4.0, 5.0]), in_single_precision(softmax)
+    yield Wrong("single", of="softmax-4-5", arguments=single, says="single precision is exact")
     says = "a gap of four leaves less than a fifty-sixth"
     yield Wrong("less-than-a-56th", of="gap-of-four", at_most=Threshold(Rational(1, 56)), says=says)
     says = "the scale is the inverse of the dimension"
-    yield Wrong("over-d", of="scaled-14-10", computed=largest_difference(printed / 4, scaled), says=says)
+    yield Wrong("over-d", of="scaled-14-10", arguments=(printed / 4, scaled), says=says)
 
 
 CLAIM = Claim(
