@@ -129,9 +129,8 @@ class Plan:
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id)
-        value = item.computed
-        if item.arguments:
-            value = float(check.code(*item.arguments))  # type: ignore[union-attr, misc]
+        code: Any = getattr(check, "code", None)
+        value = float(code(*item.arguments)) if item.arguments else item.computed
         if value is not None:
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
             changes |= {"computed": value, "settings": tuple(settings.items())}

@@ -86,7 +86,9 @@ def passed_back(
         if normalised:  # its part along the token is lost, the rest divided by the token's size
             root, along = np.sqrt((output**2).mean(axis=-1, keepdims=True)), unit(output)
             upstream = (upstream - along * (upstream * along).mean(axis=-1, keepdims=True)) / root
-        back, of = gradients(*rows, weights, upstream, scale), [matrix.swapaxes(-1, -2) for matrix in layer]
+        queries, keys, values = rows
+        back = gradients(queries, keys, values, weights, upstream, scale)
+        of = [matrix.swapaxes(-1, -2) for matrix in layer]
         upstream = upstream + (back.queries @ of[0] + back.keys @ of[1] + back.values @ of[2])
     at_input, at_output = ((sent.astype(float) ** 2).sum(axis=(1, 2)) for sent in (upstream, draws["g"]))
     return at_input, at_output

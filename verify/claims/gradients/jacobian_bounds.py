@@ -130,11 +130,11 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("in-single-precision", of="one-ahead-n3-most", arguments=single, says=says)
     norms, evenly = loops.spectral_norms, row(1, 1, 1, 8)
     says = "spread evenly, a row passes all that the bound by sums of rows allows"
-    given, at = (evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
-    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=given, says=says)
+    reached, at = (evenly, norms, of_rows(BOUND, 8)), dict.fromkeys(symbols("p_1 p_2"), 0.125)
+    yield Wrong("attained-by-even-rows", of="rows-attained-n8", at=at, arguments=reached, says=says)
     says = "the norm never exceeds the largest slope of the logistic function, {value}"
-    given, quarter = (norms, of_rows(S.One, 3), 3), Threshold(Rational(1, 4))
-    yield Wrong("a-quarter", of="half-n3", arguments=given, at_most=quarter, says=says)
+    largest, quarter = (norms, of_rows(S.One, 3), 3), Threshold(Rational(1, 4))
+    yield Wrong("a-quarter", of="half-n3", arguments=largest, at_most=quarter, says=says)
     scores = {1: "equal scores", 2: r"scores $(\ln 2, 0, 0)$", 4: r"scores $(2\ln 2, 0, 0)$"}
     for times, words in scores.items():
         yield fact(f"norm-t{times}", rf"$\|J\|_2$ for {words}", norm.subs({n: 3, t: times}))

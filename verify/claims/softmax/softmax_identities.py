@@ -73,8 +73,8 @@ def experiment() -> Items:
     ):
         yield Wrong(name, of=f"{what}-at-1", arguments=(what, 1.0, WRONG[name]), says=says)
     for what, label in LABELS.items():
-        given, says = (what, 1.0, in_single_precision(softmax)), f"single precision is exact: {label}"
-        yield Wrong(f"{what}-in-single-precision", of=f"{what}-at-1", arguments=given, says=says)
+        single, says = (what, 1.0, in_single_precision(softmax)), f"single precision is exact: {label}"
+        yield Wrong(f"{what}-in-single-precision", of=f"{what}-at-1", arguments=single, says=says)
 
 
 CLAIM = Claim(
