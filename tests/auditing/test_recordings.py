@@ -257,10 +257,8 @@ def test_what_cannot_be_read(tmp_path: Path, name: str, reason: str) -> None:
         load(tmp_path / name)
 
 
-def test_a_name_that_would_fill_pages_is_refused_in_a_short_line(tmp_path: Path) -> None:
-    """It is cut where it is shown."""
+def test_a_name_that_would_fill_pages_is_cut(tmp_path: Path) -> None:
+    """It is that of a layer, and in messages."""
     path = tmp_path / "a.npz"
     savez(path, {"x" * 60_000 + "/q": normal(), "x" * 60_000 + "/k": normal()})
-    with pytest.raises(RecordingError, match="its name has 60,000 characters") as caught:
-        load(path)
-    assert len(str(caught.value)) < 600
+    assert load(path).layers[0].name == "x" * 200

@@ -5,8 +5,9 @@ import math
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from threadpoolctl import threadpool_limits
 
@@ -131,13 +132,13 @@ def _call(arrays: dict[str, Array], numbers: dict[str, Any], *, causal: bool) ->
         if not is_array and (name in ("q", "k") or array is not None):
             raise SettingsError(f"{name}: is {type(array).__name__}; give an array of NumPy, PyTorch or JAX")
     for name, number in numbers.items():
-        try:
-            numbers[name] = None if number is None else float(number)
-        except (TypeError, ValueError):
-            numbers[name] = math.nan
-        if number is not None and not math.isfinite(numbers[name]):
+        if number is not None and not (isinstance(number, SupportsFloat) and math.isfinite(float(number))):
             raise SettingsError(f"{name} {number!r}: give a finite number")
-    return Call(**{ARRAYS[name]: array for name, array in arrays.items()}, **numbers, causal=causal)
+    plain: dict[str, Any] = {
+        name: None if number is None else float(number) for name, number in numbers.items()
+    }
+    plain |= {ARRAYS[name]: array for name, array in arrays.items()}
+    return Call(**plain, causal=causal)
 
 
 def _left_out(recording: Recording, layers: Sequence[LayerRecord]) -> Iterator[tuple[str, str]]:
@@ -164,11 +165,8 @@ def _slug(name: str, taken: set[str]) -> str:
     """Return an id for a layer of this name, different from those ``taken``."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:100].strip("-") or "layer"
     plain = f"layer-{plain}" if plain in RESERVED else plain
-    number, slug = 1, plain
-    while slug in taken:
-        number += 1
-        slug = f"{plain}-{number}"
-    return slug
+    slugs = chain([plain], (f"{plain}-{number}" for number in count(2)))
+    return next(slug for slug in slugs if slug not in taken)
 
 
 def _record(run: LayerRun, name: str) -> LayerRecord:

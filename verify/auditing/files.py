@@ -114,12 +114,7 @@ def load(path: Path) -> Recording:
 
 def _layer(path: Path, name: str, arrays: dict[str, np.ndarray]) -> Layer:
     """Return a layer of a file, of one call."""
-    if len(name) > _LONGEST_NAME:
-        raise RecordingError(
-            f"{path}: layer {one_line(name[:40])}…: its name has {len(name):,} characters; "
-            f"give at most {_LONGEST_NAME}"
-        )
-    place = one_line(f"{path}: layer {name}" if name else str(path))
+    place = one_line(f"{path}: layer {name[:_LONGEST_NAME]}" if name else str(path))
     if wrong := [key for key in _TEXTS if key in arrays and arrays[key].size != 1]:
         raise RecordingError(f"{place}: {wrong[0]} is an array; give a single expression")
     scale, mask = (str(arrays[key].item()) if key in arrays else "" for key in _TEXTS)
@@ -131,7 +126,7 @@ def _layer(path: Path, name: str, arrays: dict[str, np.ndarray]) -> Layer:
     except SettingsError as error:
         raise RecordingError(f"{place}: {error}") from error
     intended = Intended(scale, "recorded", f"intended in {place}") if scale else None
-    return Layer(one_line(name or path.stem), [_call(place, arrays)], intended, mask=mask)
+    return Layer(one_line(name or path.stem)[:_LONGEST_NAME], [_call(place, arrays)], intended, mask=mask)
 
 
 def _call(place: str, content: Mapping[str, np.ndarray]) -> Call:

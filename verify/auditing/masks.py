@@ -126,10 +126,8 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
         last = int(np.flatnonzero(used).max(initial=-1)) + 1 if queries < keys else keys
         if last < keys and is_causal:
             # Keys that differ among themselves were written: they are no empty cache.
-            rest = np.asarray(call.key if call.value is None else call.value)[sequence, :, last:].astype(
-                float
-            )
-            if (rest != rest[:, :1]).any() or (rest.shape[1] == 1 and rest.any()):
+            rest = np.asarray(call.key if call.value is None else call.value)[sequence, :, last:]
+            if (rest != rest[:, :1]).any() or (rest.shape[1] == 1 and (rest != 0).any()):
                 cut = f"keys {last} to {keys - 1} are seen by no query of sequence {places[sequence]}"
                 return WrongMask(cut, 1, is_cut=True)
         if meant is None:
@@ -143,10 +141,9 @@ def wrong_mask(call: Call, meant: Meant | None, places: Any) -> WrongMask | None
         rows += int(off.any(axis=1).sum())
         if off.any() and not text:
             row, key = (int(place) for place in np.argwhere(off)[0])
-            does = ("sees", "which it should not")
+            text = f"row {row} of sequence {places[sequence]} sees key {key}, which it should not"
             if wanted[row, key]:
-                does = ("does not see", "although it should")
-            text = f"row {row} of sequence {places[sequence]} {does[0]} key {key}, {does[1]}"
+                text = f"row {row} of sequence {places[sequence]} does not see key {key}, although it should"
     return WrongMask(text + (f"; {rows:,} rows are so" if rows > 1 else ""), rows) if text else None
 
 
@@ -176,7 +173,5 @@ def described(call: Call) -> str:
         wanted = intended_mask(name).visible(queries, keys)
         if np.array_equal(shown[:, used], (wanted & shown.any(axis=1)[:, None])[:, used]):
             return name
-    if queries < keys and np.array_equal(shown, np.tri(queries, keys, dtype=bool)):
-        return "causal from the first key"
     counts = shown.sum(axis=1)
     return f"rows see {counts.min()} to {counts.max()} of {keys} keys"

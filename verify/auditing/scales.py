@@ -159,26 +159,24 @@ def _of_widths(widths: Widths) -> list[NamedScale]:
 
 def _of_intended(intended: float, d: int) -> list[NamedScale]:
     """Return what a program may make of the intended scale."""
-    default, it, factor = d**-0.5, "the intended scale", "the factor beside 1/√d_k"
-    scales = [
-        NamedScale(f"{it} squared", intended**2, "the scale is applied twice"),
-        NamedScale(f"minus {it}", -intended, "the sign is reversed"),
-    ]
-    if intended > 0 and not math.isclose(intended, default, rel_tol=ROUNDING):
+    default, factor = d**-0.5, "the factor beside 1/√d_k"
+    scales = [("{} squared", intended**2, "the scale is applied twice")]
+    scales += [("minus {}", -intended, "the sign is reversed")]
+    if intended > 0 and not _same(intended, default):
         inverted, root = default**2 / intended, math.sqrt(default * intended)
         scales += [
-            NamedScale(
-                f"{it} with its factor inverted", inverted, f"{factor} divides where it should multiply"
-            ),
-            NamedScale(
-                f"{it} with the root of its factor",
-                root,
-                f"{factor} is applied once where its square belongs",
-            ),
-            NamedScale(f"{it} times 1/√d_k", intended * default, f"1/√d_k is applied as well as {it}"),
+            ("{} with its factor inverted", inverted, f"{factor} divides where it should multiply"),
+            ("{} with the root of its factor", root, f"{factor} is applied once where its square belongs"),
+            ("{} times 1/√d_k", intended * default, "1/√d_k is applied as well as the intended scale"),
         ]
-    does = "2^x is computed for e^x without the factor log₂e"
-    return [*scales, NamedScale(f"{it} times ln 2", intended * math.log(2), does)]
+    scales += [("{} times ln 2", intended * math.log(2), "2^x is computed for e^x without the factor log₂e")]
+    for power in range(1, _POWERS + 1):
+        does = f"{_FURTHER} {{}} is applied, perhaps a scale left over from other code"
+        scales += [
+            (f"1/{2**power} of {{}}", intended * 0.5**power, does.format(f"1/{2**power}")),
+            (f"{2**power} times {{}}", intended * 2.0**power, does.format(2**power)),
+        ]
+    return [NamedScale(name.format("the intended scale"), value, does) for name, value, does in scales]
 
 
 def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
@@ -186,24 +184,17 @@ def named_scales(widths: Widths, intended: float) -> list[NamedScale]:
 
     Of equal values the first stays, with what the others do besides; further powers of 2 come last.
     """
-    named = [*_of_widths(widths), *_of_intended(intended, widths.d)]
-    for power in range(1, _POWERS + 1):
-        for value, text, of in ((0.5**power, f"1/{2**power}", "of"), (2.0**power, str(2**power), "times")):
-            does = f"{_FURTHER} {text} is applied, perhaps a scale left over from other code"
-            named.append(NamedScale(f"{text} {of} the intended scale", intended * value, does))
-    scales: list[NamedScale] = []
-    for scale in named:
-        if math.isclose(scale.value, intended, rel_tol=ROUNDING):
-            continue
-        equal = [
-            n for n, other in enumerate(scales) if math.isclose(other.value, scale.value, rel_tol=ROUNDING)
-        ]
-        if not equal:
-            scales.append(scale)
-        elif not scale.does.startswith(_FURTHER):
-            first = scales[equal[0]]
-            scales[equal[0]] = first._replace(does=f"{first.does}, or {scale.does}")
-    return scales
+    scales: dict[float, NamedScale] = {}
+    for scale in (*_of_widths(widths), *_of_intended(intended, widths.d)):
+        value = next((other for other in scales if _same(other, scale.value)), scale.value)
+        first = scales.setdefault(value, scale)
+        if first is not scale and not scale.does.startswith(_FURTHER):
+            scales[value] = first._replace(does=f"{first.does}, or {scale.does}")
+    return [scale for value, scale in scales.items() if not _same(value, intended)]
+
+
+def _same(scale: float, other: float) -> bool:
+    return math.isclose(scale, other, rel_tol=ROUNDING)
 
 
 def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: float = 0.0) -> tuple[str, str]:
@@ -228,24 +219,20 @@ def diagnose(scale: float, intended: float, widths: Widths, *, uncertainty: floa
         names = ", or ".join(f"{named.name}: {named.does}" for named in fitting[:3])
         cause = f"the scale is {'most likely ' if is_vague else ''}{names}"
         return cause, f"{fix}: {how_far_off(first.value / intended)}"
-    if 0 < uncertainty >= abs(scale):
-        most = abs(scale) + uncertainty
-        cause = f"the scale is at most {most:.2g} in size where {intended:.6g} is intended"
-        return cause, f"{fix}: scores are at least {abs(intended) / most:.2g} times too small"
     cause = f"the scale is {scale:.6g} where {intended:.6g} is intended"
     return cause, f"{fix}: {how_far_off(scale / intended)}"
 
 
 def instruction(intended: float, widths: Widths) -> str:
     """Return what to do to have the intended scale, such as "divide by √64"."""
-    if math.isclose(intended, 1, rel_tol=ROUNDING):
+    if _same(intended, 1):
         return "leave scores unscaled"
     for named in _of_widths(widths):
-        if named.divisor and math.isclose(named.value, intended, rel_tol=ROUNDING):
+        if named.divisor and _same(named.value, intended):
             return f"divide by {named.divisor}"
     square = intended**-2
     is_root = intended > 0 and 1.5 < square < _LARGEST_DIVISOR
-    if is_root and math.isclose(square, round(square), rel_tol=ROUNDING):
+    if is_root and _same(square, round(square)):
         return f"divide by √{round(square)}"
     return f"multiply by {intended:.6g}"
 
@@ -260,9 +247,7 @@ def how_far_off(factor: float) -> str:
         off = f"{100 * abs(size - 1):.2g}% too {word}"
     if factor > 0:
         return f"every score is {off}"
-    return "every score has the wrong sign" + (
-        "" if math.isclose(size, 1, rel_tol=0.005) else f" and is {off}"
-    )
+    return "every score has the wrong sign" + (f" and is {off}" if abs(size - 1) > 0.005 else "")
 
 
 def short(scale: float) -> str:

@@ -1,8 +1,9 @@
 """What is on record of an audit: layers with their findings, and its summary in lines by cause."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
+from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -77,7 +78,7 @@ class Finding(Record):
     @property
     def of_heads(self) -> str:
         """The heads in words, such as "heads 0–2", empty for all."""
-        return f"{'head' if len(self.heads) == 1 else 'heads'} {runs(self.heads)}" if self.heads else ""
+        return heads_in_words(self.heads)
 
 
 class ScoreSummary(Record):
@@ -192,17 +193,15 @@ class AuditRecord(Sealed):
     @property
     def seen(self) -> str:
         """What was compared, in words: layers, heads, calls, sequences, rows, and what was not seen."""
-        heads, calls, sequences, rows, compared, blind = (
-            sum(getattr(layer, name) for layer in self.layers)
-            for name in ("heads", "calls", "sequences", "rows", "rows_compared", "rows_without_key")
-        )
+        names = ("heads", "calls", "sequences", "rows", "rows_compared", "rows_without_key")
+        totals = [sum(getattr(layer, name) for layer in self.layers) for name in names]
+        heads, calls, sequences, rows, compared, blind = totals
         parts = [counted(calls, "call"), counted(sequences, "sequence")]
         is_whole = compared and compared == rows
         parts.append(f"all {rows:,} rows compared" if is_whole else f"{compared:,} of {rows:,} rows compared")
         parts += [f"{counted(blind, 'row')} without a key"] if blind else []
         unseen = f"; not seen: {', '.join(self.unseen)}" if self.unseen else ""
-        shape = f"{counted(len(self.layers), 'layer')}, {counted(heads, 'head')}"
-        return f"{shape}; {', '.join(parts)}{unseen}"
+        return f"{counted(len(self.layers), 'layer')}, {counted(heads, 'head')}; {', '.join(parts)}{unseen}"
 
     @property
     def intended(self) -> tuple[str, ...]:
@@ -246,21 +245,23 @@ def shared(layers: Sequence[LayerRecord], judgement: str) -> list[LayerFindings]
 
 
 def where(group: LayerFindings, layers: Sequence[LayerRecord]) -> str:
-    """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, all 8 heads``."""
+    """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, heads 0–2``."""
     by_layer: dict[str, set[int]] = {}
     for layer, finding in group:
         by_layer.setdefault(layer.id, set()).update(finding.heads)
     alike: dict[str, list[str]] = {}
     for layer in layers:
         if layer.id in by_layer:
-            heads, count = by_layer[layer.id], layer.heads
-            words = f"{'head' if len(heads) == 1 else 'heads'} {runs(heads)}" if heads else ""
-            if len(heads) == count:
-                words = "" if count == 1 else "both heads" if count == 2 else f"all {count} heads"
-            alike.setdefault(words, []).append(layer.name)
+            heads = by_layer[layer.id]
+            alike.setdefault(heads_in_words(heads) if len(heads) < layer.heads else "", []).append(layer.name)
     names = [layer.name for layer in layers]
     parts = [", ".join(filter(None, [together(own, names), heads])) for heads, own in alike.items()]
     return _listed(parts, "more groups of heads", "; ")
+
+
+def heads_in_words(heads: Collection[int]) -> str:
+    """Return heads in words, such as "heads 0–2", nothing for none."""
+    return f"{'head' if len(heads) == 1 else 'heads'} {runs(heads)}" if heads else ""
 
 
 def together(names: Sequence[str], of: Sequence[str] = ()) -> str:
@@ -275,21 +276,16 @@ def together(names: Sequence[str], of: Sequence[str] = ()) -> str:
     if len({len(parts) for parts in split}) == 1:
         columns = list(zip(*split, strict=True))
         differing = [place for place, parts in enumerate(columns) if len(set(parts)) > 1]
-        if len(differing) == 1 and differing[0] % 2:
-            (place,) = differing
-            numbers = runs(map(int, columns[place]))
-            return "".join([*split[0][:place], numbers, *split[0][place + 1 :]])
+        if len(differing) == 1 and (place := differing[0]) % 2:
+            return "".join([*split[0][:place], runs(map(int, columns[place])), *split[0][place + 1 :]])
     return _listed(list(names), "more layers", ", ")
 
 
 def runs(numbers: Iterable[int]) -> str:
     """Return whole numbers in order as runs, such as ``0–2, 5``, of which the first few are listed."""
-    parts: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
+    # Numbers of a run are as far from their places in order as each other.
+    places = groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])
+    parts = [[number for _, number in run] for _, run in places]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in parts[:_RUNS]]
     left = sum(map(len, parts[_RUNS:]))
     return ", ".join(texts) + (f" and {left} more" if left else "")
