@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,11 @@ def _capped(a: Arithmetic, scores: Any, cap: float = CAP) -> Any:
     return a.rounded(cap * a.rounded(np.tanh(a.rounded(scores / cap))))
 
 
-def _swapped_output(a: Arithmetic, q: Any, k: Any, v: Any) -> Any:
-    out = a.attend(q, k, v, q.shape[-1] ** -0.5)
+def _by_token(out: Any) -> Any:
     return np.swapaxes(out, 1, 2).reshape(out.shape)
 
 
-def _swapped_back(out: Any) -> Any:
+def _by_head(out: Any) -> Any:
     sequences, heads, tokens, d = out.shape
     return np.swapaxes(out.reshape(sequences, tokens, heads, d), 1, 2)
 
@@ -138,27 +138,11 @@ def _unit(array: Any) -> Any:
     return array / np.linalg.norm(array, axis=-1, keepdims=True)
 
 
-def _tiled(array: Any) -> Any:
-    return np.tile(array, (1, 2, 1, 1))
-
-
 def _root(d: int) -> float:
     return float(d**-0.5)
 
 
-def _wrong(named: str, compute: Any, options: Any = None, declared: Any = None, **more: Any) -> Fault:
-    """Return a fault of the formula."""
-    return Fault("formula", named, compute, options or {}, declared or {}, **more)
-
-
-def _off(named: str, compute: Any, options: Any = None, **more: Any) -> Fault:
-    """Return a fault of the scale."""
-    return Fault("scale", named, compute, options or {}, **more)
-
-
-def _right(compute: Any, options: Any = None, declared: Any = None, **more: Any) -> Fault:
-    """Return attention without a fault."""
-    return Fault("", "", compute, options or {}, declared or {}, **more)
+_off, _wrong, _right = partial(Fault, "scale"), partial(Fault, "formula"), partial(Fault, "", "")
 
 
 C = 64**-0.5
@@ -179,6 +163,16 @@ def _of(change: Any) -> Any:
     return lambda a, q, k, v: a.attend(*change(q, k, v), C)
 
 
+def _with(weigh: Any) -> Any:
+    """Return attention with other weights, made of scaled scores."""
+    return lambda a, q, k, v: a.mix(weigh(a, a.products(q, k, C)), v)
+
+
+def _then(change: Any) -> Any:
+    """Return attention whose output is changed."""
+    return lambda a, q, k, v: a.rounded(change(a.attend(q, k, v, C)))
+
+
 SCALES = (
     _off(
         "applied twice",
@@ -187,9 +181,7 @@ SCALES = (
     ),
     _off("default 1/√d_k", _scaled(_root), intended="1/(3*sqrt(d))"),
     _off("default 1/√d_k", _scaled(_root), {"d": 192}, intended=YARN),
-    _off(
-        "divides where it should multiply", _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended=YARN
-    ),
+    _off("divides where it should", _scaled(lambda d: _root(d) / MSCALE**2), {"d": 192}, intended=YARN),
     _off("once where its square", _scaled(lambda d: _root(d) * MSCALE), {"d": 192}, intended=YARN),
     _off("no scale is applied", _scaled(lambda _: 1.0), fix="every score is 8 times too large"),
     _off("the scale is 0.0511", _scaled(lambda _: 0.0511), fix="divide by √64: every"),
@@ -228,23 +220,17 @@ RECONSTRUCTIONS = (
     ),
     _wrong(
         "after bias and mask",
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C) + HIDES)), v),
+        _with(lambda a, s: a.softmax(_capped(a, s + HIDES))),
         declared={"softcap": CAP, "mask": SEEN},
     ),
-    _wrong(
-        "soft-cap of 20",
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C), 20.0)), v),
-        {"deviation": 8.0},
-    ),
+    _wrong("soft-cap of 20", _with(lambda a, s: a.softmax(_capped(a, s, 20.0))), {"deviation": 8.0}),
     _wrong("mask is not applied", _scaled(_root), declared={"mask": SEEN}),
     _wrong("mask is not applied", _scaled(_root), declared={"causal": True}),
     _wrong("inverted", _added(np.where(~SEEN, 0.0, -np.inf)), declared={"mask": SEEN}),
     _wrong("numbers 0 and 1", _added(1.0 * SEEN), declared={"mask": SEEN}),
     _wrong("transposed", _added(np.swapaxes(HIDES, -1, -2)), declared={"mask": SEEN}),
     _wrong(
-        "after the softmax",
-        lambda a, q, k, v: a.mix(np.where(SEEN, a.softmax(a.products(q, k, C)), 0.0), v),
-        declared={"mask": SEEN},
+        "after the softmax", _with(lambda a, s: np.where(SEEN, a.softmax(s), 0.0)), declared={"mask": SEEN}
     ),
     _wrong("top left", _added(_causal(T, 40)), {"keys": 40}, {"mask": _causal(T, 40, 16) == 0}),
     _wrong("bottom right", _added(_causal(T, 40, 16)), {"keys": 40}, {"causal": True}),
@@ -253,10 +239,8 @@ RECONSTRUCTIONS = (
     _wrong("over the queries", _over(-2)),
     _wrong("over the heads", _over(1), {"heads": 2}),
     _wrong("over the sequences", _over(0), {"sequences": 2}),
-    _wrong(
-        "twice", lambda a, q, k, v: a.mix(a.softmax(a.softmax(a.products(q, k, C))), v), {"deviation": 4.0}
-    ),
-    _wrong("tiled", _of(lambda q, k, v: (q, _tiled(k), _tiled(v))), {"heads": 4, "key_heads": 2}),
+    _wrong("twice", _with(lambda a, s: a.softmax(a.softmax(s))), {"deviation": 4.0}),
+    _wrong("tiled", _of(lambda q, *kv: (q, *np.tile(kv, (1, 2, 1, 1)))), {"heads": 4, "key_heads": 2}),
     _wrong("bias is lost", _scaled(_root), declared={"bias": BIAS}),
     _wrong("wrong sign", _added(-BIAS), declared={"bias": BIAS}),
     _wrong("bias is that of head", _added(np.roll(BIASES, 1, axis=1)), {"heads": 2}, {"bias": BIASES}),
@@ -265,12 +249,12 @@ RECONSTRUCTIONS = (
         "sink is multiplied", lambda a, q, k, v: _with_sink(a, q, k, v, SINK * C), declared={"sink": SINK}
     ),
     _wrong("sink of 0", lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS))),
-    _wrong("values are reshaped", lambda a, q, k, v: a.attend(q, k, _reshaped(v), C)),
-    _wrong("keys are reshaped", lambda a, q, k, v: a.attend(q, _reshaped(k), v, C)),
-    _wrong("output is reshaped", _swapped_output, {"heads": 2}),
+    _wrong("values are reshaped", _of(lambda q, k, v: (q, k, _reshaped(v)))),
+    _wrong("keys are reshaped", _of(lambda q, k, v: (q, _reshaped(k), v))),
+    _wrong("output is reshaped", _then(_by_token), {"heads": 2}),
     _wrong("values are those of the token before", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=2)))),
     _wrong("queries and keys are exchanged", _of(lambda q, k, v: (k, q, v))),
-    _wrong("keys are used as values", lambda a, q, k, _: a.attend(q, k, k, C)),
+    _wrong("keys are used as values", _of(lambda q, k, _: (q, k, k))),
     _wrong(
         "normalised",
         lambda a, q, k, v: a.attend(a.rounded(_unit(q)), a.rounded(_unit(k)), v, 10.0),
@@ -289,8 +273,8 @@ RECONSTRUCTIONS = (
         lambda a, q, k, v: _with_sink(a, q, k, v, np.zeros(HEADS)),
         declared={"sink": SINK},
     ),
-    _wrong("there is no softmax", lambda a, q, k, v: a.mix(a.products(q, k, C), v)),
-    _wrong("is multiplied by 0.9", lambda a, q, k, v: a.rounded(0.9 * a.attend(q, k, v, C))),
+    _wrong("there is no softmax", _with(lambda _, s: s)),
+    _wrong("is multiplied by 0.9", _then(lambda out: 0.9 * out)),
     _wrong("values are those of head 0", _of(lambda q, k, v: (q, k, np.roll(v, 1, axis=1))), {"heads": 2}),
     _wrong("keys are those of head 0", _of(lambda q, k, v: (q, np.roll(k, 1, axis=1), v)), {"heads": 2}),
     _wrong(
@@ -298,17 +282,11 @@ RECONSTRUCTIONS = (
         _of(lambda q, k, v: (q, np.roll(k, 1, 1), np.roll(v, 1, 1))),
         {"heads": 2},
     ),
-    _wrong(
-        "the output is that of head 0",
-        lambda a, q, k, v: np.roll(a.attend(q, k, v, C), 1, axis=1),
-        {"heads": 2},
-    ),
+    _wrong("the output is that of head 0", _then(lambda out: np.roll(out, 1, axis=1)), {"heads": 2}),
     _wrong("keys are those of the token after", _of(lambda q, k, v: (q, np.roll(k, -1, axis=2), v))),
-    _wrong("values are used as keys", lambda a, q, _, v: a.attend(q, v, v, C)),
+    _wrong("values are used as keys", _of(lambda q, _, v: (q, v, v))),
     _wrong("keys and values are exchanged", _of(lambda q, k, v: (q, v, k))),
-    _wrong(
-        "reshaped from [head, token]", lambda a, q, k, v: _swapped_back(a.attend(q, k, v, C)), {"heads": 2}
-    ),
+    _wrong("reshaped from [head, token]", _then(_by_head), {"heads": 2}),
 )
 
 
@@ -335,13 +313,10 @@ OTHERS = (
     _wrong("padding is attended to", _of(_zeros)),
     _wrong(
         "added after the softmax",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) + 0.3 * BIAS, v),
+        _with(lambda a, s: a.softmax(s) + 0.3 * BIAS),
         declared={"bias": 0.3 * BIAS},
     ),
-    _wrong(
-        "dropout is on",
-        lambda a, q, k, v: a.mix(a.softmax(a.products(q, k, C)) * (SEEN & (BEHIND != 2)) / 0.7, v),
-    ),
+    _wrong("dropout is on", _with(lambda a, s: a.softmax(s) * (SEEN & (BEHIND != 2)) / 0.7)),
     _wrong("the last key is missing", _of(lambda q, k, v: (q, k[:, :, :-1], v[:, :, :-1]))),
 )
 FAULTS = (*SCALES, *RECONSTRUCTIONS, *OTHERS)
@@ -367,13 +342,9 @@ CORRECT = {
     "large scores": _right(_scaled(_root), {"sequences": 2, "deviation": 3.0, "queries": 200}),
     "causal": _right(_added(_causal(T, T)), declared={"causal": True}),
     "mask": _right(_added(HIDES), declared={"mask": SEEN}),
-    "mask as a bias": _right(
-        lambda a, q, k, v: a.attend(q, k, v, C, HIDES), declared={"bias": np.where(SEEN, 0.0, -1e9)}
-    ),
+    "mask as a bias": _right(_added(HIDES), declared={"bias": np.where(SEEN, 0.0, -1e9)}),
     "bias": _right(_added(BIAS), declared={"bias": BIAS}),
-    "soft-cap": _right(
-        lambda a, q, k, v: a.mix(a.softmax(_capped(a, a.products(q, k, C))), v), declared={"softcap": CAP}
-    ),
+    "soft-cap": _right(_with(lambda a, s: a.softmax(_capped(a, s))), declared={"softcap": CAP}),
     "sinks": _right(lambda a, q, k, v: _with_sink(a, q, k, v, SINK), MANY, {"sink": SINK}),
     "grouped heads": _right(_scaled(_root), {**MANY, "heads": 4, "key_heads": 2}),
     "one key head": _right(_scaled(_root), {**MANY, "key_heads": 1}),

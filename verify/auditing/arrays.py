@@ -52,11 +52,6 @@ def to_numpy(array: Array) -> Any:
     return as_stored(array).astype(np.float64)
 
 
-def widened(array: np.ndarray) -> np.ndarray:
-    """Return an array of bfloat16 in float32, with the same numbers; any other as it is."""
-    return array.astype(np.float32) if array.dtype == bfloat16 else array
-
-
 def dtype_of(call: Call) -> str:
     """Return the name of the dtype that the program computed a call in, such as ``"bfloat16"``."""
     return call.dtype or dtype_name(call.query.dtype)

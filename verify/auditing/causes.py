@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from verify.auditing.arrays import widened
+from verify.auditing.arrays import to_numpy
 from verify.auditing.formula import HIDING, Band, Formula
 from verify.auditing.masks import described
 
@@ -41,7 +41,7 @@ class _Declared:
             np.ascontiguousarray(array)
             for array in (self.call.query, self.call.key, self.call.value, self.call.output)
         )
-        bias = np.asarray(0.0 if self.call.bias is None else widened(np.asarray(self.call.bias)))
+        bias = np.zeros(()) if self.call.bias is None else to_numpy(self.call.bias)
         self.low, self.bias = bias <= HIDING, np.where(bias <= HIDING, 0, bias)
         self.mask = np.asarray(True if self.call.mask is None else self.call.mask).astype(bool)
         self.sink = None if self.call.sink is None else np.asarray(self.call.sink).astype(float)

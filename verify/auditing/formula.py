@@ -343,20 +343,6 @@ def _piece(formula: Formula, cuts: Cuts) -> Rows:  # noqa: C901, PLR0915 - one f
     sums_of_products = math.sqrt(query.shape[-1]) * long * spread
     bound += min(unit, SINGLE) * (sums_of_products + np.sqrt(key.shape[2] * mean_squared_value))
     bound += grain_of(call) * (math.sqrt(value.shape[-1]) + np.sqrt(values_squared.sum(axis=-1)))[..., None]
-    described: dict[str, Any] = {
-        "keys": count,
-        "bound": bound * abs(formula.factor),
-        "highest": np.where(count > 0, highest, 0.0),
-        "variance": variance,
-        "entropy": np.maximum(entropy, 0.0),
-        "largest": np.exp(highest - top) / total,
-    }
-    zero, three = np.zeros(count.shape), np.zeros((*count.shape, 3))
-    if call.value is None or call.output is None:
-        nothing: dict[str, Any] = dict.fromkeys(("error", "size", "cross", "drift"), zero)
-        nothing |= {"finite": zero > 0, "written": zero > 0, "along": three, "length": three}
-        return Rows(**described, **nothing)
-
     # The derivative of the output by log c, Σ p s (v − O). Where scores differ by less than weights are
     # rounded to, or values not at all, the output says nothing of the scale.
     slope = moved @ value - _summed(moved)[..., None] * output
@@ -371,19 +357,26 @@ def _piece(formula: Formula, cuts: Cuts) -> Rows:  # noqa: C901, PLR0915 - one f
         flat = np.vecdot(turned, turned) < (_FLAT * share) ** 2 * mean_squared_value
         turned[flat | (share > _SATURATED)] = 0.0
         directions.append(turned)
-    recorded, written = _finite(call.output[s, h, r])
+    recorded, written = np.zeros_like(output), np.zeros(count.shape, dtype=bool)
+    if call.value is not None and call.output is not None:
+        recorded, written = _finite(call.output[s, h, r])
     error = recorded - formula.factor * output
-    along, length = three, three.copy()
+    along, length = np.zeros((2, *count.shape, 3))
     for number, direction in enumerate(directions):
         along[..., number] = formula.factor * np.vecdot(direction, error)
         length[..., number] = formula.factor**2 * np.vecdot(direction, direction)
     root = np.sqrt(mean_squared_score)
     return Rows(
-        **described,
+        keys=count,
         error=np.sqrt(np.vecdot(error, error)),
-        finite=finite,
+        bound=bound * abs(formula.factor),
+        finite=finite & (call.value is not None and call.output is not None),
         written=written,
         size=np.sqrt(np.vecdot(recorded, recorded)),
+        highest=np.where(count > 0, highest, 0.0),
+        variance=variance,
+        entropy=np.maximum(entropy, 0.0),
+        largest=np.exp(highest - top) / total,
         along=along,
         length=length,
         cross=formula.factor**2 * np.vecdot(slope, output),
