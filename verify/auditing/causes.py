@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from verify.auditing.arrays import to_numpy
-from verify.auditing.formula import HIDING, Band, Formula
+from verify.auditing.formula import Band, Formula, hidden_and_bias
 from verify.auditing.masks import described
 
 MOST_OTHERS = 16
@@ -28,9 +28,9 @@ _LEAST_DROPOUT = 1.01  # factor of the weights that dropout leaves
 class _Declared:
     """A declared formula with what its mistakes are made of; its methods return the formula with a change.
 
-    ``low`` is where the bias hides keys, and ``bias`` what it adds to others; ``hidden`` are all hidden keys,
-    broadcast to [sequence, head, query, key]. ``moved`` is by how many places the last key lies behind the
-    last query; ``window`` is the width of the window that the mask is, 0 where it is none.
+    ``hidden`` are the keys that the call hides, and ``bias`` what it adds to others, both broadcast to
+    [sequence, head, query, key]. ``moved`` is by how many places the last key lies behind the last query;
+    ``window`` is the width of the window that the mask is, 0 where it is none.
     """
 
     def __init__(self, formula: Formula) -> None:
@@ -41,18 +41,14 @@ class _Declared:
             np.ascontiguousarray(array)
             for array in (self.call.query, self.call.key, self.call.value, self.call.output)
         )
-        bias = np.zeros(()) if self.call.bias is None else to_numpy(self.call.bias)
-        self.low, self.bias = bias <= HIDING, np.where(bias <= HIDING, 0, bias)
-        self.mask = np.asarray(True if self.call.mask is None else self.call.mask).astype(bool)
+        sequences, heads, rows = (slice(0, size) for size in formula.scores[:3])
+        hidden, bias = hidden_and_bias(formula, sequences, heads, rows, self.keys)
+        self.hidden: Any = np.asarray(False if hidden is None else hidden)
+        self.bias: Any = np.asarray(0.0 if bias is None else bias)
         self.sink = None if self.call.sink is None else np.asarray(self.call.sink).astype(float)
         self.has_both = self.call.causal and self.call.mask is not None
 
-    @cached_property
-    def hidden(self) -> Any:
-        hidden = self.low | ~self.mask
-        return hidden | ~np.tri(self.queries, self.keys, dtype=bool) if self.call.causal else hidden
-
-    @cached_property
+    @property
     def window(self) -> int:
         kind, _, width = described(self.call).partition("=")
         return int(width) if kind == "window" else 0
@@ -68,8 +64,7 @@ class _Declared:
 
     def showing(self, **changes: Any) -> Formula:
         # Nothing is hidden but by a band or mask among the changes.
-        bias = None if self.call.bias is None else self.bias
-        return self.having(**{"mask": None, "bias": bias, "causal": False, "band": Band()} | changes)
+        return self.having(**{"mask": None, "bias": self.bias, "causal": False, "band": Band()} | changes)
 
     def masked(self, **changes: Any) -> Any:
         return self.hidden.any() and self.showing(**changes)
@@ -87,10 +82,10 @@ class _Declared:
         return self.moved and self.causal(self.moved + last)
 
     def without(self, key: int) -> Any:
-        return self.keys > 1 and self.having(mask=self.mask & (np.arange(self.keys) != key))
+        return self.keys > 1 and self.showing(mask=~self.hidden & (np.arange(self.keys) != key))
 
     def biased(self, factor: float) -> Any:
-        return self.bias.any() and self.having(bias=np.where(self.low, -np.inf, factor * self.bias))
+        return self.bias.any() and self.showing(mask=~self.hidden, bias=factor * self.bias)
 
     def sunk(self, factor: Any) -> Any:
         return self.sink is not None and self.having(sink=None if factor is None else factor * self.sink)
@@ -151,8 +146,8 @@ def _hide(scores: Any, hidden: Any, number: float) -> Any:
 
 
 def _transposed(given: _Declared) -> Any:
-    is_square = given.mask.ndim > 1 and given.mask.shape[-1] == given.mask.shape[-2]
-    return is_square and given.having(mask=given.mask.mT)
+    mask = np.asarray(given.call.mask)
+    return mask.ndim > 1 and mask.shape[-1] == mask.shape[-2] and given.having(mask=mask.mT)
 
 
 def _padded(block: int, given: _Declared) -> Any:
@@ -162,8 +157,8 @@ def _padded(block: int, given: _Declared) -> Any:
 
 
 def _as_numbers(given: _Declared) -> Any:
-    added = np.where(given.low, -np.inf, given.bias) + given.mask
-    return given.mask.ndim and given.having(mask=None, bias=added)
+    bias = 0.0 if given.call.bias is None else to_numpy(given.call.bias)
+    return given.call.mask is not None and given.having(mask=None, bias=bias + given.call.mask)
 
 
 def _weak(number: float, given: _Declared) -> Any:
@@ -182,7 +177,7 @@ def _bias_last(given: _Declared) -> Any:
     def weigh(scores: Any, hidden: Any) -> Any:
         return softmax(scores, hidden) + given.bias
 
-    return given.bias.any() and given.weighing(weigh, bias=np.where(given.low, -np.inf, 0))
+    return given.bias.any() and given.weighing(weigh, mask=~given.hidden, bias=None, causal=False)
 
 
 def _mask_last(given: _Declared) -> Any:

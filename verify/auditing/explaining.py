@@ -30,15 +30,14 @@ _AS_DECLARED = Cause("", "")
 class Explanation(NamedTuple):
     """What gives a head's output in every row: in words, what to change, and its scale over the declared.
 
-    ``misfit`` orders explanations. Where ``is_plain`` it is the declared formula with another scale.
+    ``misfit`` orders explanations. The declared formula with another scale does nothing.
     """
 
     does: str
     fix: str
     ratio: float
     misfit: float
-    is_plain: bool = False
-    is_coarse: bool = False
+    is_coarse: bool
 
 
 class Search:
@@ -170,6 +169,4 @@ class Search:
             if not off[head]:
                 misfit = float(sums.misfit.mean() if cause.is_whole else sums.misfit[head])
                 does = cause.does.format(other=(head * count // self.heads - cause.other) % count)
-                scale = float(ratio[head])
-                is_plain = cause is _AS_DECLARED
-                yield head, Explanation(does, cause.fix, scale, misfit, is_plain, cause.is_coarse)
+                yield head, Explanation(does, cause.fix, float(ratio[head]), misfit, cause.is_coarse)

@@ -130,7 +130,7 @@ def _undecided_scale(  # noqa: PLR0911 - a list of cases
         return Judgement.WARNED, "the factor given is rounded to bfloat16"
     if is_within:
         return Judgement.CONFIRMED, ""
-    if run.sums.bad[head] or any(not cause.is_plain for cause in run.explained.get(head, ())[:1]):
+    if run.sums.bad[head] or any(cause.does for cause in run.explained.get(head, ())[:1]):
         return Judgement.REPORTED, "the output is not that of the formula"
     if run.sums.compared[head]:
         reason = "cannot tell: the output does not depend on the scale beyond rounding"
@@ -150,7 +150,7 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     sums, worst = run.sums, float(run.sums.worst[head])
     bad, compared = int(sums.bad[head]), int(sums.compared[head])
     factor, hidden = float(sums.factor(run.unit)[head]), float(sums.hidden_weight()[head])
-    causes = [cause for cause in run.explained.get(head, ()) if not cause.is_plain]
+    causes = [cause for cause in run.explained.get(head, ()) if cause.does]
     exact = [cause for cause in causes if not cause.is_coarse]
     judged: dict[str, Any] = {
         "quantity": "the largest error of a row over what rounding may do",

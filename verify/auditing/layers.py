@@ -138,7 +138,7 @@ class LayerRun:
             self.explained = Search(self._all_calls, self._declared, self.widths).explain(self.sums, off)
         ratio = np.where(moved & ~off, 1 + self.sums.scale()[0], 1.0)
         for head, explanations in self.explained.items():
-            if explanations and explanations[0].is_plain:
+            if explanations and not explanations[0].does:
                 ratio[head] = explanations[0].ratio
         if (ratio != 1).any():
             again = self._run(ratio)
