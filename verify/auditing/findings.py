@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from verify.auditing.arrays import LARGEST
+from verify.auditing.explaining import Explanation
 from verify.auditing.formula import SCALE
 from verify.auditing.heads import LEVEL
 from verify.auditing.layers import NEAR, LayerRun
@@ -170,11 +171,7 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
     cause, fix = "", "no known mistake gives this output: compare with another kernel, audit --against"
     if exact:
         intended, fix = run.intended_scale(run.keys), exact[0].fix
-        is_scaled = [not math.isclose(x.ratio, 1, rel_tol=0.01) for x in exact]
-        also = [f", and the scale is {short(x.ratio * intended)}" for x in exact]
-        texts = dict.fromkeys(
-            x.does + scale * is_other for x, scale, is_other in zip(exact, also, is_scaled, strict=True)
-        )
+        texts = dict.fromkeys(_in_words(explanation, intended) for explanation in exact)
         cause = " or ".join(list(texts)[:_MOST_NAMED])
     elif hidden:
         cause = f"keys that the mask hides have weight, as if it added about {math.log(hidden):.2g}"
@@ -183,12 +180,15 @@ def _formula(run: LayerRun, head: int) -> dict[str, Any]:
         cause = f"outputs are {abs(factor):.2g} of their size too {'large' if factor > 0 else 'small'}"
         fix = "leave the output as the weighted mean of the values"
     sequence, row = sums.place[head]
-    reason = (
-        f"{bad:,} of {sums.rows[head]:,} rows are off, in {sums.sequences[head]:,} of "
-        f"{run.sequences:,} sequences; the worst is row {row} of sequence {sequence}"
-    )
-    judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": reason if bad else ""}
+    off = f"{bad:,} of {sums.rows[head]:,} rows are off; the worst is row {row} of sequence {sequence}"
+    judged |= {"judgement": Judgement.REFUTED, "cause": cause, "fix": fix, "reason": off if bad else ""}
     return judged
+
+
+def _in_words(explanation: Explanation, intended: float) -> str:
+    if math.isclose(explanation.ratio, 1, rel_tol=0.01):
+        return explanation.does
+    return f"{explanation.does}, and the scale is {short(explanation.ratio * intended)}"
 
 
 def _overflow(run: LayerRun) -> dict[str, Any]:

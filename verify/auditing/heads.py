@@ -29,13 +29,13 @@ _MOST_OFF = 1e6  # misfit of a row at most, so that sums of it are finite
 class HeadSums:
     """Sums over the rows of each head, call by call.
 
-    ``rows`` were seen, ``compared`` of them, ``bad`` are off; ``sequences`` have such rows. The ``worst`` row
-    over its bound has a ``place``, [head, (sequence, row)]. ``sums`` are the `moments` of rows that are not
-    off; ``room`` is what rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
+    ``rows`` were seen, ``compared`` of them, ``bad`` are off. The ``worst`` row over its bound has a
+    ``place``, [head, (sequence, row)]. ``sums`` are the `moments` of rows that are not off; ``room`` is what
+    rounding may make of Σd·e of the scale at its worst, ``drift`` on average.
     """
 
     def __init__(self, heads: int) -> None:
-        self.rows, self.compared, self.bad, self.sequences = np.zeros((4, heads), dtype=int)
+        self.rows, self.compared, self.bad = np.zeros((3, heads), dtype=int)
         self.worst, self.place = np.zeros(heads), np.zeros((heads, 2), dtype=int)
         self.sums = np.zeros((5, heads, 3))
         self.room, self.cross, self.misfit, self.drift = np.zeros((4, heads))
@@ -52,7 +52,6 @@ class HeadSums:
         self.rows += sequences * count
         self.compared += rows.is_compared.sum(axis=(0, 2))
         self.bad += off.sum(axis=(0, 2))
-        self.sequences += off.any(axis=2).sum(axis=0)
         ratio = np.where(off & ~rows.written, math.inf, rows.ratio).swapaxes(0, 1).reshape(heads, -1)
         at, most = ratio.argmax(axis=1), ratio.max(axis=1)
         self.misfit += np.minimum(most, _MOST_OFF)
