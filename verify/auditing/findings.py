@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
 from verify.auditing.arrays import LARGEST
-from verify.auditing.explaining import Explanation
 from verify.auditing.formula import SCALE
 from verify.auditing.heads import LEVEL
 from verify.auditing.layers import NEAR, LayerRun
 from verify.auditing.scales import ROUNDING, diagnose, short
 from verify.evidence.audits import Finding, Judgement, ScoreSummary
 from verify.text.escapes import as_prose, one_line
+
+if TYPE_CHECKING:
+    from verify.auditing.explaining import Explanation
 
 TOLERANCE = 0.01
 """The interval of the scale that the output implies has to lie within 1% of the intended scale."""
