@@ -89,7 +89,7 @@ def _confirmed(layer: int) -> Iterator[Finding]:
         ("formula", "the largest error of a row over what rounding may do", 0.07, (None, 1.0), {}),
         (
             "overflow",
-            r"the largest $|q\cdot k|$ over the largest number of the type",
+            "the largest |q·k| over the largest number of the type",
             2.1e-37,
             (None, 1.0),
             {},

@@ -197,7 +197,7 @@ def _overflow(run: LayerRun) -> dict[str, Any]:
     limit = LARGEST.get(run.dtype, LARGEST["float64"])
     largest = f"the largest product is {run.bound * limit:,.0f}"
     judged: dict[str, Any] = {
-        "quantity": r"the largest $|q\cdot k|$ over the largest number of the type",
+        "quantity": "the largest |q·k| over the largest number of the type",
         "estimate": run.bound if math.isfinite(run.bound) else None,
         "band": (None, 1.0),
     }

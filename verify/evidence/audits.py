@@ -230,20 +230,6 @@ LayerFindings = list[tuple[LayerRecord, Finding]]
 """Findings with their layers."""
 
 
-def shared(layers: Sequence[LayerRecord], judgement: str) -> list[LayerFindings]:
-    """Return the findings of one judgement, those with one cause and fix together, the most frequent first.
-
-    Where no cause is known, those of one kind and reason are together.
-    """
-    alike: dict[tuple[str, str], LayerFindings] = {}
-    for layer in layers:
-        for finding in layer.findings:
-            if finding.judgement == judgement:
-                key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
-                alike.setdefault(key, []).append((layer, finding))
-    return sorted(alike.values(), key=lambda group: -len(group))
-
-
 def where(group: LayerFindings, layers: Sequence[LayerRecord]) -> str:
     """Return the layers and heads of findings in words: ``decoder.layers.0–11.self_attn, heads 0–2``."""
     by_layer: dict[str, set[int]] = {}
@@ -300,19 +286,26 @@ def _listed(parts: list[str], rest: str, between: str) -> str:
 
 def summary_lines(record: AuditRecord) -> Iterator[str]:
     """Yield the results of an audit, a line for each cause: what is wrong first, at last the verdict."""
-    layers = record.layers
     for judgement, mark in _MARKS.items():
-        for group in shared(layers, judgement):
+        # Findings with one cause and fix are one line, else those of one kind and reason; the most go first.
+        alike: dict[tuple[str, str], LayerFindings] = {}
+        for layer in record.layers:
+            for finding in layer.findings:
+                if finding.judgement == judgement:
+                    key = (finding.cause, finding.fix) if finding.cause else (finding.kind, finding.reason)
+                    alike.setdefault(key, []).append((layer, finding))
+        for group in sorted(alike.values(), key=lambda group: -len(group)):
             kinds = ", ".join(dict.fromkeys(finding.kind for _, finding in group))
             _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
-            parts = [worst.cause, worst.fix] if worst.cause else [measured(worst), worst.reason, worst.fix]
-            yield f"{mark} {where(group, layers)}: {kinds} {judgement}: {'; '.join(filter(None, parts))}"
+            parts = [worst.cause, worst.fix] if worst.cause else [_measured(worst), worst.reason, worst.fix]
+            says = "; ".join(filter(None, parts))
+            yield f"{mark} {where(group, record.layers)}: {kinds} {judgement}: {says}"
     yield from (f"- not seen: {text}" for text in record.left_out)
     yield from (f"- intended: {text}" for text in record.intended)
     yield f"{record.verdict}: {record.seen}"
 
 
-def measured(finding: Finding) -> str:
+def _measured(finding: Finding) -> str:
     """Return a finding in numbers: the estimate, its interval, and what it is compared with."""
     if finding.estimate is None:
         return ""

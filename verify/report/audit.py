@@ -1,77 +1,49 @@
-"""What the page prints of an audit: the verdict with its causes, what was intended, and a row for layers."""
+"""What the page prints of an audit: its lines, and a row for layers that are alike."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from decimal import ROUND_HALF_UP
-from typing import Any
+from typing import Any, NamedTuple
 
-from verify.evidence.audits import AuditRecord, Judgement, LayerRecord, measured, shared, together, where
-from verify.evidence.words import badge, capitalised, closed, most_serious, shape_of
+from verify.evidence.audits import AuditRecord, LayerRecord, summary_lines, together
+from verify.evidence.words import badge, most_serious, shape_of
 from verify.text import numbers
 from verify.text.latex import Prose
 
-_LINES = 24  # lines of a judgement at most
 _KINDS = ("scale", "formula", "mask", "overflow", "rows-without-keys")
-_OUTCOMES = {
-    "refuted": "Refuted: this attention is not what it was meant to be.",
-    "undecided": "Undecided: nothing is refuted, but not everything could be decided.",
-    "confirmed": "Confirmed: this attention is what it was meant to be.",
-    "confirmed in part": "Confirmed, as far as it was seen: this attention is what it was meant to be.",
-}
 
 
-def audit_report(record: AuditRecord) -> dict[str, Any]:
-    """Return what the page prints about an audit, by the names that its template has for it."""
+class Audit(NamedTuple):
+    """An audit as its page prints it: its lines but the last, which is the verdict, and the layers.
+
+    ``columns`` are kinds of findings, then what describes scores; a row has names, shape and cells for both.
+    """
+
+    record: AuditRecord
+    lines: tuple[str, ...]
+    verdict: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, Prose, tuple[Any, ...], tuple[str, ...]], ...]
+    notes: tuple[str, ...]
+
+
+def audit_report(record: AuditRecord) -> Audit:
+    """Return what the page prints about an audit."""
+    *lines, verdict = summary_lines(record)
     kinds = [kind for kind in _KINDS if any(finding.kind == kind for finding in record.findings)]
-    scores = next(([summary.name for summary in layer.scores] for layer in record.layers if layer.scores), [])
+    scores = list(dict.fromkeys(summary.name for layer in record.layers for summary in layer.scores))
     # Layers of one shape that are judged alike share a row.
     alike: dict[Hashable, list[LayerRecord]] = {}
     for layer in record.layers:
         judged = tuple((finding.kind, finding.judgement) for finding in layer.findings)
         alike.setdefault((shape_of(layer), judged), []).append(layer)
-    names = [layer.name for layer in record.layers]
-    tone = "fair" if record.verdict == "confirmed in part" else badge(most_serious(record.findings)).tone
+    every, rows = [layer.name for layer in record.layers], []
+    for layers in alike.values():
+        names, shape = together([layer.name for layer in layers], every), Prose(shape_of(layers[0]))
+        cells = tuple(_worst(layers, kind) for kind in kinds)
+        rows.append((names, shape, cells, tuple(_medians(layers, name) for name in scores)))
+    columns = tuple(kind.replace("-", " ") for kind in (*kinds, *scores))
     notes = dict.fromkeys(note for layer in record.layers for note in layer.notes)
-    return {
-        "record": record,
-        "outcome": (_OUTCOMES.get(record.verdict, "Nothing could be judged."), tone),
-        "lines": list(_lines(record)),
-        "left_out": [*map(_sentence, record.left_out)],
-        "intended": [*map(_sentence, record.intended)],
-        "columns": [kind.replace("-", " ") for kind in kinds],
-        "scores": scores,
-        "layers": [
-            {
-                "ids": [layer.id for layer in layers],
-                "names": together([layer.name for layer in layers], names),
-                "shape": Prose(shape_of(layers[0])),
-                "cells": [_worst(layers, kind) for kind in kinds],
-                "scores": [_medians(layers, name) for name in scores],
-            }
-            for layers in alike.values()
-        ],
-        "notes": [*map(_sentence, notes)],
-    }
-
-
-def _lines(record: AuditRecord) -> Iterator[dict[str, Any]]:
-    """Yield what is wrong, undecided or near a limit, in a line for all layers and heads that share it."""
-    for judgement in (Judgement.REFUTED, Judgement.UNDECIDED, Judgement.WARNED):
-        for group in shared(record.layers, judgement)[:_LINES]:
-            _, worst = max(group, key=lambda pair: pair[1].estimate or 0.0)
-            texts = "; ".join(part for part in (worst.reason, measured(worst)) if part)
-            yield {
-                "badge": badge(judgement),
-                "where": where(group, record.layers) if len(record.layers) > 1 or worst.heads else "",
-                "link": group[0][0].id,
-                "cause": _sentence(worst.cause or worst.reason or texts),
-                "fix": _sentence(worst.fix),
-                "what": _sentence(texts if worst.cause else measured(worst)),
-            }
-
-
-def _sentence(text: str) -> Prose:
-    """Return a sentence, in which d_k is set as a formula."""
-    return Prose(capitalised(closed(text)).replace("d_k", "$d_k$") if text else "")
+    return Audit(record, tuple(lines), verdict, columns, tuple(rows), tuple(notes))
 
 
 def _worst(layers: Sequence[LayerRecord], kind: str) -> tuple[Any, str] | None:
