@@ -234,14 +234,13 @@ def _stacked(pairs: list[tuple[Any, Call]]) -> tuple[Any, Call]:
         return pairs[0]
     joined: dict[str, Any] = {}
     for name in _BY_SEQUENCE:
-        arrays = [(getattr(call, name), len(call.query)) for _, call in pairs]
-        if arrays[0][0] is not None:
-            # Masks and biases may be broadcast, to all sequences and more.
-            shapes = [(1,) * (4 - array.ndim) + array.shape for array, _ in arrays]
-            joined[name] = np.concatenate(
-                [
-                    np.broadcast_to(array.reshape(shape), (count, *shape[1:]))
-                    for (array, count), shape in zip(arrays, shapes, strict=True)
-                ]
-            )
+        if getattr(pairs[0][1], name) is not None:
+            joined[name] = np.concatenate([_of_each_sequence(call, name) for _, call in pairs])
     return np.concatenate([places for places, _ in pairs]), replace(pairs[0][1], input=None, **joined)
+
+
+def _of_each_sequence(call: Call, name: str) -> Any:
+    """Return an array of a call with all four axes, of which masks and biases may lack some."""
+    array = getattr(call, name)
+    shape = (1,) * (4 - array.ndim) + array.shape
+    return np.broadcast_to(array.reshape(shape), (len(call.query), *shape[1:]))
