@@ -48,7 +48,7 @@ def changed(**change: Callable[[Any], Any]) -> tuple[Recording, Recording]:
     return recording(*one), recording(*other)
 
 
-def found(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
+def compared(a: Recording, b: Recording, **options: Any) -> ComparisonRecord:
     """Compare, and check that the record reads back as it is."""
     record = verify.compare_recordings(a, b, **options)
     assert ComparisonRecord.model_validate_json(record.to_json()) == record
@@ -70,7 +70,7 @@ def row(array: Any, change: Callable[[Any], Any]) -> Any:
 
 def test_rounding_that_grows_is_no_difference() -> None:
     """From layer to layer; the verdict says what was compared, and the status is 0."""
-    record = found(*changed())
+    record = compared(*changed())
     assert record.exit_status == 0
     assert str(record) == "no difference found: 3 layers, 3 calls, 432 rows compared"
     assert {part.name for part in record.layers[0].parts} == {"q", "k", "v", "mask", "scale", "out"}
@@ -99,7 +99,7 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
     """The second layer alone is named, and by what was changed; an output that is off is one more line."""
     with np.errstate(all="ignore"):
         a, b = changed(**{field: change})
-    record = found(a, b)
+    record = compared(a, b)
     assert record.exit_status == 1
     ((layer, names),) = differing(record).items()
     assert layer == "layer.1"
@@ -111,16 +111,16 @@ def test_each_quantity_is_told_apart(name: str, field: str, change: Callable[[An
 
 def test_a_single_row_and_a_factor_of_a_head_are_shown() -> None:
     """The row with its place, counted from 0; a factor far below what a tolerance of all heads would see."""
-    record = found(*changed(output=lambda array: row(array, lambda one: 0 * one)))
+    record = compared(*changed(output=lambda array: row(array, lambda one: 0 * one)))
     (part,) = record.differing[0].of(Agreement.DIFFERS)
     text = "not the attention of its own q, k and v in B: 1 of 72 rows are off"
     assert (part.heads, part.what.startswith(text)) == ((1,), True)
     assert "the worst is row 5 of sequence 2" in part.what
-    record = found(*changed(query=lambda array: row(array, lambda one: -one)))
+    record = compared(*changed(query=lambda array: row(array, lambda one: -one)))
     part = record.differing[0].of(Agreement.DIFFERS)[0]
     assert (part.heads, part.example) == ((1,), "call 0, sequence 2, head 1, row 5")
     factors = np.array([1, 1 + 2e-5], dtype=np.float32).reshape(1, 2, 1, 1)
-    record = found(*changed(value=lambda array: array * factors))
+    record = compared(*changed(value=lambda array: array * factors))
     (part,) = (part for part in record.differing[0].of(Agreement.DIFFERS) if part.name == "v")
     assert (part.heads, part.what) == ((1,), "values of B are 1.00002 times those of A")
 
@@ -129,7 +129,7 @@ def test_what_comes_after_follows() -> None:
     """Later layers differ by as much as that fault may make them: they are not called faulty."""
     a = recording(*(call(seed) for seed in range(3)))
     b = recording(call(0), call(1, noise=0.3), call(2, noise=0.3))
-    record = found(a, b)
+    record = compared(a, b)
     assert differing(record) == {"layer.1": {"q", "k", "v"}}
     assert {part.name for part in record.layers[2].of(Agreement.FOLLOWS)} == {"q", "k", "v"}
     assert "layer.2: differences that may follow from that" in str(record)
@@ -140,16 +140,16 @@ def test_the_input_tells_what_a_layer_is_given_from_what_it_makes() -> None:
     x = np.random.default_rng(5).normal(size=(3, TOKENS, 16)).astype(np.float32)
     a = recording(call(0, input=x), call(1, input=x))
     b = recording(call(0, input=x), call(1, noise=0.3, input=x))
-    assert differing(found(a, b))["layer.1"] == {"q", "k", "v"}
+    assert differing(compared(a, b))["layer.1"] == {"q", "k", "v"}
     b = recording(call(0, input=x), call(1, noise=0.3, input=1.5 * x))
-    assert differing(found(a, b))["layer.1"] == {"x"}
+    assert differing(compared(a, b))["layer.1"] == {"x"}
 
 
 def test_no_growth_makes_a_large_difference_rounding() -> None:
     """However slowly it comes about: what is too large for rounding is not known, and the status 3."""
     a = recording(*(call(seed) for seed in range(8)))
     b = recording(*(call(seed, noise=3e-7 * 7**seed) for seed in range(8)))
-    record = found(a, b)
+    record = compared(a, b)
     assert record.exit_status == 3
     assert {part.name for part in record.layers[7].of(Agreement.UNKNOWN)} >= {"q", "k", "v"}
     assert not record.layers[2].of(Agreement.UNKNOWN)
@@ -161,7 +161,7 @@ def test_grouped_heads_stand_for_their_repetitions() -> None:
     few = {name: getattr(one, name)[:, :1] for name in ("key", "value")}
     a = dataclasses.replace(one, **few, output=None)
     b = dataclasses.replace(a, **{name: np.repeat(array, 2, axis=1) for name, array in few.items()})
-    record = found(recording(a), recording(b), allow_unseen=["output"])
+    record = compared(recording(a), recording(b), allow_unseen=["output"])
     assert record.exit_status == 0
 
 
@@ -171,15 +171,15 @@ def test_masks_are_compared_by_what_rows_see() -> None:
     one = call()
     for more in ({"mask": shown}, {"bias": np.where(shown, 0, -np.inf).astype(np.float32)}):
         other = dataclasses.replace(one, causal=False, **more)
-        assert found(recording(one), recording(other)).exit_status == 0
+        assert compared(recording(one), recording(other)).exit_status == 0
     weak = dataclasses.replace(one, causal=False, bias=np.where(shown, 0, -10).astype(np.float32))
-    assert "mask" in differing(found(recording(one), recording(weak)))["layer.0"]
+    assert "mask" in differing(compared(recording(one), recording(weak)))["layer.0"]
     padded = shown & (np.arange(TOKENS) < 20)
     a = dataclasses.replace(one, causal=False, mask=padded)
     q = one.query.copy()
     q[:, :, 20:] = 7.0
     b = dataclasses.replace(a, query=q)
-    record = found(recording(a), recording(b))
+    record = compared(recording(a), recording(b))
     assert "q" not in differing(record).get("layer.0", set())
     assert "120 rows compared" in str(record)
 
@@ -207,7 +207,7 @@ def test_masks_are_compared_by_what_rows_see() -> None:
 def test_what_cannot_be_compared_is_said(other: Callable[[Call], Recording], said: str) -> None:
     """In a line; the status is 3, as nothing differs that was seen."""
     one = call()
-    record = found(recording(one, one), other(one))
+    record = compared(recording(one, one), other(one))
     assert said in " ".join(str(record).split())
     assert record.exit_status == 3
 
@@ -222,7 +222,7 @@ def test_layers_of_other_names_are_matched_in_their_order() -> None:
     """Where there are as many, and none of one name: two libraries call them differently."""
     a, b = changed(scale=lambda one: 2 * one)
     renamed = [dataclasses.replace(layer, name=f"h.{at}") for at, layer in enumerate(b.layers)]
-    record = found(a, Recording("other", renamed))
+    record = compared(a, Recording("other", renamed))
     assert set(differing(record)) == {"layer.1"}
     assert record.layers[1].other == "h.1"
     assert "matched in their order" in str(record)
@@ -232,9 +232,9 @@ def test_neither_output_by_its_formula_is_not_known() -> None:
     """Unless they agree: an attention of another kind on both sides is no difference."""
     one = call()
     strange = dataclasses.replace(one, output=one.output * 2)
-    assert found(recording(strange), recording(strange)).exit_status == 0
+    assert compared(recording(strange), recording(strange)).exit_status == 0
     other = dataclasses.replace(one, output=one.output * 3)
-    record = found(recording(strange), recording(other))
+    record = compared(recording(strange), recording(other))
     assert record.exit_status == 3
     assert "neither output is that of its own formula" in " ".join(str(record).split())
 
@@ -283,7 +283,7 @@ def test_faults_that_are_right_in_themselves(turn: int) -> None:
 
     assert len(FAULTS) >= 12
     for number, (name, fault) in enumerate(FAULTS.items(), turn):
-        record = found(*pair(fault, (torch.float32, torch.bfloat16)[number % 2]))
+        record = compared(*pair(fault, (torch.float32, torch.bfloat16)[number % 2]))
         first = record.differing[0]
         parts = frozenset(part.name for part in first.of(Agreement.DIFFERS))
         assert (name, first.name, parts) == (name, fault.layer, fault.expected)
@@ -306,5 +306,5 @@ def test_no_difference_between_kernels(turn: int) -> None:
             with torch.no_grad(), verify.record(model, inputs=dtype == torch.float32) as one:
                 model(**given)
             recordings.append(one)
-        record = found(*recordings)
+        record = compared(*recordings)
         assert (name, str(dtype), str(record), record.exit_status) == (name, str(dtype), str(record), 0)

@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[Callable[[Any, Any, Any], Any], str]] = {
     "lengths cut to multiples of 8": (up_to(None, 8), "9 tokens"),
     "scores above 50": (lambda q, k, v: attend(q, k, v, most=50), "scores of 100"),
     "keys beyond 128": (up_to(128), "129 tokens"),
-    "offset": (off(lambda q, _k, _v: q.storage_offset() > 0), "offset arrays"),
+    "offset": (off(lambda q, _k, _v: q.storage_offset() > 0), "every second arrays"),
     "broadcast": (off(lambda _q, k, _v: 0 in k.stride()), "broadcast arrays"),
     "bfloat16": (off(lambda q, _k, _v: q.dtype == torch.bfloat16), "bfloat16"),
     "double": (off(lambda q, _k, _v: q.dtype == torch.float64), "float64"),

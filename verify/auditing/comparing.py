@@ -124,8 +124,8 @@ def _audited(side: str, recording: Recording) -> dict[str, LayerRecord]:
     """Return by layer what an audit says of outputs, of the scale and the mask that the calls declare."""
     layers = []
     for layer in recording.layers:
-        declared = next((call.scale for call in layer.calls if call.scale is not None), None)
-        meant = None if declared is None else Intended(repr(float(declared)), "given")
+        first = next(iter(layer.calls), None)
+        meant = Intended(repr(float(first.scale)), "given") if first and first.scale else None
         layers.append(replace(layer, intended=meant, mask=""))
     try:
         records = audit(replace(recording, layers=layers)).layers

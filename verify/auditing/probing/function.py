@@ -19,8 +19,8 @@ LIBRARIES = ("numpy", "torch", "jax")
 LAYOUTS = ("bhtd", "bthd")
 """The orders of the axes of sequences b, heads h, tokens t and components d."""
 
-STRIDES = ("transposed", "offset", "every second", "broadcast")
-"""How arrays can lie in memory: turned, behind others, between others, one sequence's keys for all."""
+STRIDES = ("transposed", "every second", "broadcast")
+"""How PyTorch's arrays can lie in memory: turned, behind and between others, one sequence's keys for all."""
 
 
 class Sizes(NamedTuple):
@@ -114,33 +114,29 @@ class Kernel:
     def _given(self, array: Floats) -> Any:
         """Return an array as the function takes it: library, layout, dtype and strides."""
         moved = np.ascontiguousarray(array if self.layout == "bhtd" else array.swapaxes(1, 2))
-        if self.library == "jax":
-            if self.strides:
-                raise RefusedError("JAX has no strides")
-            return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
         if self.library == "torch":
             torch = importlib.import_module("torch")
             return self._laid(torch.tensor(moved, dtype=getattr(torch, self.dtype), device=self.device))
+        if self.strides:
+            raise RefusedError("only PyTorch's arrays are laid with strides")
+        if self.library == "jax":
+            return importlib.import_module("jax.numpy").asarray(moved, dtype=self.dtype)
         if self.dtype == "bfloat16":
             raise RefusedError("NumPy has no bfloat16")
-        return self._laid(moved.astype(self.dtype))
+        return moved.astype(self.dtype)
 
-    def _laid(self, array: Any) -> Any:
-        """Return the same numbers of NumPy or PyTorch with the strides that are asked for."""
-        is_numpy = self.library == "numpy"
-        if self.strides == "broadcast" and bool((array == array[:1]).all()):
-            return np.broadcast_to(array[:1], array.shape) if is_numpy else array[:1].expand(array.shape)
+    def _laid(self, tensor: Any) -> Any:
+        """Return the same numbers of PyTorch with the strides that are asked for."""
+        if self.strides == "broadcast" and bool((tensor == tensor[:1]).all()):
+            return tensor[:1].expand(tensor.shape)
         if self.strides == "transposed":
-            order = (3, 2, 1, 0)
-            return np.asfortranarray(array) if is_numpy else array.permute(order).contiguous().permute(order)
-        if self.strides in ("offset", "every second"):
-            start, step = (3, 1) if self.strides == "offset" else (1, 2)
-            places = tuple(slice(start, start + step * size, step) for size in array.shape)
-            around = np.full([2 * size + 5 for size in array.shape], 7.0)
-            whole = around.astype(array.dtype) if is_numpy else array.new_tensor(around)
-            whole[places] = array
+            return tensor.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+        if self.strides == "every second":
+            whole = tensor.new_full([2 * size + 1 for size in tensor.shape], 7.0)
+            places = tuple(slice(1, None, 2) for _ in tensor.shape)
+            whole[places] = tensor
             return whole[places]
-        return array
+        return tensor
 
     def _taken(self, returned: Any, shape: tuple[int, ...]) -> Floats:
         """Return an output as NumPy's of this shape, [sequence, head, token, d]."""
