@@ -91,7 +91,7 @@ def compare_recordings(
             if not layer.calls:
                 continue
             records = audited[0][first.name], audited[1][second.name]
-            parts = [*_array_parts(layer, before, follows=has_parted), *_exact_parts(layer)]
+            parts = [*_array_parts(layer, before, follows=has_parted), *layer.exact.values()]
             parts += _output_part(layer, *records, optional="output" in allowed)
             if any(part.outcome is Agreement.DIFFERS for part in parts):
                 has_parted = True
@@ -204,16 +204,12 @@ class _Rows:
         size = np.maximum(of_a, of_b)
         usual = size.sum() / max(int(good.sum()), 1)
         far = np.sqrt(np.divide(error, np.maximum(size, usual), out=np.zeros_like(error), where=error > 0))
-        self.note(np.where(lost, math.inf, far), call)
-
-    def note(self, far: Floats, call: int, key: Any = None) -> None:
-        """Keep the row that is farthest apart, [sequence, head, row], with its ``key`` if any."""
+        far[lost] = math.inf
         place = np.unravel_index(int(np.argmax(far)), far.shape)
         if far[place] > self.farthest:
             self.farthest, self.head = float(far[place]), int(place[1])
             sequence, head, row = map(int, place)
             self.example = f"call {call}, sequence {sequence}, head {head}, row {row}"
-            self.example += "" if key is None else f", key {key[place]}"
 
     def relative(self, axis: Any = None) -> Any:
         """Return the root mean square of e over that of the rows, of all heads or by head (``axis`` = ())."""
@@ -235,35 +231,35 @@ class _Rows:
 class _Differences:
     """How far the calls of one layer in two recordings differ.
 
-    ``only`` counts the keys that rows see in A alone and in B alone, of all ``keys``; ``bias`` is the largest
-    difference of what is added to scores, and the largest of these; ``numbers`` says how scales, soft-caps
-    and sinks differ, empty where they do not. ``missing`` says of arrays why they were not compared.
+    ``arrays`` has rows by the array's name, ``exact`` what is the same or not, by its name: of several calls
+    the first in which it differs. ``missing`` says of arrays why they were not compared.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, _Rows] = {}
-        self.mask, self.only, self.mask_heads = _Rows(), np.zeros(2), np.zeros(1)
-        self.bias = 0.0, 0.0
-        self.numbers: dict[str, str] = {}
+        self.exact: dict[str, ComparedPart] = {}
         self.missing: dict[str, str] = {}
-        self.unit = 0.0
-        self.rows = self.keys = self.calls = 0
+        self.unit, self.rows, self.calls = 0.0, 0, 0
 
     def add(self, a: Call, b: Call) -> None:
         """Add a call of each recording."""
-        used_rows, used_keys = self._add_masks(a, b)
         self.unit = max(self.unit, unit_of(a), unit_of(b))
-        self.rows += int(a.query.shape[1]) * int(used_rows.sum())
+        masks = _Masks(a, b)
+        self.rows += int(a.query.shape[1]) * int(masks.used_rows.sum())
         for name in ("x", "q", "k", "v", "out"):
             pair = [array for call in (a, b) if (array := getattr(call, ARRAYS[name])) is not None]
             if len(pair) == 1 or (name == "x" and len({array.shape for array in pair}) == 2):
                 self.missing[name] = "in one recording only" if len(pair) == 1 else "of two shapes"
             elif pair:
-                self._add_array(name, pair, used_keys if name in ("k", "v") else used_rows)
+                use = masks.used_keys if name in ("k", "v") else masks.used_rows
+                self._add_array(name, pair, use)
         usual = int(a.query.shape[3]) ** -0.5
-        self._add_number("scale", *(usual if call.scale is None else call.scale for call in (a, b)))
-        self._add_number("softcap", a.softcap, b.softcap)
-        self._add_number("sink", a.sink, b.sink)
+        scales = (usual if call.scale is None else call.scale for call in (a, b))
+        parts = [masks.part(self.calls), masks.bias_part(self.unit), _number_part("scale", *scales)]
+        parts += [_number_part(name, getattr(a, name), getattr(b, name)) for name in ("softcap", "sink")]
+        for part in filter(None, parts):
+            if part.name not in self.exact or self.exact[part.name].outcome is Agreement.SAME:
+                self.exact[part.name] = part
         self.calls += 1
 
     def _add_array(self, name: str, pair: list[Any], use: Flags) -> None:
@@ -277,43 +273,77 @@ class _Differences:
         rows = self.arrays.setdefault(name, _Rows())
         rows.add(first, second, np.repeat(use[:, None], most, axis=1), self.calls)
 
-    def _add_number(self, name: str, a: Any, b: Any) -> None:
-        if (a is None and b is None) or self.numbers.get(name):
-            return
-        first, second = (np.ravel(np.nan if n is None else to_numpy(np.asarray(n))) for n in (a, b))
-        size = np.maximum(np.abs(first), np.abs(second))
-        is_same = np.abs(first - second) <= _SINGLE * size
-        self.numbers[name] = ""
-        if not is_same.all():
-            head = int(is_same.argmin())
-            texts = ["none" if n is None else f"{np.ravel(n)[head]:.6g}" for n in (a, b)]
-            since = f", from call {self.calls} on" if self.calls else ""
-            which = f" of head {head}" if is_same.size > 1 else ""
-            self.numbers[name] = f"{texts[0]} in A, {texts[1]} in B{which}{since}"
 
-    def _add_masks(self, a: Call, b: Call) -> tuple[Flags, Flags]:
-        """Add what rows see; return which rows are no padding in both, and which keys are seen in either."""
-        whole = sequences, heads, queries, keys = Formula(a, 1.0).scores
+class _Masks:
+    """What rows of two calls see, and what is added to their scores.
+
+    ``used_rows`` are no padding in both, shape [sequence, row], and ``used_keys`` are seen in either.
+    """
+
+    def __init__(self, a: Call, b: Call) -> None:
+        self.whole = sequences, heads, queries, keys = Formula(a, 1.0).scores
         cuts = slice(0, sequences), slice(0, heads), slice(0, queries)
-        (hidden_a, bias_a), (hidden_b, bias_b) = (
-            hidden_and_bias(Formula(call, 1.0), *cuts, keys) for call in (a, b)
+        hidden, self.added = zip(
+            *(hidden_and_bias(Formula(call, 1.0), *cuts, keys) for call in (a, b)), strict=True
         )
         # Masks are broadcast to the scores: all is computed in as few numbers as they have.
-        shown_a, shown_b = (np.array(True, ndmin=4) if h is None else ~h for h in (hidden_a, hidden_b))
-        used_keys = np.broadcast_to((shown_a | shown_b).any(axis=(1, 2)), (sequences, keys))
+        self.shown = [np.array(True, ndmin=4) if array is None else ~array for array in hidden]
+        seen = (self.shown[0] | self.shown[1]).any(axis=(1, 2))
+        self.used_keys: Flags = np.broadcast_to(seen, (sequences, keys))
         # Where queries and keys are of the same tokens, a row is padding if no row sees its key.
-        used_rows = used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
-        apart = (shown_a != shown_b) & used_rows[:, None, :, None]
-        times = math.prod(whole) // apart.size
-        self.only = self.only + [times * int((apart & shown).sum()) for shown in (shown_a, shown_b)]
-        self.mask_heads = self.mask_heads + apart.any(axis=(0, 2, 3))
-        self.keys += math.prod(whole)
-        self.mask.note(np.where(apart.any(axis=-1), 1.0, 0.0), self.calls, apart.argmax(axis=-1))
-        both = shown_a & shown_b
-        added_a, added_b = (np.where(both, 0.0 if bias is None else bias, 0.0) for bias in (bias_a, bias_b))
-        largest = max(float(np.abs(added).max()) for added in (added_a, added_b))
-        self.bias = max(self.bias[0], float(np.abs(added_a - added_b).max())), max(self.bias[1], largest)
-        return used_rows, used_keys
+        self.used_rows: Flags = (
+            self.used_keys if queries == keys else np.ones((sequences, queries), dtype=bool)
+        )
+
+    def part(self, call: int) -> ComparedPart:
+        """Return which keys one call sees and the other does not."""
+        apart = (self.shown[0] != self.shown[1]) & self.used_rows[:, None, :, None]
+        if not apart.any():
+            return ComparedPart(name="mask")
+        times = math.prod(self.whole) // apart.size
+        texts = [
+            f"{side} sees {times * count:,} keys that {other} hides"
+            for side, other, shown in zip("AB", "BA", self.shown, strict=True)
+            if (count := int((apart & shown).sum()))
+        ]
+        heads = np.flatnonzero(apart.any(axis=(0, 2, 3))).tolist() if apart.shape[1] > 1 else ()
+        sequence, head, row, key = np.argwhere(apart)[0].tolist()
+        return ComparedPart(
+            name="mask",
+            outcome=Agreement.DIFFERS,
+            size=float(apart.mean()),
+            heads=tuple(heads),
+            what=" and ".join(texts),
+            example=f"call {call}, sequence {sequence}, head {head}, row {row}, key {key}",
+        )
+
+    def bias_part(self, unit: float) -> ComparedPart | None:
+        """Return how far what is added to scores that both calls see differs, None where nothing is."""
+        both = self.shown[0] & self.shown[1]
+        a, b = (np.where(both, 0.0 if bias is None else bias, 0.0) for bias in self.added)
+        largest = max(float(np.abs(a).max()), float(np.abs(b).max()))
+        if not largest:
+            return None
+        size, limit = float(np.abs(a - b).max()) / largest, 2 * _ROUNDINGS * unit
+        if size <= limit:
+            return ComparedPart(name="bias", size=size, allowed=limit)
+        what = "what is added to scores differs"
+        return ComparedPart(name="bias", outcome=Agreement.DIFFERS, size=size, allowed=limit, what=what)
+
+
+def _number_part(name: str, a: Any, b: Any) -> ComparedPart | None:
+    """Return whether two numbers, or a number of each head, are the same; None where there is neither."""
+    if a is None and b is None:
+        return None
+    first, second = (np.ravel(np.nan if n is None else to_numpy(np.asarray(n))) for n in (a, b))
+    is_same = np.abs(first - second) <= _SINGLE * np.maximum(np.abs(first), np.abs(second))
+    if is_same.all():
+        return ComparedPart(name=name)
+    head = int(is_same.argmin())
+    texts = ["none" if n is None else f"{np.ravel(n)[head]:.6g}" for n in (a, b)]
+    heads = tuple(np.flatnonzero(~is_same).tolist()) if is_same.size > 1 else ()
+    what = f"{texts[0]} in A, {texts[1]} in B"
+    return ComparedPart(name=name, outcome=Agreement.DIFFERS, heads=heads, what=what)
 
 
 def _array_parts(layer: _Differences, before: float, *, follows: bool) -> Iterator[ComparedPart]:
@@ -375,32 +405,6 @@ def _with_factor(part: ComparedPart, layer: _Differences, least: float) -> Compa
         "allowed": part.allowed if differs else None,
     }
     return part.model_copy(update=changes)
-
-
-def _exact_parts(layer: _Differences) -> Iterator[ComparedPart]:
-    """Yield what is said of masks, of what is added to scores, and of numbers."""
-    texts = [
-        f"{side} sees {int(number):,} keys that {other} hides"
-        for number, side, other in zip(layer.only, "AB", "BA", strict=True)
-        if number
-    ]
-    yield ComparedPart(
-        name="mask",
-        outcome=Agreement.DIFFERS if texts else Agreement.SAME,
-        size=float(sum(layer.only)) / layer.keys,
-        heads=tuple(np.flatnonzero(layer.mask_heads).tolist()) if layer.mask_heads.size > 1 else (),
-        what=" and ".join(texts),
-        example=layer.mask.example,
-    )
-    apart, largest = layer.bias
-    if largest > 0:
-        size, limit = apart / largest, 2 * _ROUNDINGS * layer.unit
-        known: dict[str, Any] = {"name": "bias", "size": _finite(size), "allowed": limit}
-        if not size <= limit:
-            known |= {"outcome": Agreement.DIFFERS, "what": "what is added to scores differs"}
-        yield ComparedPart(**known)
-    for name, what in layer.numbers.items():
-        yield ComparedPart(name=name, outcome=Agreement.DIFFERS if what else Agreement.SAME, what=what)
 
 
 def _output_part(
