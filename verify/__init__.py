@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verify.version import __version__
 
 if TYPE_CHECKING:
-    from verify.api import list_claims, render, reproduce, run
+    from verify.api import list_claims, reproduce, run
     from verify.auditing.audit import audit
     from verify.auditing.comparing import compare_recordings
     from verify.auditing.probe import Probe, parametrize_probes, probe
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from verify.evidence.audits import AuditRecord
     from verify.evidence.comparisons import ComparisonRecord
     from verify.evidence.load import json_schema, load, load_audit
+    from verify.report.write import render
     from verify.spec.claim import Claim
 
 __all__ = [
@@ -63,10 +64,11 @@ _NAMES = {
     "verify.auditing.audit": "audit",
     "verify.auditing.comparing": "compare_recordings",
     "verify.evidence.load": "json_schema load load_audit",
-    "verify.api": "list_claims render reproduce run",
+    "verify.api": "list_claims reproduce run",
     "verify.auditing.probe": "Probe parametrize_probes probe",
     "verify.auditing.record": "record",
     "verify.citing.lookup": "values",
+    "verify.report.write": "render",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

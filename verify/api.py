@@ -1,10 +1,10 @@
-"""The tool as a library: run the verification, render a record."""
+"""The tool as a library: list claims, run the verification, run it again."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,12 +20,9 @@ from verify.errors import ClaimError, SettingsError, StoreError
 from verify.evidence.load import digest
 from verify.executors.machine import environment
 from verify.executors.workers import Workers, using
-from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
     from verify.evidence import RunRecord
-    from verify.evidence.load import Reported
-    from verify.report.write import Written
     from verify.spec.claim import Claim
 
 
@@ -161,32 +158,6 @@ def reproduce(
     old = [recorded[claim.id] for claim in again.claims]
     same = sum(map(is_same, old, again.claims))
     return Reproduction(tuple(made), same, tuple(differences(old, again.claims)), lacking, digest(again))
-
-
-def render(
-    record: Reported,
-    out: Path,
-    announce: Callable[[str], None] = lambda _phase: None,
-    workers: Workers | int | None = None,
-    edition: str = EDITIONS[0],
-) -> Written:
-    """Write ``results.json``, ``report.html`` and ``report.pdf`` of a run into the folder ``out``.
-
-    Of an audit, write ``audit.json`` and ``audit.html``, of a comparison of recordings the same with
-    ``comparison`` in their names.
-
-    The PDF of a run has three editions: "report" of at most fourteen pages, "brief" of one to three, which
-    is written to ``report-brief.pdf``, and "full" with all evidence, to ``report-full.pdf``.
-
-    ``workers`` processes draw figures; None means one for each processor.
-
-    Raises:
-        OutputError: the folder cannot be written; what was there before is untouched.
-        SettingsError: there is no such edition, or the record is an audit's, which has no PDF.
-    """
-    from verify.report.write import write_report  # noqa: PLC0415 - not needed for a run
-
-    return write_report(record, Path(out), announce, workers, edition)
 
 
 def _looked_up(what: str, claims: Sequence[ClaimSpecifier]) -> tuple[dict[str, Entry], tuple[str, ...]]:

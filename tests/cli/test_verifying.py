@@ -185,7 +185,7 @@ def test_the_exit_status_says_the_outcome(
 
 def test_rendering_says_the_outcome(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """0 confirmed, 1 refuted or not derived, 3 undecided, as the run that is rendered."""
-    monkeypatch.setattr(write, "write_report", lambda *_: Written((), {}, None))
+    monkeypatch.setattr(write, "render", lambda *_: Written((), {}, None))
     statuses = set()
     for claim in CLAIMS:
         run = record(claim, statements=())
@@ -204,7 +204,7 @@ def test_a_step_that_cannot_be_rendered_has_its_own_status(
     results = tmp_path / "results.json"
     results.write_text(small.to_json(), encoding="utf-8")
     problem = RenderError("no ink; buy some")
-    monkeypatch.setattr(write, "write_report", lambda *_: Written((results,), {"figures": 1.0}, problem))
+    monkeypatch.setattr(write, "render", lambda *_: Written((results,), {"figures": 1.0}, problem))
     ended = tool("render", results)
     assert ended.status == 4
     assert ended.complaint == "no ink; buy some"

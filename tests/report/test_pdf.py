@@ -13,13 +13,13 @@ import pikepdf
 import pytest
 from fontTools.ttLib import TTFont
 
-from verify import api
 from verify.errors import RenderError, SettingsError
 from verify.evidence import RunRecord
 from verify.evidence.load import shipped
 from verify.report.fonts import FACES, MONO, SERIF, rules_for_screen
 from verify.report.drawings import draw_figures
 from verify.report.pdf import render_pdf
+from verify.report.write import render
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +198,7 @@ def test_the_whole_catalogue_keeps_to_its_pages(caplog: pytest.LogCaptureFixture
 def test_an_edition_that_there_is_not(run: RunRecord, tmp_path: object) -> None:
     """One line, before anything is written."""
     with pytest.raises(SettingsError, match="edition 'long': give one of report, brief, full"):
-        api.render(run, tmp_path, edition="long")  # type: ignore[arg-type]
+        render(run, tmp_path, edition="long")  # type: ignore[arg-type]
 
 
 RULE = re.compile(

@@ -15,7 +15,7 @@ from verify.report import html, pdf
 from verify.report import drawings
 from verify.report.drawings import draw_figures
 from verify.report.formulas import Formulas
-from verify.report.write import write_report
+from verify.report.write import render
 
 PHASES = ["figures", "html", "pdf", "write"]
 
@@ -44,7 +44,7 @@ def test_whatever_happens_to_the_process_of_the_pdf_the_page_is_whole(
     monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
     out = tmp_path / "report"
     made = record(PAIRWISE)
-    written = write_report(made, out, lambda _phase: None, 2)
+    written = render(made, out, lambda _phase: None, 2)
     assert str(written.problem).startswith(said)
     assert "\n" not in str(written.problem)
     assert sorted(path.name for path in out.iterdir()) == ["report.html", "results.json"]
@@ -55,7 +55,7 @@ def test_whatever_happens_to_the_process_of_the_pdf_the_page_is_whole(
 def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Path) -> None:
     """How many processes there are changes nothing, and each phase has its time."""
     made = record(PAIRWISE)
-    reports = [write_report(made, tmp_path / str(count), lambda _phase: None, count) for count in (1, 2)]
+    reports = [render(made, tmp_path / str(count), lambda _phase: None, count) for count in (1, 2)]
     assert [list(one.phases_s) for one in reports] == [PHASES] * 2
     one, other = ([path.read_bytes() for path in report.paths] for report in reports)
     assert one == other
@@ -64,7 +64,7 @@ def test_side_by_side_or_one_after_the_other_the_bytes_are_the_same(tmp_path: Pa
 def test_bad_latex_costs_the_report_but_not_the_results(tmp_path: Path) -> None:
     """A long run's evidence is written even if a claim cannot be typeset."""
     wrong = PAIRWISE.model_copy(update={"meaning": r"$\frac{a$"})
-    written = write_report(record(wrong), tmp_path, lambda _phase: None, 1)
+    written = render(record(wrong), tmp_path, lambda _phase: None, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
     assert r"\frac{a" in str(written.problem)
 
@@ -103,7 +103,7 @@ def test_whatever_is_raised_in_rendering_the_results_stay(
     made = record(PAIRWISE)
     monkeypatch.setattr(pdf, "render_pdf", lambda *_: b"%PDF")
     monkeypatch.setattr(f"verify.report.{step}", give_up)
-    written = write_report(made, tmp_path, lambda _phase: None, 1)
+    written = render(made, tmp_path, lambda _phase: None, 1)
     assert str(written.problem).startswith(problem)
     assert load.load(tmp_path / "results.json") == made
     if raised is FULL:
@@ -120,7 +120,7 @@ def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
 
     monkeypatch.setattr(html, "render_html", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_report(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
+        render(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
 
 
@@ -153,14 +153,14 @@ def test_without_a_javascript_engine_formulas_are_plain_text(
     wide = PAIRWISE.derivation.model_copy(update={"latex": " + ".join(["(a + b)^2"] * 12)})
     made = record(PAIRWISE.model_copy(update={"derivation": wide}).sealed())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
-    known = write_report(made, tmp_path, lambda _phase: None, 1)
+    known = render(made, tmp_path, lambda _phase: None, 1)
     # What stands in for the engine's program ends at once, as V8 does where address space is limited.
     monkeypatch.setattr("sys.executable", shutil.which("false"))
     formulas_module._mathjax.cache_clear()
     # Formulas that are kept from before need no engine, those that are broken into lines included.
-    assert write_report(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
+    assert render(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    written = write_report(made, tmp_path, lambda _phase: None, 1)
+    written = render(made, tmp_path, lambda _phase: None, 1)
     assert written.problem is not None
     assert written.problem.exit_status == 4
     assert str(written.problem).startswith("formulas are plain text, as the process that sets them ended")

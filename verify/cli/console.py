@@ -162,10 +162,10 @@ def rendered(
 
     If a rendering step could not be done, say so and end with its exit status.
     """
-    from verify.report.write import write_report
+    from verify.report.write import render
 
     with rendering() as announce:
-        written = write_report(record, out, announce, workers, edition)
+        written = render(record, out, announce, workers, edition)
     for path in written.paths:
         say(path)
     phases = {**(phases_s or {}), **written.phases_s}

@@ -30,10 +30,10 @@ class Written:
     problem: RenderError | None
 
 
-def write_report(
+def render(
     record: Reported,
     out: Path,
-    announce: Callable[[str], None],
+    announce: Callable[[str], None] = lambda _phase: None,
     workers: Workers | int | None = None,
     edition: str = EDITIONS[0],
 ) -> Written:
@@ -68,7 +68,7 @@ def write_report(
         finally:
             phases[name] = time.perf_counter() - start
 
-    called = names(record)
+    called, out = names(record), Path(out)
     results = out / called.evidence
     write_whole(results, record.to_json().encode())
     pages: dict[str, bytes] = {}
