@@ -117,6 +117,7 @@ def _measured(work: Work, prepared: Prepared, rounds: Rounds, task_s: float, map
     try:
         requests = next(steps)
         while True:
+            # What was drawn before is sent again: the generator takes the same way to where it was.
             if given:
                 answer = given.popleft()
             else:

@@ -125,6 +125,7 @@ class Samples:
         wrong = control.comparison
         if isinstance(wrong, Exact):
             return
+        # Where the true value is derived, the gap to it is known before anything is drawn.
         resolving = None if control.truth is None else self._to_refute(wrong, control.truth)
         if resolving and isinstance(wrong, Quantity):
             blocks = wrong.estimand.blocks_needed(resolving, None)
@@ -169,6 +170,7 @@ class Samples:
     def _piloted(self, quantity: Quantity, goal: Callable[[Sample], Goal]) -> int:
         """Return the blocks that reach the ``goal``, by a pilot, which is requested, or a larger one."""
         cell = quantity.cell
+        # The smallest pilot is asked for first, and doubled while it would foretell too much.
         if cell.id not in self.sums:
             self.larger_pilots[cell.id] = Request(cell, MIN_BLOCKS)
             return MIN_BLOCKS
@@ -238,6 +240,7 @@ def measure(
         yield from samples.extend(
             [Request(cell, math.ceil(samples.planned[cell.id] * growth)) for cell in cells_of(pending)]
         )
+        # Decided comparisons keep what they had when they were decided, though their cells may grow.
         for comparison in pending:
             name = comparison.id
             measured[name] = samples.measured(comparison, alpha)

@@ -34,6 +34,7 @@ def plan(claims: Collection[str], settings: Settings, workers: int = 1) -> str:
     for a single worker. Of a claim of the user's own none is known.
     """
     run = shipped().run
+    # Planning takes as long whatever the tolerance; the rest of a simulation grows with its samples.
     planned, then = (_PLANNING + (1 - _PLANNING) * sample_size(of) for of in (settings, run.settings))
     rows = [
         (name, run.spent_s[name]["derivation"], run.spent_s[name]["simulation"] * planned / then)

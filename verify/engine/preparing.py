@@ -49,6 +49,7 @@ class Prepared:
         claim, words = self.words.claim, self.words
         evidence: dict[str, Any] = {"checks": (), "controls": ()}
         if findings is not None and self.experiment is not None:
+            # Only now are the ids of all checks known.
             ids = list(findings.checks)
             if claim.headline and ids and claim.headline not in ids:
                 near = nearest(claim.headline, ids) or "name one"

@@ -200,10 +200,12 @@ class Question:
         by_claim = [Derivation((chain,)) for _, chain in self._known]
         if by_claim and self._known[0][1].relation == "=":
             return by_claim[0]
+        # An equation by moments says more than a bound of the catalogue.
         try:
             return Derivation((self.by_moments(partial(derive, self.quantity)),))
         except NotDerived as error:
             missing = str(error)
+        # What normal components have and these lack is a matter of their moments.
         with suppress(NotDerived):
             derive(self.quantity, dict.fromkeys((q, k), NORMAL_LAW))
             raise SettingsError(

@@ -128,6 +128,7 @@ class Schedule:
         Raises:
             VerifyError: a setting is impossible, a claim is broken, or a worker has ended.
         """
+        # Each claim asks for its first task at once; which is done when does not matter to any result.
         for work in self._works:
             self._advance(self._steps(work))
         try:
@@ -153,6 +154,7 @@ class Schedule:
         proof = (self._stored(proof_key) or b"").decode()
         rounds: Rounds = ()
         while True:
+            # Evaluated anew with all that was drawn for it, perhaps in another process.
             _, stretch = yield [(evaluate, (work, proof, rounds, self._task_s))]
             proof = stretch.proof
             for part, seconds in stretch.spent_s.items():
@@ -175,6 +177,7 @@ class Schedule:
         """Have the chunks drawn that cells need and the store lacks; a random component takes ``draw_s``."""
         claim, seed = work.claim, work.settings.seed
         cells = [PendingCell(cell, key("cell", claim, seed, cell.id, cell.pickled.hex())) for cell in asked]
+        # First what the store has; the rest is divided into tasks, in the order of cells and chunks.
         groups: list[list[tuple[PendingCell, Chunk]]] = []
         seconds = math.inf
         for cell in cells:
@@ -193,6 +196,7 @@ class Schedule:
         tasks: list[Task] = [
             (draw, (work, [(cell.asked.pickled, chunk) for cell, chunk in group])) for group in groups
         ]
+        # All tasks go out with the first yield; then each result is taken in as it comes.
         for _ in groups:
             number, (parts, drawing_s) = yield tasks
             tasks = []

@@ -57,6 +57,7 @@ def _statement(entry: StatementEntry, claims: Mapping[str, ClaimRecord]) -> Stat
         note=entry.note or "",
         parts=tuple(parts),
     )
+    # A note stands beside the outcome that it was written for, and beside no other.
     note = statement.note
     if statement.outcome is Outcome.OPEN:
         awaited = dict.fromkeys(part.claim for part in parts if part.holds is None)

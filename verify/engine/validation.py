@@ -43,6 +43,7 @@ def validate(experiment: Experiment, claim: str, facts: tuple[Fact, ...] = ()) -
     if not experiment.checks or not experiment.controls:
         raise ClaimError(f"claim {claim}: needs at least one check and one control, or it could not fail")
     comparisons = every_comparison(experiment)
+    # A control that takes another way through the code would not notice a mistake in the check's.
     routes = {route_of(control.comparison) for control in experiment.controls}
     mistakes = [(f"check {of.id}", mistake) for of in comparisons for mistake in _wrong_numbers(of)]
     for check in experiment.checks:
