@@ -1,8 +1,10 @@
 """What texts say in words, and the bounds whose sharper versions are false."""
 
+import math
 from typing import Any
 
 import pytest
+from scipy import optimize
 
 from tests.catalogue import experiment
 from verify.claims.limits.half_precision import overflowing
@@ -12,11 +14,14 @@ from verify.spec.score_law import below
 
 
 def test_rounded_words_are_right() -> None:
-    """What the texts say in words: thirds, three quarters, two thousandths."""
+    """What the texts say in words: thirds, three quarters, two thousandths, where two curves meet."""
     assert 0.28 < 2 * below(64, -8.0) < 1 / 3, "almost a third of scaled scores beyond 1"
     assert pytest.approx(3 / 4) == (7 / 144) / (1 / 36) - 1, "overstates by three quarters"
     assert largest_gap(64) == pytest.approx(0.002, abs=0.0005), "about two thousandths"
     assert max(overflowing(n, -0.5) for n in (16, 64, 256)) < 1e-13, "less than one in 10^13"
+    crossing = optimize.brentq(lambda at: (1 + at / 10) ** 4 - 1 - at, 1, 10)
+    assert 6.6 < crossing < 6.7, "between the points that YaRN's factor is compared at"
+    assert math.exp(6.6) == pytest.approx(735, abs=1)
 
 
 BOUNDS = {
