@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
-from tests.auditing.calls import SCALE, call
+from tests.auditing.calls import SCALE, attention, call
 from verify.auditing.arrays import in_memory
 from verify.auditing.formula import FACTOR, HIDDEN, SCALE as BY_SCALE, Formula, compare, pool
 
@@ -80,25 +80,15 @@ def test_what_is_wrong_with_an_output_shows_in_its_direction() -> None:
     """A factor of the output, and weight on hidden keys, in bfloat16 where no row is off by itself."""
     seen = np.tri(64, dtype=bool)
     options: dict[str, Any] = {"sequences": 16, "queries": 64, "keys": 64, "mask": seen}
-    one = in_memory(call(np.float64, **options))
-    low = {name: getattr(one, name).astype(bfloat16) for name in ("query", "key", "value")}
-    wide = {name: array.astype(np.float64) for name, array in low.items()}
-    right = replace(one, **wide, output=None)
-    weak = call_output(right, np.where(seen, 0.0, -9.0))
+    low = in_memory(call(bfloat16, **options))
+    wide = [np.asarray(array).astype(np.float64) for array in (low.query, low.key, low.value)]
     for output, direction in (
-        (1.004 * call_output(right, np.where(seen, 0.0, -np.inf)), FACTOR),
-        (weak, HIDDEN),
+        (1.004 * attention(*wide, mask=seen), FACTOR),
+        (attention(*wide, bias=np.where(seen, 0.0, -9.0)), HIDDEN),
     ):
-        rows = compare(Formula(replace(one, **low, output=output.astype(bfloat16)), SCALE))
+        rows = compare(Formula(replace(low, output=output.astype(bfloat16)), SCALE))
         value, error = pool(rows, direction, rows.is_good)
         assert value[0] > 8 * error[0]
-
-
-def call_output(one: Any, added: Any) -> Any:
-    """Return the output with this added to scores."""
-    scores = SCALE * (one.query @ np.swapaxes(one.key, -1, -2)) + added
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True) @ one.value
 
 
 def test_rows_without_keys_and_numbers_that_are_not_finite_are_counted_apart() -> None:

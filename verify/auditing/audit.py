@@ -82,7 +82,7 @@ def audit(
         mask=intended_mask,
         allow_unseen=allowed_reasons(allow_unseen),
     )
-    arrays = dict(zip(_ARRAYS, (q, k, v, out, mask, bias, sink), strict=True))
+    arrays = {"q": q, "k": k, "v": v, "out": out, "mask": mask, "bias": bias, "sink": sink}
     numbers = {"scale": scale, "softcap": softcap}
     if not isinstance(q, Recording | Path | str):
         recording = Recording("arrays", [Layer("attention", [_call(arrays, numbers, causal=causal)])])
@@ -111,9 +111,6 @@ def audit(
         created=dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         elapsed_s=round(time.perf_counter() - begun, 3),
     ).sealed()
-
-
-_ARRAYS = ("q", "k", "v", "out", "mask", "bias", "sink")
 
 
 def allowed_reasons(reasons: Iterable[str]) -> tuple[str, ...]:

@@ -105,10 +105,8 @@ def load(path: Path) -> Recording:
         by_layer.setdefault(name, {})[last] = array
     if not by_layer:
         raise RecordingError(f"{path}: holds no arrays; give q and k at least")
-    # Layer 2 comes before layer 10: every second part of a name is a number.
-    parts = {name: re.split(r"([0-9]{1,18})", name) for name in by_layer}
-    order = {name: [int(s) if at % 2 else s for at, s in enumerate(own)] for name, own in parts.items()}
-    names = sorted(by_layer, key=order.__getitem__)
+    # Layer 2 comes before layer 10.
+    names = sorted(by_layer, key=lambda name: re.sub("[0-9]+", lambda digits: digits[0].zfill(20), name))
     return Recording(one_line(path.name), [_layer(path, name, by_layer[name]) for name in names])
 
 
