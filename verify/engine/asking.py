@@ -293,15 +293,14 @@ def _fits(asked: Question, formula: Expr) -> Iterator[Fit]:
     elif len(asked.keys) > 1:
         lines = [("d*", n, "", formula.subs(d, asked.dimensions[0]))]
     for pattern, over, prefix, law in lines:
-        coefficients: dict[str, Any] = {}
-        if law.is_polynomial(over) and Poly(law, over).degree() <= 1:
-            coefficients |= {"slope": law.coeff(over, 1), "intercept": law.coeff(over, 0)}
+        is_linear = law.is_polynomial(over) and Poly(law, over).degree() <= 1
+        only = ("level", "slope", "intercept") if is_linear else ()
         factor, power = law.as_independent(over, as_Add=False)
         base, exponent = (over, S.Zero) if power == 1 else power.as_base_exp()
         if factor.is_positive and base == over and exponent.is_number:
-            coefficients["exponent"] = exponent
-        if coefficients:
-            yield Fit(pattern, over, prefix=prefix, **coefficients)
+            only = (*only, "exponent")
+        if only:
+            yield Fit(pattern, over, law, only, prefix)
 
 
 def _spread(asked: Question, at: dict[Any, int]) -> float:

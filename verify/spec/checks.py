@@ -176,8 +176,7 @@ class Fit:
 
     ``law`` is the derived expression in that symbol, from which the coefficients follow: slope, intercept and
     curvature of a line, or its level where it has no slope; the exponent of a power; and the lack of fit, or
-    ``only`` those that are named. Without a law, slope, intercept and exponent are given as such.
-    ``prefix`` stands before the ids.
+    ``only`` those that are named. ``prefix`` stands before the ids.
 
     Example:
         >>> Fit("variance-d*", over=d, law=d)
@@ -185,11 +184,8 @@ class Fit:
 
     pattern: str
     over: Symbol
-    law: Any = None
+    law: Any
     only: tuple[str, ...] = ()
-    slope: Any = None
-    intercept: Any = None
-    exponent: Any = None
     prefix: str = ""
     control: bool = True
 
@@ -228,7 +224,7 @@ class Plot:
     """
 
     id: str
-    patterns: str | tuple[str, ...] | Mapping[str, str]
+    patterns: str | tuple[str, ...] | Mapping[str, str | tuple[str, ...]]
     over: Symbol
     title: str = ""
     _: KW_ONLY

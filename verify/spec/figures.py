@@ -170,7 +170,7 @@ def plot(item: Plot, findings: Any, title: str) -> Figure:
     """
     patterns = (item.patterns,) if isinstance(item.patterns, str) else item.patterns
     labelled = patterns.items() if isinstance(patterns, Mapping) else [("measured", of) for of in patterns]
-    checks = [(label, findings.matching(pattern)) for label, pattern in labelled]
+    checks = [(label, findings.matching(*([of] if isinstance(of, str) else of))) for label, of in labelled]
     layers = [measured(matching, item.over, label, as_drawn=item.as_drawn) for label, matching in checks]
     if not item.curves:
         layers += [expected(matching, item.over) for _, matching in checks]
@@ -200,7 +200,7 @@ def _function(y: Any, item: Plot) -> Any:
 def usual(title: str, fit: Fit, findings: Any) -> Figure:
     """Return the figure of a fit: its points over its symbol, on the derived law where it has that."""
     checks = findings.matching(fit.pattern)
-    curves = {} if fit.law is None else {f"derived: ${latex(sympify(fit.law))}$": fit.law}
+    curves = {f"derived: ${latex(sympify(fit.law))}$": fit.law}
     name = f"{fit.pattern.replace('*', '').strip('-')}-over-{str(fit.over).replace('_', '-').lower()}"
     linear: Literal["", "y"] = "" if all(check.estimate > 0 for check in checks) else "y"
     return plot(Plot(name, fit.pattern, fit.over, curves=curves, linear=linear), findings, title)

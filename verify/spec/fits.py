@@ -46,14 +46,11 @@ def members_of(item: Fit, items: Sequence[Item]) -> list[Check]:
 
 def has_misfit(item: Fit) -> bool:
     """Return whether a fit is asked for its lack of fit."""
-    return item.law is not None and not item.only
+    return not item.only
 
 
 def _wanted(item: Fit) -> dict[str, Any]:
     """Return the coefficients that a fit is asked for, with their expected values, by their ids' endings."""
-    if item.law is None:
-        given = {"slope": item.slope, "intercept": item.intercept, "exponent": item.exponent}
-        return {name: sympify(value) for name, value in given.items() if value is not None}
     law, x = sympify(item.law), item.over
     wanted = {"exponent": simplify(x * diff(log(law), x))}
     if not law.has(x):

@@ -1,15 +1,15 @@
 """Whether gradients vanish or explode without scaling: the typical row and the root mean square disagree."""
 
+from functools import partial
 from itertools import product
 
-from sympy import Expr, Float, Limit, Rational, S, Symbol, sqrt
+from sympy import Expr, Limit, Rational, S, Symbol, sqrt
 
 from verify.claims.gradients.shared.weights import squared_norm
-from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Figure
-from verify.spec import Findings, Items, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v
-from verify.spec import figures as draw, i, j, k, l, limit, moments, n, over_components, over_keys, q, score
-from verify.spec import squares, substitute, u, v
-from verify.spec.integrals import ON_PAPER, integrated
+from verify.spec import NORMAL_COMPONENTS, STANDARD, Chain, Chains, Check, Claim, Derivation, Dot, E, Items
+from verify.spec import Plot, Quantile, Softmax, Threshold, Within, Wrong, a, assume, cited, d, d_v, i, j, k
+from verify.spec import l, limit, moments, n, over_components, over_keys, q, score, squares, substitute, u, v
+from verify.spec.integrals import integrated
 
 LARGER, SMALLER = ((16, 16), (16, 64)), ((16, 128), (16, 256))
 LARGER_STILL, SMALLER_STILL = ((16, 4), (128, 64), (128, 256), (1024, 64)), ((128, 768),)
@@ -115,22 +115,16 @@ def experiment(derived: Derivation, tolerance: float) -> Items:
     says = "in {cell:d_k} dimensions less than {value} of the typical gradient is left"
     least = Threshold(Rational(1, 10_000))
     yield Wrong("less-than-a-ten-thousandth", of="median-vanishes", at_most=least, says=says)
-
-
-def figures(derived: Derivation, findings: Findings) -> Figure:
-    dimensions, ends = [4 * 2**power for power in range(9)], (4, 1024)
-    roots = [integrated(derived["queries"].end, at(16, dimension), ON_PAPER) for dimension in dimensions]
-    layers = (
-        draw.curve("no difference", Float(1), ends, "control"),
-        draw.curve("limit: {main:end}", derived.end, ends),
-        # The points of the root mean square have its line's colour: both are the second of their kind.
-        draw.measured(findings.matching("median-*-n16-*", "median-vanishes"), d, "median, measured"),
-        draw.layer("line", "root mean square", dimensions, roots, "truth"),
-        draw.measured(findings.matching("rms-queries-d*", "rms-grows"), d),
-    )
+    checks = {
+        "median, measured": ("median-*-n16-*", "median-vanishes"),
+        "root mean square, measured": ("rms-queries-d*", "rms-grows"),
+    }
+    roots = derived["queries"].end.xreplace({c: 1 / sqrt(d)})
+    curves, wrong = {"limit: {main:end}": derived.end, "root mean square": roots}, {"no difference": 1}
     title = "Without scaling the typical gradient dies while the root mean square grows"
-    y = "a query’s gradient, unscaled over scaled, $16$ keys"
-    return draw.figure("two-answers", title, *layers, x=d, y=y)
+    words = "a query’s gradient, unscaled over scaled, $16$ keys"
+    plot = partial(Plot, "two-answers", checks, d, title, at={n: 16}, span=(4, 1024), y=words)
+    yield plot(curves=curves, wrong=wrong)
 
 
 CLAIM = Claim(

@@ -1,7 +1,7 @@
 """The variance of the scores does not depend on the number of tokens."""
 
-from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a
-from verify.spec import d, i, j, k, m, moments, n, over_components, q, score
+from verify.spec import STANDARD, Chain, Check, Claim, Derivation, E, Fit, Items, Plot, Var, Wrong, a, d, i, j
+from verify.spec import k, m, moments, n, over_components, q, score
 
 
 def derive() -> Chain:
