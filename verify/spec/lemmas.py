@@ -40,12 +40,10 @@ def of_queries(mean: Expr, name: str, title: str = "Given the query") -> Chain:
     return Chain(mean, name=name, title=title).then(of_rows, normal, GIVEN_QUERY)
 
 
-def for_raw_scores(bound: Chain, inverse: Chain) -> Chain:
+def for_raw_scores(bound: Chain) -> Chain:
     """Derive a bound for raw scores of normal queries and keys from a bound in proportion to 1/σ.
 
-    Args:
-        bound: A chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.
-        inverse: The chain of ``inverse_square``.
+    The ``bound`` is a chain about scores ``sigma*s[a, j]``, from a mean to a constant over σ.
     """
     length, constant = sqrt(SQUARED_LENGTH), simplify(bound.end * sigma)
     rows = {sigma * entry: score_of(*entry.indices) for entry in bound.start.atoms(Indexed)}
@@ -58,7 +56,7 @@ def for_raw_scores(bound: Chain, inverse: Chain) -> Chain:
         .then(bound.start.xreplace({sigma: length}), normal, GIVEN_QUERY)
         .then(E(constant / length), average, there, "≤")
         .then(constant * sqrt(E(1 / SQUARED_LENGTH)), "the root bends down", cited("jensen"), "≤")
-        .then(constant / sqrt(d - 2), "put in", earlier(inverse))
+        .then(constant / sqrt(d - 2), "put in", earlier(inverse_square()))
     )
 
 

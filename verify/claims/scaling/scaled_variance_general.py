@@ -3,8 +3,7 @@
 from sympy import sqrt
 
 from verify.spec import CENTRED, GENERAL, NORMAL, UNIT_INTERVAL, Chain, Check, Claim, Derivation, Fit, Items
-from verify.spec import Plot, Sum, Var, Wrong, a, d, earlier, i, j, k, moments, mu_k, mu_q, q, score, sigma_k
-from verify.spec import sigma_q
+from verify.spec import Plot, Sum, Var, Wrong, a, d, i, j, k, moments, mu_k, mu_q, q, score, sigma_k, sigma_q
 
 CENTRED_LAWS, UNIFORM = {q: NORMAL.moved(0, 2), k: NORMAL.moved(0, 3)}, dict.fromkeys((q, k), UNIT_INTERVAL)
 scaled, product = score / sqrt(d), q[a, i] * k[j, i]
@@ -17,11 +16,8 @@ def derive() -> tuple[Chain, ...]:
         .then(Sum(Var(product), (i, 1, d)) / d, "different products are independent", moments(GENERAL))
         .then(Var(product), "all of them have the same variance", moments(GENERAL))
     )
-    level = (
-        Chain(Var(scaled), name="level", title="In means and variances")
-        .then(Var(product), "the variance of one product", earlier(restored))
-        .then(of_product, "query and key are independent", moments(GENERAL))
-    )
+    level = Chain(Var(scaled), name="level", title="In means and variances")
+    level = level.then(of_product, "of one product, whose factors are independent", moments(GENERAL))
     centred = Chain(Var(scaled), name="centred", title="For centred components")
     centred = centred.then(sigma_q**2 * sigma_k**2, "without means one term is left", moments(CENTRED))
     return restored, level, centred

@@ -24,9 +24,8 @@ def derive() -> tuple[Chain, ...]:
     defines, falls = "that the bound is 1 for scores of variance $t$", "it falls as the scores spread"
     force = Chain(equation, name="in-force", title="Where the bound is 1", defines=defines, given=(n > 1,))
     force = force.then(freezing, falls, equivalent(t, given=(n > 1,)), "⇔")
-    inverse, means = inverse_square(), {"unscaled": UNSCALED, "scaled": SCALED}
-    rows = (of_queries(mean, name) for name, mean in means.items())
-    return first, bound, force, inverse, for_raw_scores(bound, inverse), *rows
+    rows = of_queries(UNSCALED, "unscaled"), of_queries(SCALED, "scaled")
+    return first, bound, force, inverse_square(), for_raw_scores(bound), *rows
 
 
 def largest(keys: int) -> float:

@@ -41,9 +41,9 @@ def derive() -> tuple[Chain, ...]:
         .then(Integral(2 * lower * peak, sizes), most, missing, "≤")
         .then(log(2) / (sigma * sqrt(pi)), r"a primitive is $-\ln(1 + e^{-x})$", integral(primitive))
     )
-    inverse, means = inverse_square(), {"largest": score, "largest-scaled": score / sqrt(d)}
+    means = {"largest": score, "largest-scaled": score / sqrt(d)}
     rows = (of_queries(largest(scores), name) for name, scores in means.items())
-    return mean, bound, inverse, for_raw_scores(bound, inverse), *rows
+    return mean, bound, inverse_square(), for_raw_scores(bound), *rows
 
 
 def experiment(derived: Derivation) -> Items:
