@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import combinations, pairwise, starmap
+from itertools import combinations, starmap
 from typing import Any
 
 from sympy import Abs, Add, Derivative, Dummy, Function, Ge, Gt, Indexed, Integral, Interval, KroneckerDelta
 from sympy import Le, Limit, Lt, Max, Min, Mul, Poly, PolynomialError, Pow, S, Subs, Sum, Symbol, Wild, atan
-from sympy import erf, exp, expand, factor, fraction, log, oo, real_roots, sympify, tanh, together
+from sympy import Union, erf, exp, factor, fraction, log, oo, sympify, tanh, together
 from sympy.core.assumptions import StdFactKB
+from sympy.solvers.inequalities import solve_poly_inequality
 
 from verify.symbolic.vocabulary import Cov, Dot, E, Entropy, Index, Indicator, Largest, LogSumExp, Quantile
 from verify.symbolic.vocabulary import Softmax, StepError, Var, range_of
@@ -129,8 +130,8 @@ class Signs:
             return bool(first != second)
         for less, more in ((first, second), (second, first)):
             last, least = self.ends.get(less, (-oo, oo))[1], self.ends.get(more, (-oo, oo))[0]
-            pairs = ((less, more), (last, more), (less, least), (last, least))
-            if any(self.positive(high - low) for low, high in pairs if {low, high}.isdisjoint({oo, -oo})):
+            last, least = less if last == oo else last, more if least == -oo else least
+            if self.positive(more - last) or self.positive(least - last):
                 return True
         return False
 
@@ -191,31 +192,23 @@ class Signs:
         return bool(plain.is_positive if strict else plain.is_nonnegative)
 
     def _roots(self, x: Any, strict: bool) -> bool:
-        """A polynomial of one symbol that is positive between its real roots, which are counted."""
+        """A polynomial of one symbol that is negative nowhere between its real roots."""
         if len(x.free_symbols) != 1 or x.atoms(Function, Indexed, *MEANS):
             return False
         (symbol,), (above, below) = x.free_symbols, fraction(together(x))
         if not symbol.is_extended_real or (below != 1 and not self.positive(below)):
             return False
-        low, high = self.ends.get(symbol, (-oo, oo))
-        least = (S.One if symbol.is_integer else S.Zero) if symbol.is_nonnegative else -oo
-        domain = Interval(least, oo)
-        if low.is_number and high.is_number:
-            domain &= Interval(low, high)
+        domain, ends = S.Reals, self.ends.get(symbol, (-oo, oo))
+        if symbol.is_nonnegative:
+            first = S.One if symbol.is_integer and symbol.is_positive else S.Zero
+            domain = Interval(first, oo, left_open=bool(symbol.is_positive and first == 0))
+        if all(end.is_number for end in ends):
+            domain &= Interval(*ends)
         try:
-            roots = sorted(set(real_roots(Poly(above, symbol))))
+            elsewhere = Union(*solve_poly_inequality(Poly(above, symbol), "<=" if strict else "<"))
         except (PolynomialError, NotImplementedError):
             return False
-        cuts = [domain.inf, *(root for root in roots if domain.inf < root < domain.sup), domain.sup]
-        for low, high in pairwise(cuts):
-            if low == -oo:
-                inside = S.Zero if high == oo else high - 1
-            else:
-                inside = low + 1 if high == oo else (low + high) / 2
-            if not above.subs(symbol, inside) > 0:
-                return False
-        reached = (root for root in roots if root in domain and not (root == 0 and symbol.is_positive))
-        return not strict or not any(True for _ in reached)
+        return bool((elsewhere & domain).is_empty)
 
     def _end(self, x: Any, strict: bool) -> bool:
         """A sum with the largest of several, or less the least, that has the sign with any of them."""
@@ -239,17 +232,6 @@ class Signs:
                 same = times * largest.args[0].xreplace({largest.args[1]: key}) == score
                 if same and self.real(score):
                     return True
-        return False
-
-    def _coefficients(self, x: Any, strict: bool) -> bool:
-        """Quotients of polynomials with coefficients that are not negative, in variables that are not."""
-        above, below = (expand(part) for part in fraction(together(self.plain(x))))
-        if not isinstance(above, Add | Mul) and below == 1:
-            return False
-        for top, bottom in ((above, below), (-above, -below)):
-            terms, lower = Add.make_args(expand(top)), Add.make_args(expand(bottom))
-            if all(term.is_nonnegative for term in (*terms, *lower)) and any(y.is_positive for y in lower):
-                return not strict or any(term.is_positive for term in terms)
         return False
 
     def _given(self, x: Any, strict: bool) -> bool:
@@ -292,10 +274,7 @@ class Signs:
         return isinstance(factors, Mul | Pow) and factors != x and self.nonnegative(factors, strict=strict)
 
     # Part by part is sooner than SymPy's own assumptions of the whole.
-    _REASONS = (
-        *(_part_by_part, _assumed, _roots, _end, _any_score),
-        *(_coefficients, _given, _more, _factors),
-    )
+    _REASONS = (_part_by_part, _assumed, _roots, _end, _any_score, _given, _more, _factors)
 
 
 class _Hidden(Dummy):  # type: ignore[misc]  # SymPy has no types
