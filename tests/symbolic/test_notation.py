@@ -37,7 +37,7 @@ PLAIN = [
     (LogSumExp(score, j), "ln Σ_j e^(q·k_j)"),
     (E(Indicator(score - score_of(a, l))), "P(q·k_j > q·k_l)"),
     (Cov(score_of(a, j) ** 2, score_of(b, j) ** 2), "Cov((q_a·k)², (q_b·k)²)"),
-    (Softmax(score_of(a, j), j) * Softmax(score_of(b, j), j), "p_aj p_bj"),
+    (Softmax(score_of(a, j), j) * Softmax(score_of(b, j), j), "softmax(q_a·k)_j softmax(q_b·k)_j"),
     (Quantile(Abs(score), S.Half), "median(|q·k|)"),
     (Quantile(score, Rational(19, 20)), "Q_0.95(q·k)"),
     (E(score**4) / Var(score) ** 2, "E[(q·k)⁴]/Var(q·k)²"),

@@ -318,7 +318,7 @@ def _solve(gap: Any, symbol: Any, after: Any, signs: Signs) -> None:
         raise StepError(f"solved for {symbol}, the line reads {symbol} = …")
     if (symbol.is_positive and not signs.positive(value)) or (symbol.is_real and not signs.real(value)):
         raise StepError(f"that {value} is a value that {symbol} may have is not visible")
-    if not equal(gap.xreplace({symbol: value}), S.Zero) and simplify(gap.subs(symbol, value)) != 0:
+    if not equal(gap.xreplace({symbol: value}), S.Zero):
         raise StepError(f"{value} does not solve it")
     if slope(gap, symbol, signs, strict=True) == 0:
         raise StepError(f"that it has one solution is not visible: it may rise and fall in {symbol}")

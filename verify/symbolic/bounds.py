@@ -210,8 +210,7 @@ class _PutIn:
             nonnegative=(signs.nonnegative(old) and signs.nonnegative(new)) or None,
         )
         for opened in _openings(before, old, hole, is_equation=kind == "="):
-            filled = opened.xreplace({hole: new})
-            if equal(filled, after) or (kind == "=" and equal(filled, replaced(after, old, new))):
+            if equal(opened.xreplace({hole: new}), after):
                 return self._running(before, old) or _related(opened, hole, kind, relation, signs)
         written = replaced(before, old, new)
         if written == before or (old.is_number and kind != "="):
@@ -320,7 +319,7 @@ def slope(x: Any, hole: Any, signs: Signs, *, strict: bool = False) -> int:
 
 
 def replaced(x: Any, old: Any, new: Any) -> Any:
-    """Return an expression with ``new`` wherever ``old`` is written, also as a part of a sum or a product."""
+    """Return an expression with ``new`` wherever ``old`` is written, also as a part of a product."""
     if x == old:
         return new
     if isinstance(x, IndexedBase) or not x.args:
@@ -330,16 +329,9 @@ def replaced(x: Any, old: Any, new: Any) -> Any:
     args = [*(replaced(part, old, new) for part in inner), *x.args[len(inner) :]]
     if any(part is not before for part, before in zip(args, x.args, strict=True)):
         x = x.func(*args)
-    return _in_part(x, old, new) if type(x) is type(old) else x
-
-
-def _in_part(x: Any, old: Any, new: Any) -> Any:
-    """Return a power, product or sum with ``new`` for a root of it, for factors, or for terms."""
-    if isinstance(x, Pow) and x.base == old.base and (x.exp / old.exp).is_Integer:
-        return new ** (x.exp / old.exp)
-    if isinstance(x, Mul):
-        number, factors = old.as_coeff_Mul()
-        return x / factors * new / number if set(Mul.make_args(factors)) <= set(x.args) else x
+    number, factors = old.as_coeff_Mul()
+    if isinstance(x, Mul) and isinstance(old, Mul) and set(Mul.make_args(factors)) <= set(x.args):
+        return x / factors * new / number
     return x
 
 

@@ -76,7 +76,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _vector(self, family: Family, places: tuple[Any, ...]) -> str:
         """Return the name of a family with the indices that tell something."""
-        ranges = family.ranges or places
+        ranges = getattr(family, "ranges", ()) or places
         shown = [
             self._print(place)
             for size, place in zip(ranges, places, strict=False)
@@ -87,9 +87,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         return f"{name}_{{{','.join(shown)}}}" if shown else name
 
     def _print_Indexed(self, expr: Any) -> str:  # noqa: N802
-        if isinstance(expr.base, Family):
-            return self._vector(expr.base, expr.indices)
-        return f"{self._print(expr.base)}_{{{','.join(map(self._print, expr.indices))}}}"
+        return self._vector(expr.base, expr.indices)
 
     def _print_Dot(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         left, first, right, second = expr.args
@@ -104,24 +102,23 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _print_Softmax(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
-        index = f"_{{{self._queries(x)}{self._print(key)}}}"
-        if _are_usual(x):
+        index = f"_{{{self._print(key)}}}"
+        if self._are_usual(x):
             return _raised(f"p{index}", exp)
         with self._without(key):
             return _raised(rf"\operatorname{{softmax}}\left({self._print(x)}\right){index}", exp)
 
     def _print_Entropy(self, expr: Any, exp: str = "") -> str:  # noqa: N802
         x, key = expr.args
-        if _are_usual(x):
-            query = self._queries(x).rstrip(",")
-            return _raised(f"H_{{{query}}}" if query else "H", exp)
+        if self._are_usual(x):
+            return _raised("H", exp)
         with self._without(key):
             return _raised(rf"H\left({self._print(x)}\right)", exp)
 
-    def _queries(self, x: Any) -> str:
-        """Return the indices of the queries of scores, where an expression has several."""
-        places = {place for size, place in _places(x) if size == of.m} if self._has_queries else set()
-        return "".join(f"{self._print(place)}," for place in sorted(places, key=str))
+    def _are_usual(self, scores: Any) -> bool:
+        """Return whether weights of these scores are p without further words; of several queries none are."""
+        is_row = isinstance(scores, Indexed) and scores.base == of.s
+        return (is_row or isinstance(scores, Dot)) and not self._has_queries
 
     @contextmanager
     def _without(self, key: Any) -> Iterator[None]:
@@ -224,7 +221,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         factors = sorted(factors, key=_rank)
         for place, factor in enumerate(factors):
             is_last = place == len(factors) - 1
-            lies_open = factor.is_Add or factor.is_Piecewise or (factor.is_Mul and place > 0)
+            lies_open = factor.is_Add or (factor.is_Mul and place > 0)
             lies_open |= isinstance(factor, _LARGE) and not is_last
             lies_open |= _is_dot(factor) and (dots > 1 or not is_last)
             written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
@@ -284,12 +281,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
 
 def _is_dot(x: Any) -> bool:
     """Return whether something is written as a dot product, by itself or by its name."""
-    return isinstance(x, Dot) or (isinstance(x, of.Named) and r"\cdot" in x.args[0].name)
-
-
-def _are_usual(scores: Any) -> bool:
-    """Return whether weights of these scores are p without further words; of another row, they are not."""
-    return isinstance(scores, Dot) or (isinstance(scores, Indexed) and scores.base == of.s)
+    if isinstance(x, Dot):
+        return bool(x.args[:2] != x.args[2:])
+    return isinstance(x, of.Named) and r"\cdot" in x.args[0].name
 
 
 def _raised(text: str, exp: str, *, in_brackets: bool = False) -> str:
@@ -366,7 +360,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
         stem, _, index = base.name.partition("_")
         return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
     if isinstance(base, (Dot, *_LARGE)):
-        return 7 + isinstance(base, _LARGE), 0, str(factor)
+        return 7, 0, str(factor)
     families = [_ORDER.get(str(family.label), 9) for family in of.families_of(base)]
     kind = 4 + base.is_Add if families else 3 - base.is_Add
     return kind, min(families, default=0), str(factor.xreplace(_renamed(factor)))
