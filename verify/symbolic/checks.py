@@ -13,11 +13,11 @@ from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic import vocabulary as of
 from verify.symbolic.bounds import put_in
-from verify.symbolic.calculus import MomentMissing, NotDerived, as_entry, conditional, expected
+from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
 from verify.symbolic.points import Undecided
-from verify.symbolic.vocabulary import Cov, Dot, E, Index, Law, Laws, Made, Var, definition, families_of
+from verify.symbolic.vocabulary import Cov, E, Index, Law, Laws, Made, Var, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 
 
@@ -70,19 +70,11 @@ def _decide_given_functions(before: Any, after: Any, laws: Laws, under: str, mis
     else:
         return
     try:
-        decide_equality(_as_entries(before, laws), _as_entries(after, laws), laws)
+        decide_equality(before, after, laws)
     except Unequal as error:
         raise StepError(f"{under}, {error}") from None
     except Undecided as error:
         raise StepError(f"moments do not decide it: {missing}; {error}") from None
-
-
-def _as_entries(x: Any, laws: Laws) -> Any:
-    """Return scores of families without a law, which stand nowhere else, as entries of rows."""
-    others = {*laws} | {part.base for part in x.atoms(Indexed)}
-    return x.replace(
-        lambda part: isinstance(part, Dot) and others.isdisjoint({part.args[0], part.args[2]}), as_entry
-    )
 
 
 def substitute(values: Mapping[Any, Any]) -> LineCheck:
