@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given as drawn, settings, strategies as st
 from sympy import Abs, Eq, Ge, Gt, Integer, Integral, Le, Min, Ne, S, cos, exp
 from sympy import Sum, log, oo
-from sympy import sqrt, symbols, tanh
+from sympy import Symbol, sqrt, symbols, tanh
 
 from tests.symbolic.lines import refused
 from verify.symbolic.vocabulary import GENERAL, NORMAL_COMPONENTS, STANDARD, Dot, E, Family, Index
@@ -24,6 +24,7 @@ from verify.symbolic.signs import Signs
 
 x, y = symbols("x y", real=True)
 t, u, w, Z, c, M = symbols("t u w Z c M", positive=True)
+count = Symbol("count", nonnegative=True, integer=True)
 bounded, ordered = Family("x", n), Family("z", n)
 row = s[a, j]
 p = Softmax(row, j)
@@ -79,6 +80,7 @@ HIDDEN: tuple[tuple[Any, tuple[Any, ...]], ...] = (
     (1 - x**2, (Ge(x, 0),)),
     (1 + x - exp(x), ()),
     (Min(x, u) - u, ()),
+    (2 * count - 1, ()),
 )
 
 
