@@ -206,8 +206,10 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
             return sign + self._product(above)
         under = self._product(below)
         if self._stroke and r"\frac" not in (over := self._product(above)) + under:
-            is_open = len(above) == 1 and isinstance(above[0], (Add, *_LARGE))
-            over = self._in_brackets_if(is_open or bool(re.search(r"\\ln [^\s()]+$", over)), None, over)
+            last = max(above, key=_rank)
+            is_open = len(above) == 1 and isinstance(last, (Add, *_LARGE))
+            is_open |= isinstance(last, sympy.log) and last.args[0].is_Atom
+            over = self._in_brackets_if(is_open, None, over)
             lies_open = len(below) > 1 or below[0].is_Add or _is_dot(below[0]) or isinstance(below[0], _LARGE)
             return f"{sign}{over}/{self._in_brackets_if(lies_open, None, under)}"
         # A sum stands beside its fraction; its terms would be small above the line.
@@ -221,8 +223,7 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         factors = sorted(factors, key=_rank)
         for place, factor in enumerate(factors):
             is_last = place == len(factors) - 1
-            lies_open = factor.is_Add or (factor.is_Mul and place > 0)
-            lies_open |= isinstance(factor, _LARGE) and not is_last
+            lies_open = factor.is_Add or (isinstance(factor, _LARGE) and not is_last)
             lies_open |= _is_dot(factor) and (dots > 1 or not is_last)
             written = self._in_brackets_if(bool(lies_open) and len(factors) > 1, factor)
             text += ("" if not place else r" \cdot " if written[0].isdigit() else " ") + written
@@ -318,8 +319,6 @@ def _fraction(expression: Any) -> tuple[str, list[Any], list[Any]]:
             below += [S(factor.q)] * (factor.q != 1)
         elif factor.is_Pow and (power := factor.exp).could_extract_minus_sign() and not power.is_Add:
             below.append(Pow(factor.base, -factor.exp))
-        elif factor == 1 / S.Exp1:
-            below.append(S.Exp1)
         else:
             above.append(factor)
     # √2/2 is 1/√2, and several roots are drawn together: √(2 d_k/π).
@@ -355,7 +354,7 @@ def _rank(factor: Any) -> tuple[Any, ...]:
     """Return where a factor stands in a product: numbers, symbols, sums, random numbers, large signs."""
     base = factor.base if factor.is_Pow else factor
     if factor.is_number:
-        return 0, 0 if isinstance(factor, Number) else 1, str(factor)
+        return 0, 0, str(factor)
     if isinstance(base, Symbol):
         stem, _, index = base.name.partition("_")
         return 1, _SIZES.get(base, 9), stem, _ORDER.get(index, 9), index
