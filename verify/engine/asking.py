@@ -123,7 +123,10 @@ class Answer:
         for chain in derivation.chains:
             title = f"{chain.title[0].upper()}{chain.title[1:]}:\n" if chain.title else ""
             blocks.append(title + chain_text(chain, width))
-        blocks += map(_aligned, self._tables())
+        values = [({str(size): at[size] for size in at}, self.evidence.check(_id(at))) for at in asked.places]
+        blocks.append(self._table("earlier" if asked.compared[0] is None else "predicted", values))
+        if fits := [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]:
+            blocks.append(self._table("expected", fits))
         level = (
             f"All intervals hold at once with a probability of {1 - self.record.run.settings.false_alarm:g}."
         )
@@ -134,34 +137,24 @@ class Answer:
             closing = f"Measured only, twice: the samples {agree}"
         return "\n\n".join([*blocks, folded(f"{closing}. {level}{''.join(doubts)}")])
 
-    def _tables(self) -> Iterator[list[list[str]]]:
-        """Yield the tables of texts that there are, of values and of fits, each with its head."""
-        asked, (formula, relation) = self.question, self.question.compared
-        fits = [({"fit": check.id}, check) for check in self.evidence.checks if check.method == "fit"]
-        values = [(_named(at), self.evidence.check(_id(at))) for at in asked.places]
-        compared = "earlier" if formula is None else "predicted"
-        for heading, rows in ((compared, values), ("expected", fits)):
-            lines = [[*at, heading, "estimate", "error", "interval", ""] for at, _ in rows[:1]]
-            for at, check in rows:
-                number = estimate(check.estimate, check.standard_error, check.interval)
-                interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
-                predicted = unformatted(f"${check.prediction_latex}$")
-                if not _SHORT.fullmatch(predicted):
-                    predicted = exact(check.prediction, 6).strip("$")
-                texts = [relation.strip("=") + predicted, number.alone, number.error + number.times, interval]
-                verdict = "" if formula is None else f"{_MARKS[check.verdict]} {check.verdict}"
-                lines.append([*map(str, at.values()), *texts, verdict])
-            if lines:
-                yield lines
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table whose columns are as wide as their texts; intervals and verdicts begin at the left."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    form = "  ".join(
-        f"{{:{'>' if place < len(widths) - 2 else '<'}{width}}}" for place, width in enumerate(widths)
-    )
-    return "\n".join(form.format(*line).rstrip() for line in lines)
+    def _table(self, heading: str, rows: Sequence[tuple[Mapping[str, Any], Check]]) -> str:
+        """Return checks as a table, each at its place; ``heading`` is that of what they are compared with."""
+        formula, relation = self.question.compared
+        lines = [[*rows[0][0], heading, "estimate", "error", "interval", ""]]
+        for at, check in rows:
+            number = estimate(check.estimate, check.standard_error, check.interval)
+            interval = number.interval.replace("\N{NO-BREAK SPACE}", " ")
+            predicted = unformatted(f"${check.prediction_latex}$")
+            if not _SHORT.fullmatch(predicted):
+                predicted = exact(check.prediction, 6).strip("$")
+            texts = [relation.strip("=") + predicted, number.alone, number.error + number.times, interval]
+            verdict = "" if formula is None else f"{_MARKS[check.verdict]} {check.verdict}"
+            lines.append([*map(str, at.values()), *texts, verdict])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        # Numbers end at the right; intervals and verdicts begin at the left.
+        sides = [">"] * (len(widths) - 2) + ["<"] * 2
+        form = "  ".join(f"{{:{side}{width}}}" for side, width in zip(sides, widths, strict=True))
+        return "\n".join(form.format(*line).rstrip() for line in lines)
 
 
 def ask(
@@ -241,10 +234,6 @@ def ask(
             workers=processes,
         )
     return Answer(asked, record)
-
-
-def _named(at: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(symbol): value for symbol, value in at.items()}
 
 
 def _id(at: Mapping[Any, int]) -> str:
