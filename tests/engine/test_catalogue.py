@@ -30,17 +30,17 @@ def test_shipped_claims_are_known_by_their_files() -> None:
 @pytest.mark.slow
 def test_claims_of_the_user_come_last(claim_file: Write) -> None:
     """Two files may even share their name, and one may hold a dataclass, which needs its own module."""
-    one = claim_file(
+    first = claim_file(
         (
             '"""Var(q·2k) = 4 d_k."""\n',
             "from __future__ import annotations\nfrom dataclasses import dataclass\n",
         ),
         ("DIMENSIONS = ", "@dataclass\nclass Mine:\n    size: int\n\nDIMENSIONS = "),
     )
-    two = claim_file(("Claim(\n", 'Claim(\n    id="doubled-again",\n'), name="other/doubled_keys.py")
-    found, _ = look_up([one, two])
-    assert list(found)[-2:] == ["doubled-again", "doubled-keys"]
-    assert {found[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
+    second = claim_file(("Claim(\n", 'Claim(\n    id="doubled-again",\n'), name="other/doubled_keys.py")
+    known, _ = look_up([first, second])
+    assert list(known)[-2:] == ["doubled-again", "doubled-keys"]
+    assert {known[name].chapter for name in ("doubled-again", "doubled-keys")} == {"user"}
 
 
 MALFORMED = 'assumptions=__import__("verify.spec").spec.assume(**{"In de": "They are."}), title='
@@ -219,7 +219,7 @@ def test_a_program_that_cannot_be_pickled_is_drawn_where_its_claim_is(tmp_path: 
     made = f"def made():\n{indent(program, '    ')}    return one_pass\n\n\none_pass = made()\n\n\n"
     path = tmp_path / "one_pass.py"
     path.write_text(f"{head}{made}{rest}", encoding="utf-8")
-    found = verify.run([path, "score-mean"], profile="quick", workers=2, store=False)
+    together = verify.run([path, "score-mean"], profile="quick", workers=2, store=False)
     alone = verify.run([path], profile="quick", workers=1, store=False)
-    assert found.claim("one-pass").verdict == "confirmed"
-    assert found.claim("one-pass").digest == alone.claims[0].digest
+    assert together.claim("one-pass").verdict == "confirmed"
+    assert together.claim("one-pass").digest == alone.claims[0].digest

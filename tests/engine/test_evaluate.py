@@ -55,9 +55,9 @@ def test_a_line_that_does_not_hold_is_on_record_as_such() -> None:
     assert record.status is Proof.FAILED
     assert record.reason.startswith(f"{multiple.title}, line 2: ")
     shown, other = record.chains
-    assert [one.holds for one in shown.lines] == [True, False]
+    assert [line.holds for line in shown.lines] == [True, False]
     assert (shown.shows, shown.lines[1].checked) == ("", second.check.words)
-    assert all(one.holds for one in other.lines)
+    assert all(line.holds for line in other.lines)
 
 
 WORK = Work(Shipped(CLAIM.chapter, NAME), settings(profile="quick", tolerance=0.02))

@@ -85,10 +85,10 @@ def judged(
 ) -> tuple[Mapping[str, evidence.Check], dict[str, evidence.ControlRecord]]:
     """Return the checks and controls, judged, by id."""
     experiment = Experiment(tuple(checks), tuple(Control(f"wrong {c.id}", c) for c in controls))
-    findings, found = drawn_by(
+    findings, records = drawn_by(
         CellSampler("a-claim", settings.seed), measure(experiment, "a-claim", settings, budget)
     )
-    return findings.checks, {control.id: control for control in found}
+    return findings.checks, {control.id: control for control in records}
 
 
 def line(name: str, target: Target, predicted: float, cells: Iterable[Quantity], tolerance: Tolerance) -> Fit:
@@ -107,14 +107,14 @@ class TestVerdicts:
 
     def test_on_the_edge_of_the_band_is_undecided_at_the_cap(self) -> None:
         """Where no sample size can decide, the sample grows to the cap and the check stays open."""
-        one = quantity("edge", 5.05, 5.0)
-        checks, _ = judged([one])
+        on_edge = quantity("edge", 5.05, 5.0)
+        checks, _ = judged([on_edge])
         edge = checks["edge"]
         assert edge.verdict is Verdict.UNDECIDED
         assert edge.looks == MAX_LOOKS
         first, _ = judged([quantity("edge", 5.0, 5.0)])
         looks = MAX_LOOKS - first["edge"].looks
-        assert edge.blocks >= (first["edge"].blocks - one.cell.batch_blocks) * GROWTH**looks
+        assert edge.blocks >= (first["edge"].blocks - on_edge.cell.batch_blocks) * GROWTH**looks
         assert edge.level == pytest.approx(1 - BUDGET.share(MAX_LOOKS), abs=1e-15)
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
@@ -132,20 +132,20 @@ class TestReasons:
         """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
         cell = Cell("rare", (), Rare(0.01))  # type: ignore[arg-type]  # draws as a simulation does
         far = Quantity("far", "a mean", cell, component("mean"), Prediction(0.5, "½"), NARROW, "≤")
-        found = judged([far])[0]["far"]
-        assert found.verdict is Verdict.CONFIRMED
-        assert found.reason == OF_GROUPS
-        assert found.interval[0] < 0.01 < found.interval[1] < 0.5
+        check = judged([far])[0]["far"]
+        assert check.verdict is Verdict.CONFIRMED
+        assert check.reason == OF_GROUPS
+        assert check.interval[0] < 0.01 < check.interval[1] < 0.5
 
     def test_a_wrong_block_variance_leaves_the_check_open(self) -> None:
         """Where the blocks vary far more or less than derived, nothing is decided and the reason says why."""
         for wrong in (0.02, 50.0):
-            one = quantity(
+            check = quantity(
                 "one", 5.0, 5.0, component("mean", block_variance=wrong), tolerance=Tolerance(30.0)
             )
-            found = judged([one])[0]["one"]
-            assert found.verdict is Verdict.UNDECIDED
-            assert "the derived block variance or the sampler is wrong" in found.reason
+            judged_check = judged([check])[0]["one"]
+            assert judged_check.verdict is Verdict.UNDECIDED
+            assert "the derived block variance or the sampler is wrong" in judged_check.reason
 
 
 class TestExact:
@@ -156,10 +156,10 @@ class TestExact:
         same = Exact("same", "a value", (("n", 3),), Prediction(0.1, "0.1"), 0.1)
         other = replace(same, id="other", computed=math.nextafter(0.1, 1))
         checks, controls = judged([same], [other])
-        found = checks["same"]
-        assert found.verdict is Verdict.CONFIRMED
-        assert (found.looks, found.blocks, found.draws, found.level) == (0, 0, 0, 1.0)
-        assert (found.tolerance, found.method, found.cell) == (0.0, "exact", {"n": 3})
+        check = checks["same"]
+        assert check.verdict is Verdict.CONFIRMED
+        assert (check.looks, check.blocks, check.draws, check.level) == (0, 0, 0, 1.0)
+        assert (check.tolerance, check.method, check.cell) == (0.0, "exact", {"n": 3})
         assert controls["other"].verdict is Verdict.REFUTED
         assert controls["other"].power == 1.0
 
@@ -230,24 +230,24 @@ class TestTheJudgeItself:
     @pytest.mark.slow
     def test_false_refutations(self) -> None:
         """At the very edge of the band, after all looks, a true claim is refuted at most 5% of the time."""
-        found = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 25)
-        refuted = sum(check.verdict is Verdict.REFUTED for check in found)
+        outcomes = self.verdicts(quantity("edge", 10.5, 10.0, spread=3.0), 25)
+        refuted = sum(check.verdict is Verdict.REFUTED for check in outcomes)
         assert refuted <= stats.binom.isf(FALSE_ALARM, 25, 0.05)
-        assert max(check.looks for check in found) == MAX_LOOKS
+        assert max(check.looks for check in outcomes) == MAX_LOOKS
 
     def test_an_exact_prediction(self) -> None:
         """It is excluded at most 5% of the time, and decided by the planned look in 95%."""
-        found = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 80)
-        excluded = sum(check.verdict in {Verdict.APPROXIMATE, Verdict.REFUTED} for check in found)
+        outcomes = self.verdicts(quantity("exact", 10.0, 10.0, spread=3.0), 80)
+        excluded = sum(check.verdict in {Verdict.APPROXIMATE, Verdict.REFUTED} for check in outcomes)
         assert excluded <= stats.binom.isf(FALSE_ALARM, 80, 0.05)
-        planned = sum(check.looks <= PLANNED_LOOK for check in found)
+        planned = sum(check.looks <= PLANNED_LOOK for check in outcomes)
         assert planned >= stats.binom.ppf(FALSE_ALARM, 80, 0.95)
 
     @pytest.mark.slow
     def test_a_wrong_version_is_refuted_as_often_as_planned(self) -> None:
         """Two tolerances off, the samples planned for the check refute it in the end, every time but few."""
-        found = self.verdicts(quantity("off", 11.0, 10.0, spread=3.0), 200)
-        refuted = sum(check.verdict is Verdict.REFUTED for check in found)
+        outcomes = self.verdicts(quantity("off", 11.0, 10.0, spread=3.0), 200)
+        refuted = sum(check.verdict is Verdict.REFUTED for check in outcomes)
         assert refuted >= stats.binom.ppf(FALSE_ALARM, 200, 0.95)
 
 
@@ -260,16 +260,16 @@ class TestBounds:
     ) -> None:
         """A mean of 5 breaks these by 0.6%, and no tolerance makes that right."""
         for tolerance in (Tolerance(1.0), Tolerance(50.0)):
-            one = quantity("bound", 5.0, predicted, relation=relation, spread=0.01, tolerance=tolerance)
-            checks, _ = judged([one], [quantity("other", 5.0, 7.0)])
+            bound = quantity("bound", 5.0, predicted, relation=relation, spread=0.01, tolerance=tolerance)
+            checks, _ = judged([bound], [quantity("other", 5.0, 7.0)])
             assert checks["bound"].verdict is Verdict.REFUTED
 
     def test_an_open_bound_says_what_would_decide(self) -> None:
         """Just beyond the bound, more blocks tell it from the bound, wherever the edge of the band is."""
         for predicted in (4.95, 4.999, 5.0):
-            one = quantity("bound", 5.0, predicted, relation="≤", spread=5.0)
+            bound = quantity("bound", 5.0, predicted, relation="≤", spread=5.0)
             measured = Measured(5.0, 0.1, (4.9, 5.1), 100, 100)
-            open_ = measuring.judged(one, measured, 0.05 / predicted, 6, 0.001)
+            open_ = measuring.judged(bound, measured, 0.05 / predicted, 6, 0.001)
             (needed,) = re.findall(r"about ([\d,]+) blocks would decide", open_.reason)
             nearest = min(0.1 / abs(5.0 - edge) for edge in (predicted, predicted + 0.05) if edge != 5.0)
             assert int(needed.replace(",", "")) == pytest.approx(100 * nearest**2, abs=1)

@@ -22,7 +22,7 @@ def made() -> RunRecord:
 
 def changed(record: RunRecord, claim: ClaimRecord, **run: object) -> RunRecord:
     """Return the run with another record of a claim, and other facts about the run, sealed again."""
-    claims = tuple(claim if claim.id == one.id else one for one in record.claims)
+    claims = tuple(claim if claim.id == other.id else other for other in record.claims)
     return record.model_copy(update={"claims": claims, "run": record.run.model_copy(update=run)}).sealed()
 
 
@@ -43,10 +43,10 @@ def again(record: RunRecord) -> Reproduction:
 
 def test_the_same_run_is_identical(made: RunRecord) -> None:
     """All of it, with the digest of the whole."""
-    found = verify.reproduce(made, workers=1)
-    assert (found.exit_status, found.identical, found.differences, found.missing) == (0, 2, (), ())
-    assert found.digest == digest(made)
-    assert str(found) == f"identical: 2 claims, digest {found.digest[:16]}"
+    outcome = verify.reproduce(made, workers=1)
+    assert (outcome.exit_status, outcome.identical, outcome.differences, outcome.missing) == (0, 2, (), ())
+    assert outcome.digest == digest(made)
+    assert str(outcome) == f"identical: 2 claims, digest {outcome.digest[:16]}"
 
 
 @pytest.mark.parametrize(("factor", "apart"), [(1 + 1e-6, False), (1.5, True)])
@@ -55,20 +55,20 @@ def test_one_changed_estimate_is_found(made: RunRecord, factor: float, apart: bo
     claim = made.claims[0]
     edited = with_estimate(claim, factor)
     for tampered in (edited, edited.model_copy(update={"digest": claim.digest})):
-        found = again(changed(made, tampered))
-        assert (found.exit_status, found.identical) == (1, 0)
-        (difference,) = [each for each in found.differences if "." in each.key]
+        outcome = again(changed(made, tampered))
+        assert (outcome.exit_status, outcome.identical) == (1, 0)
+        (difference,) = [each for each in outcome.differences if "." in each.key]
         assert difference.key == f"{claim.id}.{claim.checks[0].id}"
         assert difference.apart is apart
-        assert "0 of 1 claim identical" in str(found)
+        assert "0 of 1 claim identical" in str(outcome)
 
 
 def test_other_versions_are_said(made: RunRecord) -> None:
     """They explain other digits, and not another verdict; where all is identical they do not matter."""
     older = {**made.run.environment, "numpy": "1.0"}
-    found = again(changed(made, made.claims[0], environment=older))
-    assert (found.exit_status, len(found.missing)) == (0, 1)
-    assert found.missing[0].startswith("numpy 1.0; here it is ")
+    outcome = again(changed(made, made.claims[0], environment=older))
+    assert (outcome.exit_status, len(outcome.missing)) == (0, 1)
+    assert outcome.missing[0].startswith("numpy 1.0; here it is ")
     slightly, far = (with_estimate(made.claims[0], factor) for factor in (1 + 1e-6, 1.5))
     assert again(changed(made, slightly, environment=older)).exit_status == 3
     assert again(changed(made, far, environment=older)).exit_status == 1

@@ -52,7 +52,9 @@ def claim(
         references=(),
         derivation=DerivationRecord(status=status, chains=(), reason=""),
         checks=evidence,
-        controls=tuple(control_that_is(one, key) for key, one in (controls or {"never-so": REFUTED}).items()),
+        controls=tuple(
+            control_that_is(outcome, key) for key, outcome in (controls or {"never-so": REFUTED}).items()
+        ),
         facts=tuple(Fact(id=key, what="", latex="", value=value) for key, value in (facts or {}).items()),
     )
 
@@ -87,7 +89,7 @@ def decided(parts: list[PartEntry], *claims: ClaimRecord, noted: Outcome = Outco
                     "claim": parts[0].claim,
                     "note": "The truth.",
                     "noted": noted,
-                    "part": [one.model_dump() for one in parts],
+                    "part": [entry.model_dump() for entry in parts],
                 }
             ],
         }
@@ -120,7 +122,7 @@ def test_what_a_refuted_control_asserts_is_false() -> None:
     assert decided([part("control:wrong", kind="prints")], record).outcome is Outcome.MISPRINTED
     mixed = decided([part(), part("control:wrong")], record)
     assert mixed.outcome is Outcome.WITH_CONDITIONS
-    assert [one.holds for one in mixed.parts] == [True, False]
+    assert [each.holds for each in mixed.parts] == [True, False]
 
 
 def test_a_note_for_another_outcome_gives_way_to_the_reasons() -> None:
@@ -174,5 +176,5 @@ def test_a_real_run_decides_every_statement_as_known(reference: RunRecord) -> No
     """A fact or figure that was exchanged in a claim shows in the outcome of what is printed about it."""
     run = reference.model_copy(update={"statements": decide(read_sources(), reference.claims)})
     assert run.statements == reference.statements
-    assert {one.id: one.outcome for one in run.statements if one.outcome is not Outcome.HOLDS} == SLIPS
+    assert {each.id: each.outcome for each in run.statements if each.outcome is not Outcome.HOLDS} == SLIPS
     assert len(run.statements) == 46

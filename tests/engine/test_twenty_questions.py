@@ -94,12 +94,12 @@ QUESTIONS = [
 
 def by_numpy(asked: Asked, size: int, keys: int) -> tuple[float, float]:
     """Return the same quantity with its error by plain NumPy: queries with keys of their own."""
-    rng, found = np.random.default_rng([size, keys]), []
+    rng, values = np.random.default_rng([size, keys]), []
     for _ in range(BLOCKS):
         queries = LAWS[asked.law](rng, (SAMPLES, 1, size))
         vectors = LAWS[asked.key_law or asked.law](rng, (SAMPLES, keys, size))
-        found.append(asked.of_scores((queries * vectors).sum(-1), size))
-    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(BLOCKS))
+        values.append(asked.of_scores((queries * vectors).sum(-1), size))
+    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(BLOCKS))
 
 
 @pytest.mark.slow

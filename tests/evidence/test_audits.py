@@ -75,8 +75,8 @@ def test_the_worst_finding_that_decides_gives_the_exit_status() -> None:
     layer = good(1, 1).layers[0]
     statuses = {}
     for judgement in Judgement:
-        found = layer.findings[0].model_copy(update={"judgement": judgement})
-        changed = layer.model_copy(update={"findings": (found,)})
+        finding = layer.findings[0].model_copy(update={"judgement": judgement})
+        changed = layer.model_copy(update={"findings": (finding,)})
         statuses[judgement.value] = good().model_copy(update={"layers": (changed,)}).exit_status
     assert statuses == {"confirmed": 0, "refuted": 1, "undecided": 3, "warned": 0, "reported": 0}
 
@@ -102,8 +102,8 @@ def test_a_fix_does_not_hide_what_was_found() -> None:
 def _line(**changes: object) -> str:
     layer = bad(1, 1).layers[0]
     numbers = {"estimate": 0.3, "standard_error": None, "interval": (None, None)}
-    one = layer.findings[0].model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
-    return next(summary_lines(_with(layer.model_copy(update={"findings": (one,)}))))
+    finding = layer.findings[0].model_copy(update={**numbers, "judgement": Judgement.REFUTED, **changes})
+    return next(summary_lines(_with(layer.model_copy(update={"findings": (finding,)}))))
 
 
 def _with(layer: LayerRecord) -> AuditRecord:
@@ -119,5 +119,5 @@ def test_places_stay_short() -> None:
     assert together(["encoder", "decoder", "cross"]) == "encoder, decoder, cross"
     assert together([f"{name}.attn" for name in "abcdefg"]) == "a.attn, b.attn, c.attn and 4 more layers"
     layers = good(8, 8).layers
-    found = [(layer, finding.model_copy(update={"heads": (n,)})) for n, layer in enumerate(layers)]
-    assert where(found, layers).endswith("and 5 more groups of heads")
+    findings = [(layer, finding.model_copy(update={"heads": (n,)})) for n, layer in enumerate(layers)]
+    assert where(findings, layers).endswith("and 5 more groups of heads")

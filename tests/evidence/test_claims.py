@@ -64,7 +64,7 @@ def test_a_claim_is_plotted(axes: Axes) -> None:
     claim = SCORE_VARIANCE
     figure = claim.series[0]
     assert claim.plot(figure.id, ax=axes) is axes
-    points = next(one for one in figure.layers if one.kind == "points")
+    points = next(layer for layer in figure.layers if layer.kind == "points")
     assert any(np.array_equal(line.get_xdata(), points.x) for line in axes.get_lines())
     assert axes.get_xscale() == figure.x.scale
     assert claim.plot().get_title() == axes.get_title() != ""

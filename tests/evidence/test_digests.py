@@ -37,8 +37,8 @@ def size_at(content: Any, path: Path) -> float:
     if path[0] not in {"checks", "controls", "fits", "series"} or path[2] in {"level", "tolerance", "power"}:
         return abs(float(place_of(content, path)[path[-1]]))
     finding = content[path[0]][path[1]]
-    found = (place_of(finding, one)[one[-1]] for one in leaves(finding))
-    return max((abs(one) for one in found if isinstance(one, float)), default=0.0)
+    numbers = (place_of(finding, leaf)[leaf[-1]] for leaf in leaves(finding))
+    return max((abs(number) for number in numbers if isinstance(number, float)), default=0.0)
 
 
 def changed(content: Any, path: Path) -> Any:
@@ -82,7 +82,7 @@ def test_a_seal_covers_all_but_itself() -> None:
 
 @examples(60)
 @given(floats(-9.9, 9.9), floats(1e-9, 9.9), st.integers(-30, 30), st.integers(-4, 4), st.integers(-4, 4))
-def test_the_digest_sees_no_rounding(value: float, width: float, power: int, one: int, other: int) -> None:
+def test_the_digest_sees_no_rounding(value: float, width: float, power: int, first: int, second: int) -> None:
     """Errors of a few last digits of the largest number of a check, in numbers near zero as well."""
     low, middle, high = ((value + shift * width) * 10.0**power for shift in (-1, 0.1, 1))
     made = check("a", middle, middle, error=width * 10.0**power)
@@ -93,7 +93,7 @@ def test_the_digest_sees_no_rounding(value: float, width: float, power: int, one
         moved = {"estimate": middle + shift * error, "interval": (low - shift * error, high + shift * error)}
         return SCORE_VARIANCE.model_copy(update={"checks": (made.model_copy(update=moved),)})
 
-    assert digest_of(claim(one)) == digest_of(claim(other))
+    assert digest_of(claim(first)) == digest_of(claim(second))
 
 
 @pytest.mark.parametrize("power", [15, 14, 10, -1])
@@ -111,10 +111,10 @@ def test_a_number_between_two_of_ten_digits_is_no_edge(power: int) -> None:
 def test_what_stands_in_place_of_zero_is_rounding_below_the_tolerance() -> None:
     """5.6e-17 is 1.1e-16; above the tolerance every digit counts again."""
 
-    def found(value: float) -> str:
+    def digest(value: float) -> str:
         made = exact_check("a", 0.0, "", "an error")
         moved = {"estimate": value, "interval": (value, value), "tolerance": 1e-12}
         return digest_of(SCORE_VARIANCE.model_copy(update={"checks": (made.model_copy(update=moved),)}))
 
-    assert len({found(value) for value in (0.0, -0.0, 5.6e-17, 1.1e-16, 4e-13)}) == 1
-    assert len({found(value) for value in (0.0, 1e-12, 2e-12, 1e-9)}) == 4
+    assert len({digest(value) for value in (0.0, -0.0, 5.6e-17, 1.1e-16, 4e-13)}) == 1
+    assert len({digest(value) for value in (0.0, 1e-12, 2e-12, 1e-9)}) == 4

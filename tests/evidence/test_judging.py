@@ -55,8 +55,8 @@ class TestBounds:
     ) -> None:
         """Wholly beyond a bound every interval refutes it, at any tolerance; no other one does."""
         beyond = interval[0] > prediction
-        for one in (width, wider * width):
-            verdict = judge(interval, prediction, band(prediction, one, "≤"))
+        for half in (width, wider * width):
+            verdict = judge(interval, prediction, band(prediction, half, "≤"))
             assert (verdict is REFUTED) == beyond
             assert verdict is not APPROXIMATE
 
@@ -85,24 +85,24 @@ class TestOfClaim:
 
     def test_every_combination(self) -> None:
         """The worst counts; nothing is confirmed while a proof failed or a control stands."""
-        for proof, one, two, other in product(Proof, Verdict, Verdict, Verdict):
+        for proof, first, second, control in product(Proof, Verdict, Verdict, Verdict):
             verdict, reason = claim_verdict(
                 proof,
                 "step 2",
-                [check_that_is(one, "one"), check_that_is(two, "two")],
-                [control_that_is(other, "wrong")],
+                [check_that_is(first, "one"), check_that_is(second, "two")],
+                [control_that_is(control, "wrong")],
             )
             if proof is Proof.FAILED:
                 expected = UNDECIDED
-            elif REFUTED in (one, two):
+            elif REFUTED in (first, second):
                 expected = REFUTED
-            elif other is not REFUTED or UNDECIDED in (one, two):
+            elif control is not REFUTED or UNDECIDED in (first, second):
                 expected = UNDECIDED
-            elif APPROXIMATE in (one, two):
+            elif APPROXIMATE in (first, second):
                 expected = APPROXIMATE
             else:
                 expected = CONFIRMED
-            assert verdict is expected, (proof, one, two, other)
+            assert verdict is expected, (proof, first, second, control)
             assert reason
             assert "\n" not in reason
 

@@ -46,9 +46,9 @@ def test_the_worst_claim_decides_the_exit_status() -> None:
     }
     worse = {0: 0, 3: 1, 1: 2}
     representatives = {status: kind for kind, status in alone.items()}.values()
-    for one, other in [*product(alone, representatives), *product(representatives, alone)]:
-        worst = max(alone[one], alone[other], key=worse.__getitem__)
-        assert run_of(*map(claim_of, (one, other))).exit_status == worst
+    for first, second in [*product(alone, representatives), *product(representatives, alone)]:
+        worst = max(alone[first], alone[second], key=worse.__getitem__)
+        assert run_of(*map(claim_of, (first, second))).exit_status == worst
     assert run_of().exit_status == 0
 
 
@@ -58,7 +58,7 @@ def test_parts_and_counts_of_a_run() -> None:
     assert made.claim(CLAIM.id) is made.claims[0]
     with pytest.raises(ClaimError, match=r"this run: .*did you mean 'other'"):
         made.claim("othr")
-    exact = sum(one.draws == 0 for one in CLAIM.checks)
+    exact = sum(check.draws == 0 for check in CLAIM.checks)
     assert (made.exact_checks, made.measured_checks) == (exact, len(CLAIM.checks) + 1 - exact)
     assert repr(made) == "RunRecord(claims=2, confirmed=2, profile='standard', seed=20170612)"
 

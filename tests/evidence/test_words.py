@@ -95,7 +95,7 @@ def test_tallies_leave_out_what_does_not_occur_and_agree_in_number() -> None:
         Outcome.OPEN: 0,
         Outcome.MISPRINTED: 0,
     }
-    assert [(one.count, one.word) for one in tallies(counts, Outcome)] == [
+    assert [(tally.count, tally.word) for tally in tallies(counts, Outcome)] == [
         (2, "hold"),
         (1, "holds with conditions"),
         (3, "wrong"),

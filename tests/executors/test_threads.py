@@ -19,7 +19,7 @@ from verify.executors.machine import (
 def blas_threads() -> set[int]:
     """Return how many threads linear algebra would use in this one."""
     assert np.linalg.det(np.eye(2)) == 1
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
 def test_whoever_wants_one_thread_has_it() -> None:
@@ -45,9 +45,9 @@ def test_whoever_wants_one_thread_has_it() -> None:
         with one_blas_thread():
             seen.append(blas_threads())
         assert blas_threads() == {2}
-        threads = [threading.Thread(target=one) for one in (first, second)]
-        for one in threads:
-            one.start()
+        threads = [threading.Thread(target=target) for target in (first, second)]
+        for thread in threads:
+            thread.start()
         threads[0].join()
         second_looks.set()
         threads[1].join()
