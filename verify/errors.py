@@ -57,10 +57,6 @@ class RenderError(VerifyError):
     exit_status = 4
 
 
-class FormulaError(RenderError):
-    """No formula can be set on this machine, as it is; pages print them as plain text."""
-
-
 class WorkerError(VerifyError):
     """A process ended, or raised an unforeseen error, while it worked on a task."""
 

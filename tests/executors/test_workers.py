@@ -61,31 +61,6 @@ def test_a_single_worker_is_this_process() -> None:
         assert set(workers.map(pid_after, [0] * 3)) == {os.getpid()}
 
 
-READY: list[int] = []
-
-
-def get_ready() -> None:
-    """Note in which process this was called."""
-    READY.append(os.getpid())
-
-
-def ready_in() -> tuple[list[int], int]:
-    """Return where ``get_ready`` was called, as this process knows, and its id."""
-    return READY, os.getpid()
-
-
-def test_a_helper_gets_ready_first(two: Workers) -> None:
-    """It is one more process, the same each time, and gone with the others."""
-    pids = set()
-    for _ in range(2):
-        ready, pid = two.helper(get_ready).submit(ready_in).result()
-        assert ready == [pid]
-        pids.add(pid)
-    assert len(pids | set(two.map(pid_after, [0.2] * 4))) == 3
-    two.shutdown()
-    assert all(map(is_gone, pids))
-
-
 def end_by(number: int) -> None:
     """Send this process a signal."""
     os.kill(os.getpid(), number)

@@ -25,7 +25,7 @@ class Spelled(Medium):
     def __init__(self) -> None:
         super().__init__(Formulas(), {})
 
-    def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
+    def formula(self, formula: Formula, latex: str) -> Markup:  # noqa: ARG002
         """Return the formula as plain text."""
         return Markup("⟨{}⟩").format(spoken(latex))
 

@@ -14,7 +14,6 @@ from verify.report import formulas as formulas_module
 from verify.report import html, pdf
 from verify.report import drawings
 from verify.report.drawings import draw_figures
-from verify.report.formulas import Formulas
 from verify.report.write import render
 
 PHASES = ["figures", "html", "pdf", "write"]
@@ -127,9 +126,8 @@ def test_ctrl_c_while_rendering_is_no_problem_of_rendering(
 def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the same report; what is damaged or of another version is drawn again."""
     run = record(SCORE_VARIANCE)
-    first, formulas = draw_figures(run, 1), Formulas()
-    page = html.render_html(run, first, formulas)
-    formulas.save()
+    first = draw_figures(run, 1)
+    page = html.render_html(run, first)
 
     def drawn_again(*_: object, **__: object) -> None:
         raise AssertionError("drawn again")
@@ -137,7 +135,7 @@ def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPa
     for module, name in ((drawings, "_drawn"), (formulas_module, "_typeset")):
         monkeypatch.setattr(module, name, drawn_again)
     assert draw_figures(run, 1) == first
-    assert html.render_html(run, first, Formulas()) == page
+    assert html.render_html(run, first) == page
     (path,) = cache.rglob("figures.json")
     for content in (b"", b"cut", b"\xff\xfe", b'[["another version"], {}]'):
         path.write_bytes(content)
@@ -145,26 +143,16 @@ def test_a_second_report_draws_nothing(cache: Path, monkeypatch: pytest.MonkeyPa
             draw_figures(run, 1)
 
 
-@pytest.mark.slow
-def test_without_a_javascript_engine_formulas_are_plain_text(
+def test_without_a_javascript_engine_there_is_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Page and print are written all the same, and the problem is one line."""
-    wide = PAIRWISE.derivation.model_copy(update={"latex": " + ".join(["(a + b)^2"] * 12)})
-    made = record(PAIRWISE.model_copy(update={"derivation": wide}).sealed())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
-    known = render(made, tmp_path, lambda _phase: None, 1)
+    """The results are written all the same, and the problem is one line."""
     # What stands in for the engine's program ends at once, as V8 does where address space is limited.
     monkeypatch.setattr("sys.executable", shutil.which("false"))
-    formulas_module._mathjax.cache_clear()
-    # Formulas that are kept from before need no engine, those that are broken into lines included.
-    assert render(made, tmp_path, lambda _phase: None, 1).problem is known.problem is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    written = render(made, tmp_path, lambda _phase: None, 1)
+    formulas_module._mathjax.cache_clear()
+    written = render(record(PAIRWISE), tmp_path, lambda _phase: None, 1)
     assert written.problem is not None
     assert written.problem.exit_status == 4
-    assert str(written.problem).startswith("formulas are plain text, as the process that sets them ended")
-    assert [path.name for path in written.paths] == ["results.json", "report.html", "report.pdf"]
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "falls short of <i>7 d/144</i> by" in page
-    assert "data-f=" not in page.partition("<script>")[0]
+    assert str(written.problem).startswith("formulas cannot be set, as the process for that ended")
+    assert [path.name for path in written.paths] == ["results.json"]

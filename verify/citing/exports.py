@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import yaml
-
 from verify.citing.languages import LATEX
 from verify.citing.lookup import chosen, own_power
 from verify.citing.values import Evidence, Value, reading, record_digest
@@ -100,10 +98,9 @@ def exported(record: Evidence, names: Sequence[str], form: str) -> str:
     texts, numbers = tables(values)
     about = {"written_by": head, "date": f"{creation(record):%Y-%m-%d}", "digest": digest}
     content = {"about": about, "texts": texts, "numbers": numbers}
-    if form == "json":
-        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    text: str = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=10**6)
-    return text
+    # JSON is YAML, too; but that of old would read 6e-05 as text, unlike 6.0e-05.
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return re.sub(r'(?m)^( *"\w+": -?\d+)e', r"\1.0e", text)
 
 
 def exported_by(path: Path, start: str) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +26,10 @@ from verify.cli.console import (
     tell,
     together,
 )
-from verify.errors import ClaimError, OutputError, SourcesError, VerifyError, unforeseen
+from verify.errors import ClaimError, OutputError, SourcesError, unforeseen
 from verify.files.names import EDITIONS
 
 if TYPE_CHECKING:
-    from verify.engine.schedule import RunProgress
     from verify.evidence import RunRecord
     from verify.executors.workers import Workers
 
@@ -127,13 +126,10 @@ def report(out: Path, edition: str, **options: Any) -> None:
     """
     from verify.files.names import RUN
     from verify.report.cache import usable_caches
-    from verify.report.write import prepare_for_pdf
 
     with usable_caches(), processes(**options) as workers:
         names = RUN.evidence, RUN.page, RUN.sheet_of(edition)
-        if not (out / RUN.page).exists():
-            prepare_for_pdf(workers)
-        record = _verified(out, options, workers, names, lambda: prepare_for_pdf(workers))
+        record = _verified(out, options, workers, names)
         rendered(record, out, workers, record.run.phases_s, edition)
     end(record.exit_status)
 
@@ -251,12 +247,10 @@ def _verified(
     options: dict[str, Any],
     workers: Workers,
     names: Sequence[str] = ("results.json",),
-    on_work: Callable[[], object] = lambda: None,
 ) -> RunRecord:
     """Run the verification with its progress on standard error and its verdicts on standard output.
 
-    ``names`` are the files that are to be written to ``out``: whether they can be is tried first. ``on_work``
-    is called as soon as something is computed that is not in the store.
+    ``names`` are the files that are to be written to ``out``: whether they can be is tried first.
     """
     from verify.executors.cluster import connected
 
@@ -289,16 +283,6 @@ def _verified(
         warnings.catch_warnings(action="always", category=UserWarning),
     ):
         warnings.showwarning = lambda message, *_, **__: log(str(message))
-        shown, waiting = callbacks.on_progress, [on_work]
-
-        def on_progress(progress: RunProgress) -> None:
-            if progress.tasks and waiting:
-                # What cannot be got ready fails where it is needed.
-                with contextlib.suppress(VerifyError):
-                    waiting.pop()()
-            shown(progress)
-
-        callbacks.on_progress = on_progress
         store = not options.pop("fresh") and (options.pop("store") or True)
         given = {**options, "workers": workers, "store": store, "executor": executor}
         record = api.run(claims, callbacks=callbacks, **given)

@@ -147,12 +147,9 @@ def tolerance_text(check: Check) -> Prose:
     return Prose(f"{bound}{comma} {_allowed(check)}{because}".strip())
 
 
-def predicted(of: Check | ControlRecord, error: float, place: int | None = None) -> str:
-    """Return the prediction beside a measurement with this standard error, a bound with its sign.
-
-    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
-    """
-    value = numbers.beside(of.prediction, error, place)
+def predicted(of: Check | ControlRecord, error: float) -> str:
+    """Return the prediction beside a measurement with this standard error, a bound with its sign."""
+    value = numbers.beside(of.prediction, error)
     return value if of.relation == "=" else f"{of.relation}{numbers.GAP}{value}"
 
 

@@ -27,11 +27,9 @@ class Workers(Executor):
     system is Linux. None outlives it, and Ctrl-C is for this process to handle.
     """
 
-    def __init__(self, count: int, *, apart: bool = False) -> None:
+    def __init__(self, count: int) -> None:
         self.count = count
-        self._is_here = count == 1 and not apart
         self._pool: Any = None
-        self._helper: Workers | None = None
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return the future result of ``function``.
@@ -40,7 +38,7 @@ class Workers(Executor):
             VerifyError: the system allows no more processes.
         """
         future: Future[Any] = Future()
-        if self._is_here:
+        if self.count == 1:
             try:
                 future.set_result(function(*arguments, **named))
             except Exception as error:  # noqa: BLE001 - raised where the result is asked for
@@ -72,19 +70,9 @@ class Workers(Executor):
         """Start the processes now: where there are other threads later, they could not be copies."""
         self.submit(os.getpid)
 
-    def helper(self, get_ready: Callable[[], object]) -> Executor:
-        """Return the executor of an additional process, which has called ``get_ready`` before anything else.
-
-        It is for tasks that need libraries which the others do without.
-        """
-        if self._helper is None:
-            self._helper = Workers(1, apart=True)
-            self._helper.submit(get_ready)
-        return self._helper
-
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
         """End all processes, whatever they are at."""
-        pool, helper, self._pool, self._helper = self._pool, self._helper, None, None
+        pool, self._pool = self._pool, None
         if pool is not None:
             # Threads of the pool would wait for ever at these for the rest of a message; a broken pool closes
             # the first itself.
@@ -94,8 +82,6 @@ class Workers(Executor):
             for process in list(pool._processes.values()):
                 process.kill()
             pool.shutdown(cancel_futures=True)
-        if helper is not None:
-            helper.shutdown()
 
 
 def using(workers: Workers | int | None) -> AbstractContextManager[Workers]:

@@ -22,7 +22,6 @@ from verify.evidence.words import (
 from verify.files.names import shipped_folder
 from verify.report.tables import (
     EXACT_DIGITS,
-    ControlRow,
     Group,
     check_table,
     control_table,
@@ -84,7 +83,7 @@ class Card(NamedTuple):
     contrast: Contrast
     underived: Prose
     checks: tuple[tuple[Group, ...], Prose]
-    controls: tuple[tuple[ControlRow, ...], Prose]
+    controls: tuple[tuple[tuple[ControlRecord, Prose], ...], Prose]
     refuted: int
     level: str
     figures: tuple[FigureView, ...]

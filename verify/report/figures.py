@@ -19,7 +19,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
-from matplotlib.transforms import Affine2D
 
 from verify.errors import RenderError
 from verify.evidence.plots import INK, LayerStyle, draw_layer, layer_styles, readable
@@ -39,7 +38,6 @@ _NUMBERS, _NAME = 16.5, 13.5  # points below an axis for its numbers, and for it
 _ABOVE = 18.5  # points for the name of the upright axis
 _PAST = 20.0  # points right of the axes that the last number may reach into, with a gap
 _TICKS = (27.0, 11.5)  # points that the number of a tick takes at least, across and upright
-_ASIDE = 6.5  # points between the middles of marks that stand side by side
 _SETTINGS: dict[Any, Any] = {
     # Letters stay text, which a search finds; ids come from a constant, so that a figure is the same again.
     "svg.fonttype": "none",
@@ -116,11 +114,8 @@ def _know_the_font() -> None:
 def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
     """Return the figure as Matplotlib writes it: layers first, then what the room that they leave is for."""
     styles = layer_styles(figure.layers)
-    for layer, style, aside in zip(figure.layers, styles, _asides(figure.layers), strict=True):
-        for line in draw_layer(axes, layer, style):
-            if aside:
-                # Afterwards, so that the axes span the places themselves.
-                line.set_transform(axes.transData + Affine2D().translate(aside, 0))
+    for layer, style in zip(figure.layers, styles, strict=True):
+        draw_layer(axes, layer, style)
     # Labels stand right of the axes, so their width and height have to be known before the axes are placed.
     widest = max(_WIDEST * canvas.bbox.width, _WIDE)
     labels = [
@@ -149,26 +144,6 @@ def _drawn(canvas: Canvas, axes: Axes, figure: Figure) -> str:
     canvas.draw(renderer)
     renderer.finalize()  # type: ignore[no-untyped-call]
     return stream.getvalue()
-
-
-def _asides(layers: tuple[PlotLayer, ...]) -> list[float]:
-    """Return by how many points of the page each layer's marks are drawn aside of their places.
-
-    Only where layers have a mark in common, which would hide each other: then they stand side by side.
-    """
-    places = [
-        set(zip(layer.x, layer.y, strict=True)) if layer.kind == "points" else set() for layer in layers
-    ]
-    crowded = [
-        number
-        for number, own in enumerate(places)
-        if any(own & other for at, other in enumerate(places) if at != number)
-    ]
-    middle = (len(crowded) - 1) / 2
-    return [
-        _ASIDE * (crowded.index(number) - middle) if number in crowded else 0.0
-        for number in range(len(layers))
-    ]
 
 
 def _dress(axes: Axes, figure: Figure, name: str, *, aside: bool) -> None:

@@ -1,6 +1,6 @@
 """Formulas from LaTeX, as MathML for the page and as operators for a PDF, both of which MathJax makes.
 
-MathJax runs in a process of its own (`v8`); where that cannot be, formulas are plain text.
+MathJax runs in a process of its own (`v8`).
 """
 
 import atexit
@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
-from verify.errors import FormulaError, RenderError
+from verify.errors import RenderError
 from verify.report.cache import DrawingCache
 from verify.report.mathml import drawn_by_browsers
-from verify.text.latex import in_lines, spoken
+from verify.text.latex import in_lines
 
 MATHJAX = "django-static-mathjax"
 """The package that carries MathJax; nothing of Django is used."""
 
 _UNITS = 1000  # of MathJax's drawings in an em
-_LETTER, _LINE = 0.5, 1.2  # em of a letter and a line of plain text, about
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 
@@ -35,8 +34,7 @@ class Formula(NamedTuple):
     """A formula that was set; its lengths are in em of its own font.
 
     ``operators`` draw it in a PDF, in thousandths of an em, with names of glyphs in place of their codes;
-    ``left`` is where the drawing begins, and ``depth`` how far it reaches below its line. What is plain text
-    has neither MathML nor operators.
+    ``left`` is where the drawing begins, and ``depth`` how far it reaches below its line.
     """
 
     mathml: str
@@ -48,15 +46,10 @@ class Formula(NamedTuple):
 
 
 class Formulas:
-    """Sets each formula once, and remembers what was set for earlier reports.
-
-    Where MathJax's process cannot run, ``problem`` says why, and formulas that are not remembered only have
-    the sizes that their plain text has, about.
-    """
+    """Sets each formula once, and remembers what was set for earlier reports."""
 
     def __init__(self) -> None:
         self._cache = DrawingCache("formulas", "mini-racer", MATHJAX)
-        self.problem: FormulaError | None = None
 
     def inline(self, latex: str) -> Formula:
         """Return a formula for running text.
@@ -90,16 +83,9 @@ class Formulas:
 
     def _set(self, latex: str, *, displayed: bool) -> Formula:
         key = f"{'display' if displayed else 'inline'} {latex}"
-        if key not in self._cache and not self.problem:
-            try:
-                drawn, spelled = _typeset(latex, displayed=displayed)
-            except FormulaError as error:
-                self.problem = error
-            else:
-                self._cache |= _read(latex, key, drawn, spelled)
-        if key in self._cache:
-            return Formula(*self._cache[key])
-        return Formula("", "", 0, _LETTER * len(spoken(latex)), _LINE, _LINE / 5)
+        if key not in self._cache:
+            self._cache |= _read(latex, key, *_typeset(latex, displayed=displayed))
+        return Formula(*self._cache[key])
 
 
 @cache
@@ -124,7 +110,7 @@ def _typeset(latex: str, *, displayed: bool) -> tuple[str | None, str]:
     """Return what MathJax makes of a formula: SVG and MathML, or None and why it gives up.
 
     Raises:
-        FormulaError: MathJax's process has ended.
+        RenderError: MathJax's process has ended.
     """
     process = _mathjax()
     assert process.stdin is not None  # noqa: S101 - they are pipes
@@ -140,8 +126,8 @@ def _typeset(latex: str, *, displayed: bool) -> tuple[str | None, str]:
         _mathjax.cache_clear()
         atexit.unregister(process.communicate)
         process.communicate()
-        raise FormulaError(
-            f"formulas are plain text, as the process that sets them ended with status {process.returncode}; "
+        raise RenderError(
+            f"formulas cannot be set, as the process for that ended with status {process.returncode}; "
             "its JavaScript engine takes gigabytes of address space: raise `ulimit -v`, then render again"
         )
     drawn, spelled = json.loads(answer)

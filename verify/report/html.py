@@ -42,9 +42,7 @@ _LETTER = re.compile(r'<math alttext="([^"]+)"([^<>]*)>(<(m[ion])(?: [^<>]*)?>\1
 """A formula of a single token, which is its own text."""
 
 
-def render_html(
-    record: Reported, figures: Mapping[str, str] | None = None, formulas: Formulas | None = None
-) -> str:
+def render_html(record: Reported, figures: Mapping[str, str] | None = None) -> str:
     """Return the report of a record as a self-contained HTML page.
 
     ``figures`` are the record's drawings, made here if not given.
@@ -60,10 +58,11 @@ def render_html(
         measured = trusted(measured_points(report))
     else:
         report = audit_report(record) if isinstance(record, AuditRecord) else comparison_report(record)
-    medium = HtmlMedium(formulas or Formulas(), figures or {})
+    medium = HtmlMedium(Formulas(), figures or {})
     page = medium.render(
         f"{called.page}.j2", report, evidence=called.evidence, sheet=called.sheet, measured=measured
     )
+    medium.formulas.save()
     style = faces_of([page]) + _joined(*_STYLES[called]) + medium.mark_rules()
     scripts = [name for name in _SCRIPTS[called] if name not in _TEACHING or 'id="lesson"' in page]
     body = page.replace("/* drawn */", medium.figure_rules(), 1)
@@ -101,7 +100,7 @@ class HtmlMedium(Medium):
         page = _NAMED.sub(lambda named: named[0].replace("<math alttext=", "<math aria-label="), page)
         return _LETTER.sub(r"<math\2>\3", page)
 
-    def formula(self, formula: Formula, style: str, latex: str) -> Markup:  # noqa: ARG002
+    def formula(self, formula: Formula, latex: str) -> Markup:
         """Return a formula as MathML."""
         width = formula.width * _BROADEST
         attributes = f' style="--w:{width:.1f}"' if width > _WIDE else ""

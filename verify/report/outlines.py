@@ -16,7 +16,7 @@ from fontTools.pens.recordingPen import RecordingPen
 from fontTools.svgLib.path import parse_path
 
 from verify.report.formulas import Formula
-from verify.report.typeset import STROKE_WIDTH
+from verify.report.typeset import SCALE, STROKE_WIDTH
 
 _GLYPHS = 256  # of a font
 _TO_UNICODE = """\
@@ -29,16 +29,19 @@ _TO_UNICODE = """\
 class PdfDrawing:
     """What WeasyPrint takes from its cache as an image; it is drawn in the text's colour.
 
-    ``corner`` and ``width`` are those of what ``operators`` draw.
+    ``corner``, ``width`` and ``height`` are those of what ``operators`` draw, ``unit`` is theirs in em.
     """
 
-    def __init__(self, operators: str, corner: tuple[float, float], width: float, height: float) -> None:
-        self._operators, self._corner = operators.encode(), corner
+    def __init__(
+        self, operators: str, corner: tuple[float, float], width: float, height: float, unit: float
+    ) -> None:
+        self._operators, self._corner, self._unit = operators.encode(), corner, unit
         self._width, self._height = width, height
 
-    def get_intrinsic_size(self, _resolution: float, _font_size: float) -> tuple[None, None, float]:
-        """Return no width, no height (the page gives them), and their ratio."""
-        return None, None, self._width / self._height
+    def get_intrinsic_size(self, _resolution: float, font_size: float) -> tuple[float, float, float]:
+        """Return width, height and their ratio in text of this size."""
+        em = self._unit * font_size
+        return self._width * em, self._height * em, self._width / self._height
 
     def draw(self, stream: Any, width: float, _height: float, style: Mapping[str, Any]) -> None:
         """Draw into a page's stream, ``width`` wide, its top left corner at the origin."""
@@ -64,7 +67,7 @@ class FormulaFonts:
 
         operators = re.sub("<([^>]*)>", coded, formula.operators)
         left, width, height, depth = (1000 * length for length in formula[2:])
-        return PdfDrawing(operators, (left, depth - height), width, height)
+        return PdfDrawing(operators, (left, depth - height), width, height, SCALE / 1000)
 
     def add_to(self, pdf: Any, outline: Callable[[str], str]) -> None:
         """Add the fonts, of glyphs with these outlines, to a document: all of its pages share their fonts."""
@@ -82,7 +85,7 @@ def stroked(mark: str) -> PdfDrawing:
     for path in ET.fromstring(f"<g>{mark}</g>"):  # noqa: S314 - our own
         paint = "B" if "fill" in path.attrib else "S"
         drawn.append(f"[{path.get('stroke-dasharray', '')}] 0 d {_path(path.attrib['d'])} {paint}")
-    return PdfDrawing("\n".join(drawn), (0, 0), 16, 16)
+    return PdfDrawing("\n".join(drawn), (0, 0), 16, 16, 1 / 16)
 
 
 def referenced(pdf: Any, reference: bytes) -> Any:

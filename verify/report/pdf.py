@@ -24,10 +24,11 @@ from verify.report.fonts import rules_for_print
 from verify.report.formulas import Formula, Formulas
 from verify.report.outlines import FormulaFonts, PdfDrawing, referenced, stroked
 from verify.report.run import Report
-from verify.report.typeset import MARKS, Medium
+from verify.report.typeset import MARKS, SCALE, Medium
 from verify.text.latex import spoken
 
 _VARIANT = "pdf/a-3a"
+_DEEPEST = 400  # hundredths of an em that a formula in text reaches below its line, at most
 _MISSING = (
     "the PDF needs Pango's system libraries, which are missing; HTML and JSON are written; "
     "for the PDF, apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
@@ -67,6 +68,9 @@ def render_pdf(
     is_short = edition == EDITIONS[0]
     places = {key: claim.id for claim in record.claims for key in keys_of(claim) if is_short}
     document = weasyprint.HTML(string=page, base_url="report:", url_fetcher=_fetcher(medium.figures))
+    # Its own sheet gives every element markers and calls of notes, of which each has a style of its own.
+    usual = weasyprint.CSS(string=re.sub("(?m)^::.*", "", weasyprint.html.UA))
+    document._ua_stylesheets = lambda _forms: [usual]
     # Without HarfBuzz's library for that, fontTools cuts faces down; it dates them by this, or by the clock.
     dated = environment(SOURCE_DATE_EPOCH=str(int(created.timestamp())))
     # WeasyPrint's many small objects live until the end; looking for garbage among them takes a fifth longer.
@@ -100,12 +104,13 @@ class PdfMedium(Medium):
         self.described: set[str] = set()
         self.fonts = FormulaFonts()
 
-    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
-        """Return an image tag; the same formula is the same image."""
+    def formula(self, formula: Formula, latex: str) -> Markup:
+        """Return an image tag; the same formula is the same image, and a class says how deep it reaches."""
         name = self._names.setdefault(formula[1:], f"svg:formula-{len(self._names)}")
         if name not in self.drawn:
             self.drawn[name] = self.fonts.drawn(formula)
-        return Markup('<img class="f" src="{}" alt="{}" style="{}">').format(name, spoken(latex), style)
+        depth = round(100 * SCALE * formula.depth)
+        return Markup('<img class="f d{}" src="{}" alt="{}">').format(depth, name, spoken(latex))
 
     def mark(self, badge: Badge) -> Markup:
         """Return a background: decoration to a screen reader, as the word stands beside it."""
@@ -122,19 +127,6 @@ class PdfMedium(Medium):
         return Markup('<img class="drawing" src="svg:figure-{}" alt="{}">').format(key, words)
 
 
-def get_ready() -> None:
-    """Do once, before there is anything to print, what the first document would wait for.
-
-    Libraries are loaded, C types declared, faces and style sheets read.
-
-    Raises:
-        RenderError: Pango is missing.
-    """
-    weasyprint = _weasyprint()
-    with _sheets(weasyprint) as sheets:
-        weasyprint.HTML(string='<html lang="en"><p>Some <b>text</b>').write_pdf(**sheets)
-
-
 @contextlib.contextmanager
 def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
     """Yield the options of all documents: the sheets for print, and fonts in a folder that does not stay.
@@ -146,6 +138,7 @@ def _sheets(weasyprint: Any) -> Iterator[dict[str, Any]]:
     css = "".join((folder / name).read_text(encoding="utf-8") for name in names)
     values = dict(re.findall(r"--(\w+): ([^;]+);", css))
     css = re.sub(r"var\(--(\w+)\)", lambda name: values[name[1]], css)
+    css += "".join(f".d{depth} {{ vertical-align: {-depth / 100}em; }}" for depth in range(_DEEPEST))
     with temporary_folder() as fonts._folder, warnings.catch_warnings():
         # It leaves the file of its profile of colours to the collector.
         warnings.filterwarnings("ignore", "unclosed file .*sRGB", ResourceWarning)

@@ -11,7 +11,7 @@ from typing import Any
 from verify.citing.citations import place_on_site
 from verify.citing.summaries import as_svg
 from verify.citing.values import SOURCE
-from verify.errors import RenderError, ResultsError
+from verify.errors import ResultsError
 from verify.evidence import RunRecord
 from verify.evidence.audits import AuditRecord
 from verify.evidence.load import origin
@@ -37,8 +37,8 @@ def write_site(
     address: str = "",
     workers: Workers | int | None = None,
     shown: RunRecord | None = None,
-) -> RenderError | None:
-    """Write a run's site into the folder ``out``, whole or not at all, and return what was not rendered.
+) -> None:
+    """Write a run's site into the folder ``out``, whole or not at all.
 
     ``shown`` is what its pages show, if that is more than the record.
 
@@ -46,9 +46,7 @@ def write_site(
         OutputError: ``out`` holds what is no part of a site, or cannot be written.
         VerifyError: see `site_files`.
     """
-    files, problem = site_files(record, address, workers, shown)
-    write_folder(out, files, MARKER)
-    return problem
+    write_folder(out, site_files(record, address, workers, shown), MARKER)
 
 
 def site_files(
@@ -56,15 +54,15 @@ def site_files(
     address: str = "",
     workers: Workers | int | None = None,
     shown: RunRecord | None = None,
-) -> tuple[dict[str, bytes], RenderError | None]:
-    """Return the files of a run's site by their paths, and what could not be rendered, if anything.
+) -> dict[str, bytes]:
+    """Return the files of a run's site by their paths.
 
     ``address`` is where it will be published, if that is known; pages then name their permanent address.
-    Where formulas cannot be set they are plain text. ``shown`` is what pages show, if more than the record.
+    ``shown`` is what pages show, if more than the record.
 
     Raises:
         ResultsError: this is no run.
-        RenderError: a figure cannot be drawn.
+        RenderError: a formula or figure cannot be drawn.
     """
     if not isinstance(record, RunRecord):
         raise ResultsError("site: is made of a run only; give a results.json")
@@ -83,7 +81,7 @@ def site_files(
     for claim in record.claims:
         files[f"badges/{claim.id}.svg"] = as_svg(claim).encode()
     files |= {"results.json": record.to_json().encode(), "objects.inv": inventory(shown or record)}
-    return files, formulas.problem
+    return files
 
 
 def _template(name: str) -> str:

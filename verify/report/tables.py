@@ -40,24 +40,10 @@ class Group(NamedTuple):
     rows: tuple[Row, ...]
 
 
-class ControlRow(NamedTuple):
-    """A wrong version of the claim, and what it predicts, what was measured, and with what power."""
-
-    control: ControlRecord
-    what: Prose
-    cells: tuple[str, str, str]
-
-
 def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
     """Return a claim's checks in groups, in their order, and the line of what all of them have."""
     gathered = [tuple(members) for _, members in groupby(checks, key=_group_key)]
     common = shared_settings(checks) if len(gathered) > 1 else {}
-    # Numbers of alike size in one column have alike many digits.
-    measured = [check for check in checks if check.standard_error]
-    shared = numbers.shared_places(
-        [(check.estimate, check.standard_error, check.interval) for check in measured]
-    )
-    places = {check.id: place for check, place in zip(measured, shared, strict=True)}
     # What most exact checks allow for, mostly rounding, is said once.
     exact = Counter(str(tolerance_text(check)) for check in checks if check.method == "exact")
     usual = next((text for text, count in exact.most_common(1) if count > 2), "")
@@ -72,7 +58,7 @@ def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
                 check,
                 _title((check,), Prose(""), usual) if is_fit else title if is_single else None,
                 cell_text(check.cell, without=tuple(settings)),
-                _cells(check, places.get(check.id)),
+                _cells(check),
             )
             for check in members
         )
@@ -88,22 +74,20 @@ def check_table(checks: Sequence[Check]) -> tuple[tuple[Group, ...], Prose]:
     return tuple(groups), line
 
 
-def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[ControlRow, ...], Prose]:
-    """Return a claim's controls, in their order, and the line of what all of them have."""
+def control_table(controls: Sequence[ControlRecord]) -> tuple[tuple[tuple[ControlRecord, Prose], ...], Prose]:
+    """Return a claim's controls, in their order, each in words, and the line of what all of them have."""
     common = shared_settings(controls) if len(controls) > 1 else {}
     rows = []
     for control in controls:
         error = digits_of(control)
-        measured = numbers.estimate(control.estimate, error, control.interval)
+        estimate = numbers.estimate(control.estimate, error, control.interval)
         where = cell_text(control.cell, without=tuple(common))
-        cells = (
-            predicted(control, error),
-            f"{measured.alone} in {measured.interval}"
-            if error
-            else numbers.exact(control.estimate, EXACT_DIGITS),
-            numbers.power(control.power) if control.blocks else "exact",
+        measured = f"measured {estimate.alone} in {estimate.interval}, power {numbers.power(control.power)}"
+        text = (
+            f"{control.what}{f' ({where})' if where else ''}: predicts {predicted(control, error)}, "
+            f"{measured if error else f'computed {numbers.exact(control.estimate, EXACT_DIGITS)}'}"
         )
-        rows.append(ControlRow(control, Prose(f"{control.what} ({where})" if where else control.what), cells))
+        rows.append((control, Prose(text)))
     return tuple(rows), _common_line("controls", common)
 
 
@@ -174,15 +158,12 @@ def _title(checks: Sequence[Check], settings: Prose, usual: str) -> Title:
     return Title(Prose(first.quantity + formula), Prose("; ".join(filter(None, notes))))
 
 
-def _cells(check: Check, place: int | None) -> tuple[str, ...]:
-    measured = numbers.estimate(check.estimate, check.standard_error, check.interval, place)
-    is_exact = check.method == "exact"
-    return (
-        predicted(check, check.standard_error, place),
-        measured.alone
-        if check.standard_error
-        else rounding_error(check) or numbers.exact(check.estimate, EXACT_DIGITS),
-        measured.error + measured.times if measured.error else "",
-        "" if is_exact else measured.low + measured.times,
-        "" if is_exact else measured.high + measured.times,
-    )
+def _cells(check: Check) -> tuple[str, ...]:
+    measured = numbers.estimate(check.estimate, check.standard_error, check.interval)
+    value = rounding_error(check) or numbers.exact(check.estimate, EXACT_DIGITS)
+    error, ends = "", ["", ""]
+    if check.standard_error:
+        value, error = measured.alone, measured.error + measured.times
+    if check.method != "exact":
+        ends = [end + measured.times for end in (measured.low, measured.high)]
+    return predicted(check, check.standard_error), value, error, *ends

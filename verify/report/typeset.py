@@ -29,12 +29,13 @@ from verify.text import numbers
 from verify.text.escapes import for_tex, pieces, prose_for_tex
 from verify.text.latex import Prose, in_pieces, low, plain, spoken, with_apostrophes
 
-_SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
+SCALE = 1.1  # brings the mathematics' x-height (0.431 em) to the text face's (0.475 em)
 _NUMBERED = 36.0  # em of a formula that is centred with its number in the margin
 _BROKEN = 16.0  # em from which on a formula in text is pieces, between which lines may break
 _WIDEST_PIECE = 27.0  # em of a piece in the columns of the print's tables
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
 _STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
+_JOINER = "\N{WORD JOINER}"
 _OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 # The drawn signs of the verdicts; each has its own outline, so that none is known by its colour alone.
@@ -60,16 +61,16 @@ MARKS = {
 }
 STROKE_WIDTH = 1.5
 RELATIONS = {
-    "=": "$=$",
-    "⇒": r"$\Rightarrow$",
-    "⇔": r"$\Leftrightarrow$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "<": "$<$",
-    ">": "$>$",
-    "~": r"$\sim$",
+    "=": "= ",
+    "⇒": r"\Rightarrow ",
+    "⇔": r"\Leftrightarrow ",
+    "≤": r"\le ",
+    "≥": r"\ge ",
+    "<": "< ",
+    ">": "> ",
+    "~": r"\sim ",
 }
-"""The relations of derivations, as they are set."""
+"""The relations that the lines of a derivation begin with, in LaTeX."""
 
 
 def _tallied(records: Sequence[object], name: str) -> tuple[Tally, ...]:
@@ -119,7 +120,7 @@ class Medium(ABC):
         self.figures = figures
 
     @abstractmethod
-    def formula(self, formula: Formula, style: str, latex: str) -> Markup:
+    def formula(self, formula: Formula, latex: str) -> Markup:
         """Return markup for a formula, made of this LaTeX."""
 
     @abstractmethod
@@ -173,11 +174,9 @@ class Medium(ABC):
             return self._prose(value)
         return _text(value) if type(value) is str else value
 
-    def _display(self, latex: str, limit: float = _NUMBERED * _SCALE) -> Markup:
+    def _display(self, latex: str, limit: float = _NUMBERED * SCALE) -> Markup:
         """Return a formula on a line of its own, in lines if it is wider than ``limit`` em."""
-        formula = self.formulas.display(latex, limit / _SCALE)
-        width = formula.width * _SCALE
-        return self._set(formula, f"width:{width:.3f}em;min-width:{0.7 * width:.3f}em", latex)
+        return self.formula(self.formulas.display(latex, limit / SCALE), latex)
 
     def _small_print(self, latex: str) -> Markup:
         """Return a formula for a narrow column, in lines; what would have to be shrunk stands elsewhere."""
@@ -191,7 +190,7 @@ class Medium(ABC):
 
     def _fits(self, latex: str, width: float) -> bool:
         """Return whether there is a formula, and it has room in a place of this width in em."""
-        return bool(latex) and self.formulas.display(latex, _NUMBERED).width * _SCALE <= width
+        return bool(latex) and self.formulas.display(latex, _NUMBERED).width * SCALE <= width
 
     def _inline(self, latex: str) -> Markup:
         """Return a formula in running text; a long formula is pieces, between which lines may break."""
@@ -200,15 +199,7 @@ class Medium(ABC):
         return Markup(" ").join(map(self._whole, parts if len(parts) > 1 else [latex]))
 
     def _whole(self, latex: str) -> Markup:
-        formula = self.formulas.inline(latex)
-        sizes = (formula.width * _SCALE, formula.height * _SCALE, -formula.depth * _SCALE)
-        style = "width:{:.3f}em;height:{:.3f}em;vertical-align:{:.3f}em".format(*sizes)
-        return self._set(formula, style, latex)
-
-    def _set(self, formula: Formula, style: str, latex: str) -> Markup:
-        if not formula.mathml:  # this machine cannot set formulas: see `Formulas`
-            return Markup("<i>{}</i>").format(spoken(latex))
-        return self.formula(formula, style, latex)
+        return self.formula(self.formulas.inline(latex), latex)
 
     def _prose(self, prose: str) -> Markup:
         set_so_far, formula = Markup(), Markup()
@@ -216,7 +207,7 @@ class Medium(ABC):
         before, opening = "", ""  # of the formula that waits for its punctuation, and of the next formula
         for piece in pieces(prose):
             if piece.is_formula:
-                set_so_far += _together(before, formula, "")
+                set_so_far += self._together(before, formula, "")
                 before, formula, opening = opening, self._inline(piece.text), ""
                 continue
             text = with_apostrophes(piece.text)
@@ -224,16 +215,20 @@ class Medium(ABC):
             stuck = tail[0] if tail and formula else ""
             rest = text[len(stuck) :]
             start = next(_OPENING.finditer(rest)).start()
-            set_so_far += _together(before, formula, stuck) + _text(rest[:start])
+            set_so_far += self._together(before, formula, stuck) + _text(rest[:start])
             before, formula, opening = "", Markup(), rest[start:]
-        return set_so_far + _together(before, formula, "") + _text(opening)
+        return set_so_far + self._together(before, formula, "") + _text(opening)
 
+    def _together(self, before: str, formula: Markup, after: str) -> Markup:
+        """Return a formula that no line break can part from what touches it.
 
-def _together(before: str, formula: Markup, after: str) -> Markup:
-    """Return a formula that no line break can part from the punctuation around it."""
-    if not before and not after:
-        return formula
-    return Markup('<span class="nb">{}{}{}</span>').format(_text(before), formula, _text(after))
+        In print signs beside it stay with it anyway.
+        """
+        if not self.folds:
+            return _text(before) + formula + _JOINER * after[:1].isalnum() + _text(after)
+        if not before and not after:
+            return formula
+        return Markup('<span class="nb">{}{}{}</span>').format(_text(before), formula, _text(after))
 
 
 def _text(text: str) -> Markup:

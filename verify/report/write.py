@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from verify.errors import FormulaError, OutputError, RenderError, SettingsError, VerifyError, unforeseen
+from verify.errors import OutputError, RenderError, SettingsError, VerifyError, unforeseen
 from verify.evidence import RunRecord
 from verify.evidence.load import Reported, names
 from verify.executors.workers import Workers, using, worker_errors
@@ -75,7 +74,7 @@ def render(
     problem: RenderError | None = None
     try:
         with unforeseen(), usable_caches(), using(workers) as processes, worker_errors():
-            problem = _render(record, edition, processes, phase, pages)
+            _render(record, edition, processes, phase, pages)
     except RenderError as error:
         problem = error
     except (VerifyError, OSError) as error:
@@ -103,46 +102,24 @@ def _render(
     workers: Workers,
     phase: Callable[[str], AbstractContextManager[None]],
     pages: dict[str, bytes],
-) -> FormulaError | None:
-    """Add the pages of a record to ``pages``, and return why its formulas are plain text, if they are."""
+) -> None:
+    """Add the pages of a record to ``pages``."""
     if not isinstance(record, RunRecord):
         with phase("html"):
             from verify.report.html import render_html  # noqa: PLC0415
 
             pages[names(record).page] = render_html(record).encode()
-        return None
-    printer = prepare_for_pdf(workers)
+        return
     with phase("figures"):
         from verify.report.drawings import draw_figures  # noqa: PLC0415
 
         figures = draw_figures(record, workers)
     with phase("html"):
-        from verify.report.formulas import Formulas  # noqa: PLC0415
         from verify.report.html import render_html  # noqa: PLC0415
         from verify.report.pdf import render_pdf  # noqa: PLC0415
 
-        printed = printer and printer.submit(render_pdf, record, figures, edition)
-        formulas = Formulas()
-        pages[RUN.page] = render_html(record, figures, formulas).encode()
-        formulas.save()
+        printed = workers.submit(render_pdf, record, figures, edition) if workers.count > 1 else None
+        pages[RUN.page] = render_html(record, figures).encode()
     with phase("pdf"):
         sheet = printed.result() if printed else render_pdf(record, figures, edition)
         pages[RUN.sheet_of(edition)] = sheet
-    return formulas.problem
-
-
-def prepare_for_pdf(workers: Workers) -> Executor | None:
-    """Return the executor that makes the PDF, once it has started to get ready for that.
-
-    It is a process of its own, as drawing fills others with libraries; None where this process does all.
-
-    Raises:
-        VerifyError: the system allows no more processes.
-    """
-    return None if workers.count == 1 else workers.helper(_get_ready)
-
-
-def _get_ready() -> None:
-    from verify.report.pdf import get_ready  # noqa: PLC0415
-
-    get_ready()

@@ -121,6 +121,7 @@ _LIMIT = re.compile(r"(\\(?:sum|prod)_\{[^{}]*\})\^(?:\{([23])\}|([23]))")
 _POWER = re.compile(r"\^(?:\{\s*([23])\s*\}|([23]))")
 
 
+@cache
 def spoken(latex: str) -> str:
     """Return a formula in words and signs, such as ``Var(q·k) = d_k``, to stand in for its picture."""
     text = _STYLES.sub("", _TRANSPOSED.sub("ᵀ", latex))

@@ -1,11 +1,8 @@
 """Numbers as people read them: rounded by their uncertainty."""
 
-import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
-from statistics import median_low
 
 MINUS = "−"
 GAP = "\N{NARROW NO-BREAK SPACE}"
@@ -72,14 +69,11 @@ class EstimateText:
         return f"[{self.low},{NO_BREAK}{self.high}]{self.times}"
 
 
-def estimate(
-    value: float, error: float, interval: tuple[float, float], place: int | None = None
-) -> EstimateText:
+def estimate(value: float, error: float, interval: tuple[float, float]) -> EstimateText:
     """Return a value with its standard error and interval, all to the digit that the error allows.
 
-    ``place`` is the power of ten of another last digit, for a value without a factor left out. The interval's
-    ends are rounded outwards, so that the printed interval covers at least as often as that computed. A
-    zero error means an exact value, printed to ten significant digits.
+    The interval's ends are rounded outwards, so that the printed interval covers at least as often as that
+    computed. A zero error means an exact value, printed to ten significant digits.
 
     Raises:
         ValueError: something is not finite.
@@ -89,8 +83,7 @@ def estimate(
     if error == 0:
         texts = [_significant(each, 10) for each in (centre, low, high)]
         return EstimateText(texts[0], "", texts[1], texts[2], power)
-    if power or place is None:
-        place = last_place(float(spread))
+    place = last_place(float(spread))
     return EstimateText(
         value=at(centre, place),
         error=at(spread, place),
@@ -133,26 +126,6 @@ def supported(value: float, error: float, digits: int = 10) -> str:
     return text + times(power) if text.strip("0.") else text
 
 
-def shared_places(measured: Sequence[tuple[float, float, tuple[float, float]]]) -> list[int]:
-    """Return the power of ten of each value's last digit in one column: alike for values of alike size.
-
-    Of each size, to the nearest power of ten, it is the median of what the errors allow; where an error
-    differs, it keeps one digit at least and gets one more than it needs at most. ``measured`` are values
-    with their errors, none zero, and intervals.
-    """
-    own = [last_place(error) for _, error, _ in measured]
-    sizes = [
-        round(math.log10(max(map(abs, (value, error, *interval))))) for value, error, interval in measured
-    ]
-    usual = {
-        size: median_low(place for place, of in zip(own, sizes, strict=True) if of == size) for size in sizes
-    }
-    return [
-        min(max(usual[size], place - 1), _magnitude(as_decimal(error)))
-        for (_, error, _), place, size in zip(measured, own, sizes, strict=True)
-    ]
-
-
 def exact(value: float, digits: int = 6, rounding: str = ROUND_HALF_EVEN) -> str:
     """Return a value that has no uncertainty, to at most ``digits`` significant digits, no padding.
 
@@ -170,14 +143,11 @@ def _to_digits(value: float, digits: int, rounding: str = ROUND_HALF_EVEN) -> st
     return _significant(as_decimal(value).scaleb(-power), digits, rounding) + times(power)
 
 
-def beside(value: float, error: float, place: int | None = None) -> str:
-    """Return an exact value to one digit more than a measurement with this standard error carries.
-
-    ``place`` is that of the measurement's last digit, where the error alone does not decide it.
-    """
+def beside(value: float, error: float) -> str:
+    """Return an exact value to one digit more than a measurement with this standard error carries."""
     if error == 0 or value == 0:
         return _to_digits(value, 6)
-    wanted = _magnitude(as_decimal(value)) - (last_place(error) if place is None else place) + 2
+    wanted = _magnitude(as_decimal(value)) - last_place(error) + 2
     return _to_digits(value, min(max(wanted, 3), 10))
 
 
