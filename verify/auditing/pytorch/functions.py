@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -84,9 +84,13 @@ def kind_of(query: Any, key: Any) -> Any:
 
     It is None for tensors that have no plain shape.
     """
-    with suppress(Exception), torch._C.DisableTorchFunction():
-        return query.shape[-3:-2], key.shape[-3:-2], query.shape[-1], query.shape[-2] < key.shape[-2]
-    return None
+    try:
+        with torch._C.DisableTorchFunction():
+            *heads, queries, width = query.shape
+            *key_heads, keys, _ = key.shape
+    except Exception:  # noqa: BLE001 - such as nested tensors
+        return None
+    return width, queries < keys, *heads[-1:], *key_heads[-1:]
 
 
 def scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
