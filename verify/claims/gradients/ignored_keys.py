@@ -22,11 +22,6 @@ UNIT, FACTOR = c * size * M, (c * size * p) ** 2
 BOUND = (2 * UNIT * p * (1 - p)) ** 2
 
 
-def squared(at: Expr) -> Expr:
-    """Return the squared gradient of key j from one query, for gradients at the weights, ``at`` that of j."""
-    return FACTOR * (at - over_keys(p_l * at.xreplace({j: l}), l)) ** 2
-
-
 def derive() -> Chains:
     others, p_h = (1 - KroneckerDelta(l, j)) * (1 - KroneckerDelta(h, j)), p_l.xreplace({l: h})
     pairs = p_l * p_h * (others * (x[l] - x[h])) ** 2
@@ -34,8 +29,9 @@ def derive() -> Chains:
     cauchy = "Cauchy and Schwarz over the other keys, whose weights sum to $1-p_j$"
     by_cauchy = at_most(FACTOR * over_keys(over_keys(pairs, l), h) / 2)
     wide = at_most(FACTOR * (1 - p) * over_keys(room, l), given=(Le(Abs(x[j]), M),))
+    squared = FACTOR * (x[j] - over_keys(p_l * x[l], l)) ** 2
     yield (
-        Chain(squared(x[j]), title="The key's row of the Jacobian")
+        Chain(squared, title="The key's row of the Jacobian")
         .then(FACTOR * over_keys(p_l * (x[j] - x[l]), l) ** 2, "weights sum to 1", algebra)
         .then(FACTOR * (1 - p) * over_keys(p_l * (x[j] - x[l]) ** 2, l), cauchy, by_cauchy, "≤")
         .then(BOUND, "no two of the $x_l$ are further apart than 2M", wide, "≤")
@@ -50,11 +46,9 @@ def derive() -> Chains:
     along = "the gradient in the direction of $x_j$, which is its size:"
     defines = f"{along} every other key that differs from key j differs from it by 2 in that direction"
     title = r"On average over random signs $x_j = M r_j$, in units of $cM|q|$: half of the bound"
-    yield (
-        Chain(E(within * r[j] * gap) / most, name="average", title=title, defines=defines).then(
-            1, "another key differs with chance one half, whatever the weights", moments(SIGNS)
-        )
-    )
+    average = Chain(E(within * r[j] * gap) / most, name="average", title=title, defines=defines)
+    half = "another key differs with chance one half, whatever the weights"
+    yield average.then(1, half, moments(SIGNS))
 
 
 def largest_share(code: Callable[..., Array], keys: int, bound: Expr) -> float:
