@@ -191,7 +191,9 @@ class _Writer(LatexPrinter):  # type: ignore[misc]  # SymPy has no types
         named = {term.xreplace(_renamed(expr)): term for term in expr.args}
         terms = self._as_ordered_terms(Add(*named, evaluate=False), order=order)
         terms = [named[term] for term in terms]
-        if terms[0].could_extract_minus_sign():
+        # A polynomial of higher degree keeps to its powers; any other sum starts without a minus if it can.
+        is_by_powers = len(terms) > 3 and len(expr.free_symbols) == 1 and expr.is_polynomial()
+        if terms[0].could_extract_minus_sign() and not is_by_powers:
             terms = sorted(terms, key=lambda term: bool(term.could_extract_minus_sign()))
         first, *rest = terms
         text = str(self._print(first))
