@@ -115,7 +115,7 @@ def _outermost(x: Sum) -> tuple[Any, Any, Any, Any]:
 
 @lru_cache(maxsize=4096)
 def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
-    """E x, term by term; moments that are not given may cancel, as in all pairs less the equal ones."""
+    """E x, term by term."""
     if x.has(KroneckerDelta):
         raise NotDerived("a Kronecker delta in a mean; write all pairs less the equal ones")
     moments = _Moments(dict(laws))
@@ -124,15 +124,6 @@ def _mean(x: Expr, laws: tuple[tuple[Family, Law], ...]) -> Expr:
     except PolynomialError:
         written = re.sub(r"~\d+", "", str(E(x)))
         raise NotDerived(f"{written} is no mean of a polynomial of components and scores") from None
-    if result.has(*moments.missing.values()):
-        result = factor(result)
-    missing = [entry for entry, symbol in moments.missing.items() if result.has(symbol)]
-    if missing:
-        base, order = max(missing, key=lambda entry: entry[1])
-        law = moments.laws[base]
-        if order < len(law.raw):
-            raise MomentMissing(f"{law.words}: there is no moment of order {order}")
-        raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
     return result
 
 
@@ -233,9 +224,6 @@ class _Moments:
     def __init__(self, laws: Laws) -> None:
         self.laws = laws
         self.names: dict[Any, Any] = {}
-        self.missing: dict[tuple[Family, int], Dummy] = {}
-        # Stands for a moment that is 0 beside a missing moment: their product need not exist.
-        self.zero = Dummy()
 
     def total(self, term: _Term) -> Expr:
         """Return the mean of Σ Π entries."""
@@ -245,36 +233,32 @@ class _Moments:
                 raise NotDerived(f"no law of {base} is assumed")
             _require_places(base, places, bound)
         moments = [sympify(raw) for base, _ in entries for raw in self.laws[base].raw]
-        values = {value for value in (*moments, *bound.values()) if not value.is_Rational} | {self.zero}
-        for base, count in Counter(base for base, _ in entries).items():
-            for order in range(count + 1):
-                if self._raw(base, order) is None:
-                    values.add(self.missing.setdefault((base, order), Dummy()))
+        values = {value for value in (*moments, *bound.values()) if not value.is_Rational}
         polynomials, *generators = ring([Dummy() for _ in values], QQ)
         self.names, self._unit = dict(zip(values, generators, strict=True)), polynomials.one
         back = {generator.as_expr(): value for value, generator in self.names.items()}
         return self._sum(entries, bound).as_expr().xreplace(back)
 
     def _raw(self, base: Any, order: int) -> Any:
-        """A moment, or None where it is not given or does not exist."""
-        raw = self.laws[base].raw
-        given = sympify(raw[order]) if order < len(raw) else S.NaN
-        return None if given.is_finite is False or given is S.NaN else given
+        """Return a moment.
+
+        Raises:
+            MomentMissing: it is not given, or does not exist.
+        """
+        law = self.laws[base]
+        if order >= len(law.raw):
+            raise MomentMissing(f"moment {order} of components with {law.words} is not given; assume it")
+        value = sympify(law.raw[order])
+        if value.is_finite is False or value is S.NaN:
+            raise MomentMissing(f"{law.words}: there is no moment of order {order}")
+        return self._in_ring(value)
 
     def _in_ring(self, value: Any) -> Any:
         return self.names[value] if value in self.names else self._unit * QQ(value.p, value.q)
 
     def _product(self, counts: Counter[Entry]) -> Any:
         """Π E x^power over different components."""
-        raw = {entry: self._raw(entry[0], power) for entry, power in counts.items()}
-        all_given = None not in raw.values()
-        result = self._unit
-        for (base, places), value in raw.items():
-            if value is None:
-                result *= self.names[self.missing[base, counts[base, places]]]
-            else:
-                result *= self._in_ring(value) if all_given or value != 0 else self.names[self.zero]
-        return result
+        return math.prod((self._raw(base, power) for (base, _), power in counts.items()), start=self._unit)
 
     def _sum(self, entries: tuple[Entry, ...], bound: dict[Any, Any]) -> Any:
         """Sum over the indices of the range that has most of them at once, over all others one by one."""
@@ -325,7 +309,7 @@ class _Moments:
             # Choose the indices that coincide with an index of the first kind that is left.
             first = next(kind for kind, count in enumerate(counts) if count)
             fewer = tuple(count - (kind == first) for kind, count in enumerate(counts))
-            for others in product(*(range(count + 1) for count in fewer)):
+            for others in product(*(range(count, -1, -1) for count in fewer)):
                 here: Counter[Entry] = Counter()
                 for place, (kind, more) in enumerate(zip(kinds, others, strict=True)):
                     times = more + (place == first)
