@@ -1,7 +1,7 @@
 """Likely mistakes by name: what a program may compute in place of what its call declares.
 
 `CAUSES` has them by what to change: what the program does, and how the declared formula then reads, each seen
-in public code. `Cause.of` gives that formula of a call, and nothing where the mistake cannot be made.
+in public code. `changed` yields those that can be made in a call, and `Cause.of` gives the formula of one.
 """
 
 from __future__ import annotations
@@ -389,3 +389,11 @@ def _all_causes() -> Iterator[Cause]:
 
 CAUSES = tuple(_all_causes())
 """Every mistake, the likeliest first; arrays of another head or sequence last."""
+
+
+def changed(formula: Formula) -> Iterator[tuple[Cause, Formula]]:
+    """Yield the mistakes that can be made in place of a formula with an output, and what each computes."""
+    given = _Declared(formula)
+    for cause in CAUSES:
+        if other := cause.change(given):
+            yield cause, other

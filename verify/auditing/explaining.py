@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from verify.auditing.arrays import unit_of
-from verify.auditing.causes import CAUSES, MOST_OTHERS, Cause
+from verify.auditing.causes import MOST_OTHERS, Cause, changed
 from verify.auditing.formula import FACTOR, SCALE, Formula, Rows, compare, pool
 from verify.auditing.heads import HeadSums
 from verify.auditing.recording import ARRAYS
@@ -111,7 +112,6 @@ class Search:
         named = named_scales(self.widths, intended)[:12]
         starts = [1.0, 1 / intended, *(scale.value / intended for scale in named), -1.0]
         fitting = list(self._scaled(_AS_DECLARED, starts, _STEPS))
-        formulas = [(cause, formula) for cause in CAUSES if (formula := cause.of(declared))]
         rows, _ = self._try(_AS_DECLARED, declared)
         factor = 1 + float(pool(rows, FACTOR, rows.is_compared)[0][self.head])
         by_factor = Cause(
@@ -119,13 +119,15 @@ class Search:
             "leave the output as the weighted mean of the values",
             lambda given: given.having(factor=factor),
         )
-        formulas.append((by_factor, replace(declared, factor=factor)))
-        fitting += [(cause, same) for cause, formula in formulas if self._try(cause, formula)[1]]
+        # Each is a copy of the sample's arrays, so they are tried as they are made.
+        first: dict[str, Cause] = {}
+        for cause, formula in chain(changed(declared), [(by_factor, replace(declared, factor=factor))]):
+            if not cause.is_coarse and cause is not by_factor:
+                first.setdefault(cause.fix + cause.does[:12], cause)
+            if self._try(cause, formula)[1]:
+                fitting.append((cause, same))
         if fitting:
             return fitting
-        first = {
-            cause.fix + cause.does[:12]: cause for cause, _ in reversed(formulas[:-1]) if not cause.is_coarse
-        }
         return [scaled for cause in first.values() for scaled in self._scaled(cause, starts[:2], _FEW_STEPS)]
 
     def _scaled(self, cause: Cause, starts: Sequence[float], steps: int) -> Iterator[tuple[Cause, Any]]:
