@@ -210,8 +210,8 @@ class TestControls:
         sum_of = Computed("sum", "a sum", sum, ((1, 2),), equals=Integer(3))
         fit = Fit("variance-d*", over=d, law=d, only=("slope",))
         steeper = Wrong("steeper", of="slope", equals=2, says="twice as steep")
-        less = Wrong("less", of="sum", computed=2.0, says="one less")
-        bounded = Wrong("bounded", of="sum", computed=2.0, at_most=Integer(1), says="at most one")
+        less = Wrong("less", of="sum", arguments=((1, 1),), says="one less")
+        bounded = Wrong("bounded", of="sum", arguments=((1, 1),), at_most=Integer(1), says="at most one")
         every = made(*variances(1, 8), fit, sum_of, steeper, less, bounded).controls
         controls = {one.comparison.id: one for one in every}
         assert controls["steeper"].comparison.prediction.value == 2

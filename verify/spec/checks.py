@@ -167,7 +167,6 @@ class Wrong(Compared):
     says: str = ""
     of: str = ""
     arguments: tuple[Any, ...] = ()
-    computed: float | None = None
 
 
 @dataclass(frozen=True)

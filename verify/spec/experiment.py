@@ -129,12 +129,11 @@ class Plan:
         if item.of not in self.checks:
             raise ClaimError(f"wrong version {item.id}: there is no check {item.of!r}; name one with of=")
         check, changes = self.checks[item.of], dict[str, Any](id=item.id)
-        code: Any = getattr(check, "code", None)
-        value = float(code(*item.arguments)) if item.arguments else item.computed
-        if value is not None:
+        if item.arguments:
+            code: Any = getattr(check, "code", None)
             settings = {**dict(check.settings), **{str(symbol): value for symbol, value in item.at.items()}}  # type: ignore[union-attr]
-            changes |= {"computed": value, "settings": tuple(settings.items())}
-        if value is None or item.compared:
+            changes |= {"computed": float(code(*item.arguments)), "settings": tuple(settings.items())}
+        if not item.arguments or item.compared:
             at = item.at or getattr(self.given.get(item.of), "at", {})
             changes["prediction"] = predicted(replace(item, at=at))
             if not isinstance(check, FittedCoefficient):

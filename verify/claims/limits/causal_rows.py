@@ -63,7 +63,7 @@ def experiment(derived: Derivation) -> Items:
         yield of_rows(f"rows-below-t{t}", SHARE, {n: t, d: D}, sharper=1.1 * (t == last))
     what, where = "largest distance of masked rows from those of own keys alone", {"n": last, "d_k": D}
     yield Computed("masked", what, distance_of_rows, (True,), equals=0, settings=where, allowance=ROUNDING)
-    yield Wrong("no-mask", of="masked", computed=distance_of_rows(False), says="no mask gives the same")
+    yield Wrong("no-mask", of="masked", arguments=(False,), says="no mask gives the same")
     says = "every row of a text of {at-least-t128:n} tokens spreads over about as many keys"
     yield Wrong("as-if-unmasked", math.log(last / two) + lost.start, at_two, at_most=S.Half, says=says)
     says, late = "row {cell:n} loses as much as row {value-t128:n}", integrated(derived["loss"].end, at)

@@ -70,15 +70,15 @@ def experiment(derived: Derivation) -> Items:
     says = "raw scores overflow as rarely as scaled: under one in a thousand, at {cell:d_k} dimensions"
     yield Wrong("raw-rare", derived, {d: 16, b: OVERFLOW}, at_most=RARE, says=says)
     says = "division by the fourth root is enough: by the derived law hardly any score overflows"
-    root, share = {Symbol("power of d_k"): -0.25}, overflowing(16, -0.25)
-    yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, computed=share, says=says)
+    root = {Symbol("power of d_k"): -0.25}
+    yield Wrong("fourth-root-law", of="scaled-law-d16", at=root, arguments=(16, -0.25), says=says)
     point = partial(Computed, code=last_finite, settings={"arithmetic": "IEEE 754 binary16"})
     what, given = "largest score with a finite exponential", (np.float16, np.exp, 100.0)
     near = Allowance(2.0**-7, "the spacing of half-precision numbers there")
     yield point("overflow-point", what, arguments=given, equals=OVERFLOW, allowance=near)
-    says, single = "single precision overflows at the same score", last_finite(np.float32, np.exp, 100.0)
+    says, single = "single precision overflows at the same score", (np.float32, np.exp, 100.0)
     at = {Symbol("arithmetic"): "IEEE 754 binary32"}
-    yield Wrong("single-precision", of="overflow-point", at=at, computed=single, says=says)
+    yield Wrong("single-precision", of="overflow-point", at=at, arguments=single, says=says)
     what, rounded = "largest number that is rounded to a finite one", (np.float64, np.float16, 1e5)
     near = Allowance(2.0**-36, "the spacing of double-precision numbers there")
     yield point("rounding-point", what, arguments=rounded, equals=INFINITE, allowance=near)
@@ -87,7 +87,7 @@ def experiment(derived: Derivation) -> Items:
     what, row = "weights that are not finite, in half precision", {"scores": "200, 190, 0"}
     yield Computed("subtracting-helps", what, not_finite, (softmax,), equals=0, settings=row)
     says = "half precision needs no care: the plain formula gives finite weights for {cell:scores}"
-    yield Wrong("plain-formula-is-safe", of="subtracting-helps", computed=not_finite(plainly), says=says)
+    yield Wrong("plain-formula-is-safe", of="subtracting-helps", arguments=(plainly,), says=says)
     yield fact("overflow-score", "score whose exponential leaves half precision", OVERFLOW)
     wrong = {"wrong: as rarely as at {raw-d16:d_k}": overflowing(16)}
     curves, bounds = {"raw": overflowing}, {"scaled": partial(overflowing, power=-0.5)}

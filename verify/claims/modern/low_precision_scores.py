@@ -125,10 +125,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("as-precise", of="bfloat16-raw-d64", equals=scaled, says=says)
     says = "numbers are as far apart as those from twice as large on"
     yield Wrong("spacing-at-128", of="spacing-bfloat16", equals=1, says=says)
-    tenth = largest_difference(rounded(NUMBERS, 10), IN_HALF)
-    yield Wrong("ten-bits", of="bit-for-bit", computed=tenth, says="half precision has ten bits")
+    tenth = rounded(NUMBERS, 10), IN_HALF
+    yield Wrong("ten-bits", of="bit-for-bit", arguments=tenth, says="half precision has ten bits")
     says = "order does not matter where the scale is no power of two either"
-    yield Wrong("any-dimension", of="order", computed=largest_difference(*orders(128)), says=says)
+    yield Wrong("any-dimension", of="order", arguments=orders(128), says=says)
     checks = {"raw": "bfloat16-raw-d*", "scaled": "bfloat16-scaled-d*"}
     title = "Rounding raw scores to bfloat16 costs more in every dimension, scaled ones the same in all"
     yield Plot("errors", checks, d, title, y="mean squared error of a score")

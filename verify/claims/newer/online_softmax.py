@@ -73,7 +73,7 @@ def in_few_bits(draws: Mapping[str, Array], _: np.random.Generator) -> dict[str,
     return errors
 
 
-def largest_sum(lag: float, *, last: bool = False) -> float:
+def largest_sum(lag: float, last: bool = False) -> float:
     """Return the largest partial sum where scores lie by ``lag`` above the first, or above the last score."""
     steps = np.arange(KEYS, dtype=float)
     return float(single_pass(lag * (steps if last else np.minimum(steps, 1)), lag, last=last)[1])
@@ -99,9 +99,9 @@ def experiment(derived: Derivation) -> Items:
         cost = E(Column(in_few_bits, f"lagging-{spread}")) / E(Column(in_few_bits, f"at-maximum-{spread}"))
         yield of_rows(f"cost-s{spread}", cost, {n: KEYS}, at_most=Threshold(2))
     says = "it is enough that no score exceeds the maximum so far by more than that"
-    yield Wrong("against-the-last", of="sum-t2", computed=largest_sum(2.0, last=True), says=says)
-    single = largest_difference(in_single_precision(weights)(SCORES), softmax(SCORES))
-    yield Wrong("in-single-precision", of="same-weights", computed=single, says="single precision is exact")
+    yield Wrong("against-the-last", of="sum-t2", arguments=(2.0, True), says=says)
+    single = in_single_precision(weights)(SCORES), softmax(SCORES)
+    yield Wrong("in-single-precision", of="same-weights", arguments=single, says="single precision is exact")
     yield Wrong("no-cost", of="cost-s1", at_most=Threshold(1), says="a lagging reference costs nothing")
     says = "at the larger spread the error grows by two fifths at most"
     yield Wrong("little-cost", of="cost-s3", at_most=Threshold(Rational(7, 5)), says=says)

@@ -69,8 +69,8 @@ def experiment(derived: Derivation) -> Items:
     yield no_score("absolute", BELOW, {d: 16, tau: LOW}, equals=S.Zero)
     says = "a score below minus the level remains in only nine of twenty draws"
     yield Wrong("seldom", of="below-d16", at_most=Rational(9, 20), says=says)
-    says, rooted = "scores are multiplied by the root of the factor", distance_from_temperature(LEVEL, 0.5)
-    yield Wrong("root-alone", of="temperature", computed=rooted, says=says)
+    says = "scores are multiplied by the root of the factor"
+    yield Wrong("root-alone", of="temperature", arguments=(LEVEL, 0.5), says=says)
     words, curves, wrong = "share of inputs", {"one half": S.Half}, {"if both sides were bounded": S.Zero}
     title = "Clipping to a low level leaves a score below minus that level in half of all draws"
     yield Plot("below", "below-d*", d, title, curves=curves, wrong=wrong, y=words, linear="y")

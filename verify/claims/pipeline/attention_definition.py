@@ -87,8 +87,8 @@ def experiment() -> Items:
         ("masked-after-softmax", "rows", "padding", np.where(NO_PADDING, softmax(scores), 0.0)),
         ("masked-with-zero", "masked", "padding", softmax(np.where(NO_PADDING, scores, 0.0))),
     ):
-        off = distance(part, mask, weights, weights @ V)
-        yield Wrong(name, of=f"{part}-{mask}", computed=off, says=WRONG[name])
+        given = part, mask, weights, weights @ V
+        yield Wrong(name, of=f"{part}-{mask}", arguments=given, says=WRONG[name])
 
 
 CLAIM = Claim(

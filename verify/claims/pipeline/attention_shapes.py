@@ -82,10 +82,10 @@ def experiment(derived: Derivation) -> Items:
     yield Wrong("key-dimension-is-embedding-dimension", of="keys-columns", equals=WIDTH, says=says)
     says = "a score adds one product for each token"
     yield Wrong("products-are-tokens", of="queries-columns", equals=TOKENS, says=says)
-    says, rows = "scores compare the components, not the tokens", np.size(swapped["scores"], 0)
-    yield Wrong("transposed-rows", of="scores-rows", computed=rows, says=says)
-    says, columns = "tokens are the columns", np.size(swapped["output"], 1)
-    yield Wrong("transposed-columns", of="output-columns", computed=columns, says=says)
+    says, rows = "scores compare the components, not the tokens", (swapped["scores"], 0)
+    yield Wrong("transposed-rows", of="scores-rows", arguments=rows, says=says)
+    says, columns = "tokens are the columns", (swapped["output"], 1)
+    yield Wrong("transposed-columns", of="output-columns", arguments=columns, says=says)
     yield fact("query-columns", "columns of a query matrix", number("columns", "queries"))
     yield fact("products-per-score", "products that a score adds", number("columns", "queries"))
     for side in SIDES:
