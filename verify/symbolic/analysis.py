@@ -21,7 +21,7 @@ from sympy import limit as sympy_limit
 from verify.symbolic.bounds import equal, put_in, require_holding, resting_on, slope
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.points import derived, put_at
+from verify.symbolic.evaluation import derived, put_at
 from verify.symbolic.signs import Signs
 from verify.symbolic.theorems import is_normal
 from verify.symbolic.vocabulary import BINDERS, Dot, E, Indicator, Law, Laws, Named, StepError, definition

@@ -20,7 +20,7 @@ from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
 from verify.symbolic.chains import Chain, LineCheck, Relation
 from verify.symbolic.modular import decide_equality
-from verify.symbolic.points import derived
+from verify.symbolic.evaluation import derived
 from verify.symbolic.signs import INEQUALITIES, MEANS, RISING, Signs
 from verify.symbolic.vocabulary import BINDERS, E, Given, Index, Largest, Laws, LogSumExp, Softmax, as_drawn
 from verify.symbolic.vocabulary import families_of, free_indices, range_of

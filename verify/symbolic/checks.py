@@ -16,7 +16,7 @@ from verify.symbolic.bounds import put_in
 from verify.symbolic.calculus import MomentMissing, NotDerived, conditional, expected
 from verify.symbolic.chains import Chain, Line, LineCheck, Relation
 from verify.symbolic.modular import Unequal, decide_equality, is_size
-from verify.symbolic.points import Undecided
+from verify.symbolic.evaluation import Undecided
 from verify.symbolic.vocabulary import Cov, E, Index, Law, Laws, Made, Var, definition, families_of
 from verify.symbolic.vocabulary import free_indices, free_symbols, range_of
 

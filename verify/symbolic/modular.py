@@ -20,7 +20,8 @@ from sympy import factor, factorial, fraction, gamma, sign, sympify
 
 from verify.errors import ClaimError
 from verify.symbolic.vocabulary import StepError
-from verify.symbolic.points import P, Points, TooManyOutcomes, Undecided, derived, put_at
+from verify.symbolic.evaluation import Undecided, derived, put_at
+from verify.symbolic.points import P, Points, TooManyOutcomes
 from verify.symbolic.vocabulary import Family, Index, Indicator, Largest, Law, Laws, Softmax, definition
 from verify.symbolic.vocabulary import range_of
 
@@ -109,7 +110,7 @@ def _is_root(x: Any) -> bool:
 
 def _try(sides: tuple[Any, Any], laws: Laws, fixed: Mapping[Any, int]) -> None:
     """Evaluate both sides at points for each assignment of sizes."""
-    budget, seeds = MOST_STEPS, count()
+    budget, seeds = float(MOST_STEPS), count()
     for number, sizes in enumerate(_assignments(*sides, fixed)):
         wanted = 1 if number else _points(*sides)
         for attempt in range(ATTEMPTS):

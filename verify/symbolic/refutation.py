@@ -12,41 +12,38 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 from mpmath import mp
-from sympy import Eq, Gt, I, Indexed, Integral, Ne, Product, Rational, Sum, Symbol, exp, sign, sympify
+from sympy import Derivative, Eq, Gt, I, Indexed, Integral, Product, Rational, Sum, Symbol, exp, sign, sympify
 from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
 from verify.errors import ClaimError
+from verify.symbolic.evaluation import Undecided, derived, put_at
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
-from verify.symbolic.numbers import BATCHES, NotEvaluated, Point, evaluated, holds
-from verify.symbolic.points import put_at
+from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
-from verify.symbolic.vocabulary import BINDERS, Cov, Dot, E, Family, Given, Index, Indicator, Laws, Var
+from verify.symbolic.vocabulary import BINDERS, E, Family, Given, Index, Indicator, Laws, definition
 from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, range_of, unnamed
 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
 
-BUDGET = 60_000
-"""How much work a line may take, in nodes of expressions; about half a second."""
+BUDGET = 30_000
+"""How much work a line may take, in parts of expressions; about half a second."""
 
-POINTS, FEWER, MEANS, FEW = 60, 12, 12, 2
-"""The most points of a line: plain, with components or an integral, with a mean, and in long rows."""
+POINTS, FEWER, MEANS, RATIOS, DRAWN = 60, 12, 12, 6, 4
+"""The most points of a line: plain, with components or an integral, with a mean, of limits, and by draws."""
 
-MANY, LONG = 20, (1024, 10**6, 10**60)
-"""Sizes of rows that are drawn besides, and of rows of normal scores whose means are integrals."""
-
-WIDER = 16
-"""How many times wider scores of long rows are spread as well."""
+MANY = 20
+"""Sizes of rows that are drawn besides."""
 
 THRIFT = 3
-"""How many times fewer points a line has that is tried briefly; it is tried in no long rows."""
+"""How many times fewer points a line has that is tried briefly."""
 
 STANDARD_ERRORS = 6.0
 """How many standard errors draws must be from a line to refute it."""
@@ -61,6 +58,9 @@ CHOICES = (
 
 ALLOWED = {"=": (0,), "≤": (-1, 0), "<": (-1,), "≥": (0, 1), ">": (1,)}
 """The signs that the left side less the right side may have."""
+
+CORNERS = tuple(map(sympify, (2, 1, 3, 0, -1, -2, "1/2", "-1/2", "1/10", 5)))
+"""Values at which lines tend to fail, besides those near ends of the domain, very small and large ones."""
 
 _FACTS = ("integer", "positive", "negative", "zero", "nonnegative", "nonpositive", "real", "even", "odd")
 _law_with = cache(law_with)
@@ -93,23 +93,27 @@ def refute(
     Raises:
         Counterexample: it is false somewhere, or no law has the assumed moments.
     """
-    sides = put_at(unnamed(before)), put_at(unnamed(after))
-    trial = _Trial(sides, relation, dict(laws or {}), tuple(map(unnamed, given)), briefly)
+    trial = _Trial((unnamed(before), unnamed(after)), relation, dict(laws or {}), given, briefly)
     if trial.is_unknown():
         return ""
     if relation == "⇔" or isinstance(trial.sides[0], Relational):
         return trial.equivalence()
     if relation == "~":
         return trial.leading()
-    if trial.has(E, Var, Cov):
+    if trial.has(E):
         return trial.means()
     if trial.has(Integral):
-        return _tried(
-            trial.judged(trial.points(FEWER // trial.thrift), trial.by_quadrature), "point", ", by quadrature"
-        )
+        judged = trial.judged(trial.points(FEWER // trial.thrift), trial.by_quadrature)
+        return _tried(judged, "point", ", by quadrature")
     wanted = (2 * FEWER if trial.families else POINTS) // trial.thrift
-    points = trial.points(wanted, moderate=relation in "<>")
-    return _tried(trial.judged(points, trial.in_digits))
+    return _tried(trial.judged(trial.points(wanted, moderate=relation in "<>"), trial.in_digits))
+
+
+@lru_cache(maxsize=4096)
+def _opened(x: Any) -> Any:
+    """Return an expression with definitions put in, and derivatives taken."""
+    opened = definition(put_at(x))
+    return opened.replace(lambda part: isinstance(part, Derivative), derived)
 
 
 class _Trial:
@@ -127,27 +131,28 @@ class _Trial:
         self.relation, self.laws, self.budget = relation, laws, float(BUDGET)
         self.thrift = THRIFT if briefly else 1
         self.random = random.Random(1)  # noqa: S311  # no secrets
-        self.touched: dict[Any, tuple[list[Any], set[Any]]] = {}
-        self.families: set[Family] = set().union(*map(families_of, sides))
+        self.rows = {_range_of(*part.args) for side in sides for part in side.atoms(*BINDERS)}
+        opened = [_opened(side) for side in sides]
+        self.families: set[Family] = set().union(*map(families_of, opened))
         counts = {size for family in self.families for size in getattr(family, "ranges", ())}
-        sums = (part for side in sides for part in side.atoms(Sum, Product))
+        sums = (part for side in opened for part in side.atoms(Sum, Product))
         counts |= {bound for part in sums for limit in part.limits for bound in limit[1:]}
         self.sizes = [x for x in _symbols_of(counts) if not isinstance(x, Index)]
-        named = {x.lhs: x.rhs for x in given if isinstance(x, Eq) and x.lhs not in self.sizes}
-        rest = [sympify(x) for x in given if not (isinstance(x, Eq) and x.lhs in named)]
-        self.given = [x for x in rest if not x.has(Indexed, Dot)]
-        self.of_components = [x for x in rest if x.has(Indexed, Dot)]
+        conditions = [_opened(unnamed(x)) for x in given]
+        named = {x.lhs: x.rhs for x in conditions if isinstance(x, Eq) and x.lhs not in self.sizes}
+        rest = [x for x in conditions if not (isinstance(x, Eq) and x.lhs in named)]
+        self.given = [x for x in rest if not x.has(Indexed)]
+        self.of_components = [x for x in rest if x.has(Indexed)]
         self.put = {
             name: x
             for name, x in named.items()
-            if (name.is_Symbol or isinstance(name, Indexed)) and not x.has(Integral, E, Var, Cov)
+            if (name.is_Symbol or isinstance(name, Indexed)) and not x.has(Integral, E)
         }
         others = {name: x for name, x in named.items() if name not in self.put}
-        self.sides = tuple(side.xreplace(others) for side in sides)
+        self.sides = tuple(side.xreplace(others) for side in opened)
         raws = [moment for family in self.families & set(laws) for moment in laws[family].raw]
         symbols = _symbols_of([*self.sides, *self.given, *self.put.values(), *raws])
         self.symbols = [x for x in symbols if not isinstance(x, Index) and x not in {*self.sizes, *self.put}]
-        self.rows = {_range_of(*part.args) for side in self.sides for part in side.atoms(*BINDERS)}
         self.ranges: dict[Any, list[Index]] = {}
         for index in sorted(set().union(*map(free_indices, self.sides)), key=str):
             size = _range_of(self.sides[0], index) or _range_of(self.sides[1], index)
@@ -166,10 +171,10 @@ class _Trial:
 
     # Points.
 
-    def points(self, wanted: int, moderate: bool = True, least: int = 1) -> Iterator[dict[Any, Any]]:
+    def points(self, wanted: int, *, moderate: bool = True, least: int = 1) -> Iterator[dict[Any, Any]]:
         """Yield values of all symbols and free indices where the conditions hold, corners first."""
         corners, sizes = [self._corners(symbol, moderate) for symbol in self.symbols], self._sizes(least)
-        plans = _plans(corners, wanted // 2, self.random)
+        plans = self._plans(corners, wanted // 2)
         for turn in range(wanted):
             if turn < min(wanted // 2, len(plans) * len(sizes)):
                 plan = plans[turn % len(plans)]
@@ -184,13 +189,73 @@ class _Trial:
                     yield values
                     break
 
-    def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
-        """Return the point of these values; those of components are put in at their places."""
-        point = Point(values, seed=seed, touched=self.touched, **more)
-        for name in self.put:
-            if isinstance(name, Indexed):
-                point.components[name.base, *map(point.whole, name.indices)] = values.pop(name)
-        return point
+    def _plans(self, corners: list[list[Any]], most: int) -> list[tuple[Any, ...]]:
+        """Return choices of a corner for each symbol: all, or the first of each and random ones."""
+        if math.prod(map(len, corners)) <= most:
+            return list(itertools.product(*corners))
+        diagonal = [tuple(values[place % len(values)] for values in corners) for place in range(3)]
+        others = [tuple(map(self.random.choice, corners)) for _ in range(most)]
+        return list(dict.fromkeys([*diagonal, *others]))[:most]
+
+    def _corners(self, symbol: Any, moderate: bool) -> list[Any]:
+        """Return values where lines tend to fail: small ones, those near ends of the domain, large ones."""
+        small, ends = Rational(1, 1000), self._ends(symbol)
+        # Where exponentials of a thousand cancel, no number of digits shows the rest.
+        large = 30 if self.has(exp, HyperbolicFunction) else 1000
+        extreme = () if moderate else (small, large, -small, -large)
+        # Near a singular end rules of both sizes miss the same of an integral.
+        near = (0, 1, -1) if self.has(Integral) else (0, 1, -1, small, -small)
+        values = [*CORNERS, *extreme, sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
+        if self.relation == "=" and symbol.is_complex is None:
+            values.append(Rational(-1, 2) + 7 * I / 2)
+        inside = [x for x in dict.fromkeys(map(sympify, values)) if self._may_be(symbol, x)]
+        return inside or [self._any(symbol)]
+
+    def _any(self, symbol: Any) -> Any:
+        """Return a random value of a symbol, near the ends of its domain or between them."""
+        value, ends = sympify(1), self._ends(symbol) or [sympify(0)]
+        for _ in range(20):
+            away = Rational(round(1024 * self.random.lognormvariate(0, 1)) + 1, 1024)
+            if symbol.is_integer:
+                away = Rational(self.random.randint(1, 12))
+            elif len(ends) > 1 and self.random.random() < 0.5:
+                away = (ends[-1] - ends[0]) * Rational(self.random.randint(1, 1023), 1024)
+            value = self.random.choice(ends) + self.random.choice((-1, 1)) * away
+            if self._may_be(symbol, value):
+                break
+        return value
+
+    def _ends(self, symbol: Any) -> list[Any]:
+        """Return the numbers that conditions compare a symbol with, and 0 where its sign is known."""
+        compared = [x for x in self.given if isinstance(x, Relational) and symbol in (x.lhs, x.rhs)]
+        ends = {side for x in compared for side in (x.lhs, x.rhs) if side.is_number and side.is_finite}
+        return sorted(ends | ({sympify(0)} if symbol.is_nonnegative or symbol.is_nonpositive else set()))
+
+    def _may_be(self, symbol: Any, value: Any) -> bool:
+        """Return whether a symbol's assumptions, and the conditions on it alone, allow a value."""
+        pairs = ((getattr(symbol, f"is_{fact}"), getattr(value, f"is_{fact}")) for fact in _FACTS)
+        if not all(assumed is None or is_so is None or assumed == is_so for assumed, is_so in pairs):
+            return False
+        alone = (x for x in self.given if x.free_symbols == {symbol} and value.is_real)
+        return all(x.xreplace({symbol: value}) != False for x in alone)  # noqa: E712  # SymPy's
+
+    def _sizes(self, at_least: int) -> list[dict[Any, int]]:
+        """Return values of sizes: those first that differ from each other, but the least soon."""
+        ranges = []
+        for symbol in self.sizes:
+            starts = [
+                at_least if symbol in self.rows else 1,
+                *(math.ceil(float(end)) for end in self._ends(symbol)),
+            ]
+            sizes = {start + further for start in starts for further in range(8)}
+            allowed = [x for x in sorted(sizes) if x >= starts[0] and self._may_be(symbol, sympify(x))]
+            ranges.append(allowed[:4])
+        choices = list(itertools.islice(itertools.product(*ranges), 256))
+        least = choices[:1]
+        self.random.shuffle(choices)
+        choices.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
+        choices[2:2] = least
+        return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
 
     def _allows(self, values: dict[Any, Any]) -> bool:
         """Return whether all conditions hold; free indices are put in, which are different places."""
@@ -206,69 +271,16 @@ class _Trial:
                 with mp.workdps(DIGITS[-1]):
                     values[name] = x if x.is_Rational else evaluated(x, Point(values))
             return all(holds(condition, Point(values)) for condition in self.given)
-        except NotEvaluated:
+        except Undecided:
             return False
 
-    def _sizes(self, at_least: int) -> list[dict[Any, int]]:
-        """Return values of sizes: those first that differ from each other, but the least soon."""
-        ranges = []
-        for symbol in self.sizes:
-            low, high = self._bounds(symbol)
-            low = max(at_least if symbol in self.rows else 1, math.ceil(low or 1))
-            sizes = range(low, low + 4 if high is None else min(low + 4, math.floor(high) + 1))
-            ranges.append([size for size in sizes if _may_be(symbol, size)])
-        choices = list(itertools.islice(itertools.product(*ranges), 256))
-        least = choices[:1]
-        self.random.shuffle(choices)
-        choices.sort(key=lambda sizes: (-len(set(sizes)), sum(size > 3 for size in sizes)))
-        choices[2:2] = least
-        return [dict(zip(self.sizes, sizes, strict=True)) for sizes in dict.fromkeys(choices)]
-
-    def _bounds(self, symbol: Any) -> tuple[Any, Any]:
-        """Return the numbers between which the conditions put a symbol, None where there is none."""
-        low, high = (0 if symbol.is_nonnegative else None), (0 if symbol.is_nonpositive else None)
-        for x in (x for x in self.given if isinstance(x, Relational) and not isinstance(x, Ne)):
-            for side, other, less in ((x.lhs, x.rhs, "<"), (x.rhs, x.lhs, ">")):
-                if side == symbol and other.is_number and other.is_finite:
-                    if less in x.rel_op or isinstance(x, Eq):
-                        high = other if high is None else min(high, other)
-                    if less not in x.rel_op:
-                        low = other if low is None else max(low, other)
-        return low, high
-
-    def _corners(self, symbol: Any, moderate: bool) -> list[Any]:
-        """Return values where lines tend to fail: small ones, those near ends of the domain, large ones."""
-        small = Rational(1, 1000)
-        values: list[Any] = [2, 1, 3, 0, -1, -2, Rational(1, 2), Rational(-1, 2), Rational(1, 10), 5]
-        # Where exponentials of a thousand cancel, no number of digits shows the rest.
-        large = 30 if self.has(exp, HyperbolicFunction) else 1000
-        values += [] if moderate else [small, large, -small, -large]
-        low, high = self._bounds(symbol)
-        ends = [end for end in (low, high) if end is not None]
-        # Near a singular end rules of both sizes miss the same of an integral.
-        near = (0, 1, -1) if self.has(Integral) else (0, 1, -1, small, -small)
-        values += [sum(ends) / sympify(2), *(end + x for end in ends for x in near)]
-        if self.relation == "=" and symbol.is_complex is None:
-            values.append(Rational(-1, 2) + 7 * I / 2)
-        inside = (
-            x
-            for x in dict.fromkeys(map(sympify, values))
-            if x.is_real is False or ((low is None or x >= low) and (high is None or x <= high))
-        )
-        return [x for x in inside if _may_be(symbol, x)] or [self._any(symbol)]
-
-    def _any(self, symbol: Any) -> Any:
-        """Return a random value between a symbol's bounds."""
-        low, high = self._bounds(symbol)
-        away = Rational(round(1024 * self.random.lognormvariate(0, 1)) + 1, 1024)
-        if symbol.is_integer:
-            away = Rational(self.random.randint(1, 12))
-        if low is not None and high is not None:
-            value = low + (high - low) * Rational(self.random.randint(1, 1023), 1024)
-            return sympify(round(value)) if symbol.is_integer else value
-        if low is None and high is None:
-            return away * self.random.choice((-1, 1))
-        return low + away if low is not None else high - away
+    def point(self, values: dict[Any, Any], seed: int, **more: Any) -> Point:
+        """Return the point of these values; those of components are put in at their places."""
+        components = {name: values.pop(name) for name in self.put if isinstance(name, Indexed)}
+        point = Point(values, seed=seed, **more)
+        for name, value in components.items():
+            point.given[name.base, *map(point.whole, name.indices)] = value
+        return point
 
     # A line at a point. Each of these returns whether the line holds there, and False where that cannot be
     # seen; they raise Counterexample where it is false.
@@ -305,7 +317,7 @@ class _Trial:
 
     def _values(self, point: Point) -> tuple[list[Any], list[float]] | None:
         """Return both sides at a point, and the size of terms of each; None where one has no value."""
-        point.work, point.memo = self.budget, {}
+        point.budget, point.known = self.budget, {}
         sides, magnitudes = [], []
         try:
             for side in self.sides:
@@ -313,10 +325,10 @@ class _Trial:
                 sides.append(evaluated(side, point))
                 magnitudes.append(point.magnitude)
             return (sides, magnitudes) if self._components_allowed(point) else None
-        except NotEvaluated:
+        except Undecided:
             return None
         finally:
-            self.budget = min(self.budget - 1, point.work)
+            self.budget = min(self.budget - 1, point.budget)
 
     def _components_allowed(self, point: Point) -> bool:
         """Return whether conditions on components hold, for all places of their indices."""
@@ -327,12 +339,12 @@ class _Trial:
             if is_positive and Signs().nonnegative(condition.gts):
                 continue
             bare = condition.replace(lambda part: isinstance(part, E), lambda _: Symbol("mean"))
-            if bare.has(Indexed, Dot) and (point.laws or self.has(E, Var, Cov)):
+            if bare.has(Indexed) and (point.laws or self.has(E)):
                 return False  # whether the outcomes of a law are such is not seen
-            indices = sorted(free_indices(bare), key=str) if bare.has(Indexed, Dot) else []
+            indices = sorted(free_indices(bare), key=str) if bare.has(Indexed) else []
             sizes = [range(1, point.whole(range_of(condition, index)) + 1) for index in indices]
             for places in itertools.product(*sizes):
-                with point.having(dict(zip(indices, places, strict=True))):
+                with point.having(places={**point.places, **dict(zip(indices, places, strict=True))}):
                     if not holds(condition, point):
                         return False
         return True
@@ -345,7 +357,7 @@ class _Trial:
             return False
         (left, right), magnitudes = fine
         scale = max(abs(left), abs(right))
-        rounding = 0.0 if np.isinf(scale) else 1e-11 * scale + 1e-12 * max(magnitudes)
+        rounding = NOTHING if np.isinf(scale) else NOTHING + 1e-11 * scale + 1e-12 * max(magnitudes)
         if self.is_exact(point) or np.isinf(scale):
             return self._compare(point, left, right, rounding)
         # A jump between nodes is seen by neither rule.
@@ -367,22 +379,6 @@ class _Trial:
                 return False
             raise
 
-    def by_integrals(self, point: Point) -> bool:
-        """Try the line at a point with long rows, where its means are integrals over one score."""
-        point.long, point.exact = True, False
-        self.budget = max(self.budget, 100)
-        values = self._values(point)
-        if values is None:
-            return False
-        error = 1e-7 * max(*map(abs, values[0]), 1.0)
-        if self.has(Integral):
-            # An author's integrand may have a peak too narrow for these rules.
-            point.coarse = 1
-            coarse = self._values(point)
-            if coarse is None or max(abs(x - y) for x, y in zip(values[0], coarse[0], strict=True)) > error:
-                return False
-        return self._compare(point, values[0][0], values[0][1], error)
-
     def by_draws(self, point: Point) -> bool:
         """Try the line at a point by draws: beyond six standard errors of the jackknife it is false."""
         point.drawn, point.exact, point.coarse = True, False, 0
@@ -393,7 +389,7 @@ class _Trial:
         left, right = (np.broadcast_to(side, (BATCHES + 1,)) for side in values[0])
         gaps = (left - right)[1:]
         spread = np.sqrt((BATCHES - 1) / BATCHES * np.sum(np.abs(gaps - gaps.mean()) ** 2))
-        error = STANDARD_ERRORS * spread + 1e-9 * max(abs(left[0]), abs(right[0]))
+        error = NOTHING + STANDARD_ERRORS * spread + 1e-9 * max(abs(left[0]), abs(right[0]))
         try:
             return self._compare(point, left[0], right[0], error)
         except Counterexample as false:
@@ -419,13 +415,13 @@ class _Trial:
 
     def where(self, point: Point) -> str:
         """Return the point in words."""
-        named = sorted((x for x in point.used if not isinstance(x, Index) and x in point.values), key=str)
-        shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in named]
+        named = {x for x in _symbols_of(self.sides) if not isinstance(x, Index) and x in point.values}
+        shown = [f"{symbol} = {_number(point.values[symbol])}" for symbol in sorted(named, key=str)]
         drawn = sorted(self.families & set(point.laws), key=str)
         shown += [f"{family} {point.laws[family]}" for family in drawn]
-        if not self.laws and self.has(E, Var, Cov) and self.families:
+        if not self.laws and self.has(E) and self.families:
             shown.append("a joint law, as no laws= are given")
-        given = [(key, x) for key, x in point.components.items() if np.ndim(x) == 0]
+        given = list(point.given.items())
         shown += [f"{key[0]}{list(key[1:])} = {_number(x)}" for key, x in given[:6]]
         return f"at {', '.join(shown)}{', …' * (len(given) > 6)}: " if shown else ""
 
@@ -433,46 +429,33 @@ class _Trial:
 
     def means(self) -> str:
         """Try a line with means: over all outcomes, by quadrature, or by draws."""
-        bare = [
-            side.replace(lambda x: isinstance(x, E | Var | Cov), lambda _: Symbol("mean"))
-            for side in self.sides
-        ]
+        bare = [side.replace(lambda x: isinstance(x, E), lambda _: Symbol("mean")) for side in self.sides]
         outside = set().union(*map(families_of, bare)) if self.laws else set()
-        given = {family for family in self.families if isinstance(family, Given)}
         # Given numbers, and families without a law that stand outside means where laws are given.
-        fixed = frozenset((outside - set(self.laws)) | given)
-        counts, open_points = {"exactly": 0, "by quadrature": 0, "drawn": 0}, list[Point]()
+        fixed = frozenset((outside - set(self.laws)) | {x for x in self.families if isinstance(x, Given)})
+        counts, left_open = {"exactly": 0, "by quadrature": 0}, list[Point]()
         for point in self._drawn_from(fixed, MEANS // self.thrift):
             if self.budget <= 0:
                 break
             if self.by_quadrature(point):
                 counts["exactly" if self.is_exact(point) else "by quadrature"] += 1
             else:
-                open_points.append(point)
+                left_open.append(point)
         if any(counts.values()):
             # A line that holds for a few keys need not hold for many.
-            open_points = [*self._drawn_from(fixed, 4, MANY)] if self.rows else []
-        counts["drawn"] = sum(map(self.by_draws, open_points[: 4 // self.thrift]))
-        if self.rows and self.thrift == 1:
-            long = (self._drawn_from(fixed, FEW, keys, wider) for keys in LONG for wider in (1, WIDER))
-            counts["in long rows"] = sum(map(self.by_integrals, itertools.chain(*long)))
+            left_open = [*self._drawn_from(fixed, DRAWN, MANY)] if self.rows else []
+        counts["drawn"] = sum(map(self.by_draws, left_open[: DRAWN // self.thrift]))
         of = "law" if self.laws else "point"
         return "; ".join(_tried(count, of, f", {how}") for how, count in counts.items() if count)
 
-    def _drawn_from(
-        self, fixed: frozenset[Family], wanted: int, least: int = 1, wider: int = 1
-    ) -> Iterator[Point]:
-        """Yield points with laws of all families, and with positive numbers so many times ``wider``."""
+    def _drawn_from(self, fixed: frozenset[Family], wanted: int, least: int = 1) -> Iterator[Point]:
+        """Yield points with laws of all families."""
         for number, values in enumerate(self.points(wanted, least=least), 1):
-            if wider > 1:
-                values.update({x: wider * values[x] for x in self.symbols if x.is_positive})
-                if not self._allows(values):
-                    continue
             # Two laws at the first points, so that each is tried soon; later one law a point.
             for choice in (CHOICES[(number - 1) % 4], CHOICES[number % 4])[: 2 if number <= 4 else 1]:
                 if (laws := self._laws(values, choice)) is None:
                     break
-                yield self.point(dict(values), number, laws=laws, fixed=fixed)
+                yield self.point(dict(values), number, laws=laws, fixed=fixed, exact=False)
                 if all(law.whole for law in laws.values()):
                     break
 
@@ -506,7 +489,7 @@ class _Trial:
                 raise Counterexample(
                     f"no law has these moments: {', '.join(listed).replace('-', '−')}"
                 ) from None
-            except (NotEvaluated, TypeError):
+            except (Undecided, TypeError):
                 return None
             if free < len(raw):
                 nodes, weights = laws[family].rule()
@@ -517,10 +500,10 @@ class _Trial:
 
     def equivalence(self) -> str:
         """Try whether both sides are true at the same points, the solutions of equations among them."""
-        agree, in_means = 0, self.has(E, Var, Cov)
+        agree, in_means = 0, self.has(E)
         for values in self.points(FEWER):
             for at in (values, *self._solutions(values)):
-                point = self.point(at, agree + 1, work=self.budget)
+                point = self.point(at, agree + 1, budget=self.budget)
                 if in_means:
                     point.laws, point.exact = self._laws(at, CHOICES[agree % 4]) or {}, False
                     if not self.is_exact(point):
@@ -528,10 +511,10 @@ class _Trial:
                 try:
                     with mp.workdps(DIGITS[1]):
                         first, second = (holds(side, point) for side in self.sides)
-                except (NotEvaluated, TypeError):
+                except (Undecided, TypeError):
                     continue
                 finally:
-                    self.budget = min(self.budget - 1, point.work)
+                    self.budget = min(self.budget - 1, point.budget)
                 if first != second:
                     true, false = self.sides if first else self.sides[::-1]
                     raise Counterexample(f"{self.where(point)}{true} holds, and {false} does not")
@@ -554,15 +537,15 @@ class _Trial:
             try:
                 with mp.workdps(DIGITS[1]):
                     root = mp.findroot(gap, mp.mpmathify(values[symbol]), maxsteps=20)
-            except (NotEvaluated, ArithmeticError, TypeError, ValueError):
+            except (Undecided, ArithmeticError, TypeError, ValueError):
                 continue
             at = {**values, symbol: root}
-            if _may_be(symbol, sympify(float(root))) and self._allows(at):
+            if self._may_be(symbol, sympify(float(root))) and self._allows(at):
                 yield at
 
     def leading(self) -> str:
         """Try whether the ratio of both sides tends to 1 as a symbol grows; without sizes, as it vanishes."""
-        points = list(itertools.islice(self.points(MEANS), 6))
+        points = list(itertools.islice(self.points(MEANS), RATIOS))
         ways = [(symbol, 3) for symbol in self.symbols]
         if not any(symbol.is_integer for symbol in self.symbols):
             ways += [(symbol, -3) for symbol in self.symbols if symbol.is_positive]
@@ -606,24 +589,6 @@ def _range_of(expression: Any, index: Index) -> Any:
         return range_of(expression, index)
     except ClaimError:
         return None
-
-
-def _may_be(symbol: Any, value: Any) -> bool:
-    """Return whether the assumptions of a symbol allow a value."""
-    number = sympify(value)
-    pairs = ((getattr(symbol, f"is_{fact}"), getattr(number, f"is_{fact}")) for fact in _FACTS)
-    return all(assumed is None or is_so is None or assumed == is_so for assumed, is_so in pairs)
-
-
-def _plans(corners: list[list[Any]], most: int, rng: random.Random) -> list[tuple[Any, ...]]:
-    """Return choices of a corner for each symbol: all, or each corner of each, and random ones."""
-    if math.prod(map(len, corners)) <= most:
-        return list(itertools.product(*corners))
-    diagonal = [tuple(values[place % len(values)] for values in corners) for place in range(3)]
-    first = diagonal[0]
-    single = [(*first[:at], x, *first[at + 1 :]) for at, values in enumerate(corners) for x in values]
-    others = [tuple(map(rng.choice, corners)) for _ in range(most)]
-    return list(dict.fromkeys([*diagonal, *single[: most // 2], *others]))[:most]
 
 
 def _number(value: Any) -> str:

@@ -1,0 +1,313 @@
+"""How an expression is gone through, in whatever arithmetic: places of indices, sums, outcomes of means.
+
+``points`` evaluates modulo two primes, ``numbers`` in many digits or in floats. Values are arrays with
+the points along their last axis, or a number for them all; within a mean its outcomes, and within a sum its
+terms, go along a further axis before those that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from sympy import Derivative, Dummy, Indexed, Integer, Product, S, Subs, Sum, sympify
+
+from verify.symbolic.vocabulary import E, Family, Largest, StepError, definition, range_of
+
+LONGEST_SUM, MOST_TERMS = 40, 500_000
+"""The most terms of a sum, and of all sums that stand in each other."""
+
+Numbers = Any
+"""An array with the points along its last axis, or a number for them all."""
+
+
+Rule = Callable[[int], tuple[Numbers, Numbers]]
+"""Returns the values and the weights of outcomes, an outcome a row, modulo a prime where there are two."""
+
+
+class Undecided(StepError):  # noqa: N818 - an outcome
+    """An expression could not be evaluated."""
+
+
+class Axis(NamedTuple):
+    """Places that an index takes along an axis, before so many others."""
+
+    first: int
+    last: int
+    depth: int
+
+    @property
+    def numbers(self) -> Numbers:
+        """The places, shaped to go along the axis."""
+        return np.arange(self.first, self.last + 1, dtype=np.uint64).reshape(-1, *(1,) * self.depth)
+
+
+class Evaluation:
+    """Points at which expressions are evaluated, by rules for each kind of part.
+
+    ``sizes`` and ``places`` are numbers of what is counted and of indices; ``outcomes`` are values of the
+    entries that a mean is taken over, ``world`` is the number of an outcome in which all other families have
+    any values; ``budget`` is how many parts may still be evaluated.
+    """
+
+    rules: Mapping[Any, Callable[[Any, Any, int], Numbers]]
+
+    def __init__(self, sizes: Mapping[Any, int], laws: Mapping[Family, Any], budget: float) -> None:
+        self.sizes, self.laws, self.budget = sizes, laws, budget
+        self.places: dict[Any, int | Axis] = {}
+        self.depth, self.terms = 1, 1
+        self.outcomes: dict[Any, Any] | None = None
+        self.world: Numbers = None
+        self.known: dict[Any, Numbers] = {}
+
+    def rational(self, x: Any, modulus: int) -> Numbers:
+        """Return a rational number in this arithmetic."""
+        raise NotImplementedError
+
+    def product(self, first: Numbers, second: Numbers, modulus: int) -> Numbers:  # noqa: ARG002  # see Points
+        """Return the product of two numbers in this arithmetic."""
+        return first * second
+
+    def goes_by_terms(self, x: Any) -> bool:
+        """Return whether a sum of terms x is gone through term by term, instead of along an axis."""
+        return bool(x.has(E))
+
+    def value(self, x: Any, modulus: int = 0) -> Numbers:
+        """Return the value of an expression, where the arithmetic has two primes modulo one of them.
+
+        Raises:
+            Undecided: there is no rule for a part of it, or it takes too long.
+        """
+        if x.is_Rational:
+            return self.rational(x, modulus)
+        if x.is_Symbol and x in self.places:
+            place = self.places[x]
+            return self.rational(Integer(place), modulus) if isinstance(place, int) else place.numbers
+        key = (x, modulus, *map(self.places.get, _integers(x)))
+        if key not in self.known:
+            rule = next((self.rules[base] for base in type(x).__mro__ if base in self.rules), None)
+            if rule is None:
+                raise Undecided(f"{type(x).__name__} has no exact arithmetic")
+            value = rule(self, x, modulus)
+            self.budget -= 1
+            if isinstance(value, np.ndarray):
+                while value.ndim > 1 and len(value) == 1:
+                    value = value[0]  # so that it does not depend on the sums that it was met in
+                self.budget -= value.size // 500
+            if self.budget < 0:
+                raise Undecided("it is too long to be evaluated exactly")
+            self.known[key] = value
+        return self.known[key]
+
+    def with_numbers(self, x: Any) -> Any:
+        """Return an expression with the numbers of sizes and places put in."""
+        return put_numbers(x, self.numbers_in(x))
+
+    def numbers_in(self, x: Any) -> dict[Any, int]:
+        """Return the numbers of sizes and places that an expression speaks of."""
+        # An index on an axis stays a symbol: it has many places at once, and its values are an array.
+        numbers = {symbol: self.places.get(symbol, self.sizes.get(symbol)) for symbol in _integers(x)}
+        return {symbol: number for symbol, number in numbers.items() if isinstance(number, int)}
+
+    def whole(self, x: Any) -> int:
+        """Return the end of a sum, or a place, as a number.
+
+        Raises:
+            Undecided: it is no whole number.
+        """
+        number = self.places.get(x, self.sizes.get(x))
+        return number if isinstance(number, int) else whole(x, self.numbers_in(sympify(x)))
+
+    @contextmanager
+    def at(self, index: Any, place: int | Axis) -> Iterator[None]:
+        """Let an index be at a place, or at all places along an axis."""
+        before = self.places, self.depth, self.terms
+        self.places = {**self.places, index: place}
+        if isinstance(place, Axis):
+            self.depth, self.terms = self.depth + 1, self.terms * max(place.last - place.first + 1, 1)
+        if self.terms > MOST_TERMS:
+            raise Undecided("it is too long to be evaluated exactly")
+        try:
+            yield
+        finally:
+            self.places, self.depth, self.terms = before
+
+    @contextmanager
+    def having(self, **state: Any) -> Iterator[None]:
+        """Let variables, or outcomes and worlds, be others, with a memory of values of their own."""
+        before = {name: getattr(self, name) for name in ("known", *state)}
+        self.__dict__.update(known={}, **state)
+        try:
+            yield
+        finally:
+            self.__dict__.update(before)
+
+    def total(self, x: Any, modulus: int = 0) -> Numbers:
+        """Return a sum."""
+        apart, inner, index, low, high = _peeled(x)
+        first, last = self.whole(low), self.whole(high)
+        if last - first > LONGEST_SUM:
+            raise Undecided(f"a sum of {last - first + 1} terms")
+        total: Numbers = 0
+        if self.goes_by_terms(inner) or _bounds_a_sum(inner, index):
+            # Each term has outcomes, or terms, of its own.
+            for place in range(first, last + 1):
+                with self.at(index, place):
+                    total = total + self.value(inner, modulus)
+        elif first <= last:
+            terms = self.along(inner, index, first, last, modulus)
+            is_along = np.ndim(terms) > self.depth
+            total = terms.sum(axis=0) if is_along else terms * (last - first + 1)
+        return self.product(total, self.value(apart, modulus), modulus)
+
+    def along(self, x: Any, index: Any, first: int, last: int, modulus: int = 0) -> Numbers:
+        """Return the values of an expression with the places of an index along a further axis."""
+        with self.at(index, Axis(first, last, self.depth)):
+            return self.value(x, modulus)
+
+    def at_places(self, places: list[Any], entry: Callable[..., Any]) -> Numbers:
+        """Return an entry of a family at places, which are numbers or go along axes."""
+        if not any(isinstance(place, np.ndarray) for place in places):
+            return entry(*map(int, places))
+        together = np.broadcast(*places)
+        parts = [entry(*map(int, each)) for each in together]
+        shape = together.shape[: together.ndim - parts[0].ndim]
+        return np.stack(parts).reshape(*shape, *parts[0].shape)
+
+    # Means.
+
+    def rules_of(self, bases: list[Any]) -> list[tuple[int, Rule]]:
+        """Return the number of outcomes, and their values and weights, of an entry of each family.
+
+        Instead of a last family, None is for the world, of which all other families are functions.
+
+        Raises:
+            Undecided: all together have too many.
+        """
+        raise NotImplementedError
+
+    def over_outcomes(self, of: Any, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
+        """Return weights and values of an expression in all outcomes, which go along a further axis."""
+        numbers = frozenset(self.numbers_in(of).items())
+        entries = sorted(entries_of(of, numbers, frozenset(self.laws)), key=str)
+        rules = self.rules_of([*(base for base, *_ in entries), *([None] if has_world else [])])
+        sizes = [size for size, _ in rules]
+        choices = np.indices(sizes).reshape(len(sizes), prod(sizes))
+        columns = [(rule, chosen, self.depth) for (_, rule), chosen in zip(rules, choices, strict=True)]
+        weights: Numbers = np.ones((prod(sizes), *(1,) * self.depth), np.uint64)
+        for rule, chosen, depth in columns:
+            weights = self.product(weights, _spread(rule(modulus)[1], chosen, depth), modulus)
+        state: dict[str, Any] = {"outcomes": dict(zip(entries, columns, strict=False)), "world": None}
+        if has_world:
+            state["world"] = choices[-1].astype(np.uint64).reshape(-1, *(1,) * self.depth)
+        with self.having(**state, depth=self.depth + 1):
+            return weights, self.value(of, modulus)
+
+    def outcome(self, entry: tuple[Any, ...], modulus: int = 0) -> Numbers:
+        """Return the values of an entry in all outcomes of the mean."""
+        rule, chosen, depth = (self.outcomes or {})[entry]
+        return _spread(rule(modulus)[0], chosen, depth)
+
+
+def _spread(column: Any, chosen: Any, depth: int) -> Numbers:
+    """Return an outcome's values, so many points in each, along the axis before the last ``depth`` axes."""
+    return column[chosen].reshape(len(chosen), *(1,) * (depth - 1), column.shape[-1])
+
+
+@lru_cache(maxsize=8192)
+def entries_of(
+    x: Any, numbers: frozenset[tuple[Any, int]], families: frozenset[Family]
+) -> frozenset[tuple[Any, ...]]:
+    """Return the entries of families that an expression depends on at these numbers of sizes and places."""
+    if isinstance(x, E) or not families:
+        return frozenset()
+    known = dict(numbers)
+    if isinstance(x, Indexed):
+        entry = (x.base, *(whole(index, known) for index in x.indices)) if x.base in families else ()
+        return frozenset([entry] if entry else [])
+    if not isinstance(x, Sum | Largest | Product):
+        return frozenset().union(*(entries_of(part, numbers, families) for part in x.args))
+    if isinstance(x, Largest):
+        (inner, index), low, high = x.args, S.One, range_of(*x.args)
+    else:
+        (*limits, (index, low, high)) = x.limits
+        inner = x.func(x.function, *limits) if limits else x.function
+    found: frozenset[tuple[Any, ...]] = frozenset()
+    for place in range(whole(low, known), whole(high, known) + 1):
+        found |= entries_of(inner, frozenset({**known, index: place}.items()), families)
+    return found
+
+
+def put_numbers(x: Any, numbers: Mapping[Any, int]) -> Any:
+    """Return an expression with numbers put in for symbols."""
+    known = {symbol: Integer(number) for symbol, number in numbers.items()}
+    return x.xreplace(known) if known else x
+
+
+def whole(x: Any, numbers: Mapping[Any, int]) -> int:
+    """Return an expression as a whole number, once numbers are put in for symbols.
+
+    Raises:
+        Undecided: it is none.
+    """
+    value = put_numbers(sympify(x), numbers)
+    if not value.is_Integer:
+        raise Undecided(f"{x} is no whole number")
+    return int(value)
+
+
+@lru_cache(maxsize=65536)
+def _integers(x: Any) -> tuple[Any, ...]:
+    """Return the symbols of an expression that may be sizes or indices, in any order."""
+    return tuple(symbol for symbol in x.free_symbols if symbol.is_Symbol and symbol.is_integer)
+
+
+@lru_cache(maxsize=4096)
+def _bounds_a_sum(x: Any, index: Any) -> bool:
+    return any(end.has(index) for part in x.atoms(Sum) for _, *ends in part.limits for end in ends)
+
+
+@lru_cache(maxsize=4096)
+def _peeled(x: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """A sum as a factor before it, its terms, and its outermost index with both ends."""
+    (*before, (index, low, high)) = x.limits
+    if before:
+        return S.One, Sum(x.function, *before), index, low, high
+    apart, inner = x.function.as_independent(index, as_Add=False)
+    return apart, inner, index, low, high
+
+
+@lru_cache(maxsize=1024)
+def derived(x: Any) -> Any:
+    """Return a derivative by symbols or entries, done; of a mean it is the mean of the derivative."""
+
+    def apart(part: Any) -> Any:
+        # A bound j is another than the j of the entry that it is derived by.
+        if isinstance(part, Sum):
+            own = {limit[0]: Dummy(limit[0].name, integer=True, positive=True) for limit in part.limits}
+            limits = [(own[index], *(end.xreplace(own) for end in ends)) for index, *ends in part.limits]
+            return Sum(apart(part.function.xreplace(own)), *limits)
+        return part.func(*map(apart, part.args)) if part.has(Sum) else part
+
+    return apart(definition(x.expr)).replace(E, _Mean).diff(*x.variable_count).replace(_Mean, E)
+
+
+def put_at(x: Any) -> Any:
+    """Return an expression with the values of derivatives at a point, ``Subs``, put in."""
+
+    def value(part: Any) -> Any:
+        carried_out = part.expr.replace(lambda inner: isinstance(inner, Derivative), derived)
+        return carried_out.xreplace(dict(zip(part.variables, part.point, strict=True)))
+
+    return sympify(x).replace(lambda part: isinstance(part, Subs), value)
+
+
+class _Mean(E):
+    """A mean whose derivative is the mean of the derivative."""
+
+    def _eval_derivative(self, symbol: Any) -> Any:
+        return _Mean(self.args[0].diff(symbol))
