@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sympy import Derivative, Dummy, Indexed, Integer, Product, S, Subs, Sum, sympify
 
-from verify.symbolic.vocabulary import E, Family, Largest, StepError, definition, range_of
+from verify.symbolic.vocabulary import Cov, E, Family, Largest, StepError, Var, definition, range_of
 
 LONGEST_SUM, MOST_TERMS = 40, 500_000
 """The most terms of a sum, and of all sums that stand in each other."""
@@ -74,7 +74,7 @@ class Evaluation:
 
     def goes_by_terms(self, x: Any) -> bool:
         """Return whether a sum of terms x is gone through term by term, instead of along an axis."""
-        return bool(x.has(E))
+        return bool(x.has(E, Var, Cov))
 
     def value(self, x: Any, modulus: int = 0) -> Numbers:
         """Return the value of an expression, where the arithmetic has two primes modulo one of them.
@@ -192,7 +192,9 @@ class Evaluation:
 
     def over_outcomes(self, of: Any, *, has_world: bool, modulus: int = 0) -> tuple[Numbers, Numbers]:
         """Return weights and values of an expression in all outcomes, which go along a further axis."""
-        numbers = frozenset(self.numbers_in(of).items())
+        # A score or a row speaks of sizes that are not written in it.
+        places = {index: place for index, place in self.places.items() if isinstance(place, int)}
+        numbers = frozenset({**self.sizes, **places}.items())
         entries = sorted(entries_of(of, numbers, frozenset(self.laws)), key=str)
         rules = self.rules_of([*(base for base, *_ in entries), *([None] if has_world else [])])
         sizes = [size for size, _ in rules]
@@ -225,6 +227,8 @@ def entries_of(
     """Return the entries of families that an expression depends on at these numbers of sizes and places."""
     if isinstance(x, E) or not families:
         return frozenset()
+    if hasattr(x, "definition"):
+        return entries_of(definition_of(x), numbers, families)
     known = dict(numbers)
     if isinstance(x, Indexed):
         entry = (x.base, *(whole(index, known) for index in x.indices)) if x.base in families else ()
@@ -240,6 +244,12 @@ def entries_of(
     for place in range(whole(low, known), whole(high, known) + 1):
         found |= entries_of(inner, frozenset({**known, index: place}.items()), families)
     return found
+
+
+@lru_cache(maxsize=65536)
+def definition_of(x: Any) -> Any:
+    """Return what a function of the vocabulary stands for, with its arguments as they are."""
+    return x.definition
 
 
 def put_numbers(x: Any, numbers: Mapping[Any, int]) -> Any:

@@ -22,7 +22,7 @@ from sympy.core.relational import Relational
 
 from verify.errors import ClaimError
 from verify.symbolic import vocabulary as of
-from verify.symbolic.evaluation import Evaluation, Numbers, Rule, Undecided
+from verify.symbolic.evaluation import Evaluation, Numbers, Rule, Undecided, definition_of
 from verify.symbolic.vocabulary import Family, Index, families_of, range_of
 
 if TYPE_CHECKING:
@@ -255,13 +255,20 @@ def _add(point: Point, x: Any, _: int) -> Any:
     return reduce(operator.add, terms)
 
 
+@lru_cache(maxsize=2**14)
+def _exponents(product: Any) -> tuple[list[Any], list[Any]]:
+    """Return the exponents of the exponentials in a product, and its other factors."""
+    exponentials = [part for part in product.args if isinstance(part, exp)]
+    return [part.args[0] for part in exponentials], [x for x in product.args if x not in exponentials]
+
+
 def _mul(point: Point, x: Any, _: int) -> Any:
     """Return a product; in floats the exponents of exponentials are added first, as each may overflow."""
-    if point.exact:
+    exponents, others = _exponents(x)
+    if point.exact or len(exponents) < 2:
         return reduce(operator.mul, map(point.value, x.args))
-    factors = [point.value(part) for part in x.args if not isinstance(part, exp)]
-    exponents = [point.value(part.args[0]) for part in x.args if isinstance(part, exp)]
-    return reduce(operator.mul, [*factors, np.exp(sum(exponents))] if exponents else factors)
+    together = np.exp(reduce(operator.add, map(point.value, exponents)))
+    return reduce(operator.mul, map(point.value, others), together)
 
 
 def _power(point: Point, x: Any, _: int) -> Any:
@@ -339,6 +346,10 @@ RULES: dict[Any, Callable[[Any, Any, int], Any]] = {
     ),
     sympy.Indexed: _indexed,
     of.E: lambda point, x, _: point.mean(x.args[0]),
+    **dict.fromkeys(
+        (of.Var, of.Cov, of.Dot, of.Softmax, of.Entropy, of.LogSumExp),
+        lambda point, x, _: point.value(definition_of(x)),
+    ),
     of.Largest: _largest,
     of.Indicator: lambda point, x, _: (point.value(x.args[0]) > 0) * point.number(1),
     sympy.Function: _function,

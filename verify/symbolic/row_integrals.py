@@ -103,12 +103,6 @@ def mean_log_total(keys: int, deviation: float) -> Approximation:
 
 
 @cache
-def mean_entropy(keys: int, deviation: float) -> Approximation:
-    """Return the mean entropy E H = E ln Z - E Σps, in nats."""
-    return mean_log_total(keys, deviation) + mean_product(((1, 1),), keys, deviation).times(-1)
-
-
-@cache
 def mean_beside_sink(keys: int, deviation: float, sink: float) -> Approximation:
     """Return E Z/(Z + e^b), the weight of the keys beside a sink of score b = ``sink``.
 
