@@ -72,6 +72,7 @@ ALLOWED = {"=": (0,), "≤": (-1, 0), "<": (-1,), "≥": (0, 1), ">": (1,)}
 """The signs that the left side less the right side may have."""
 
 MEANS_OF = (E, Var, Cov)
+"""What is a mean, or is made of means."""
 
 CORNERS = tuple(map(sympify, (2, 1, 3, 0, -1, -2, "1/2", "-1/2", "1/10", 5)))
 """Values at which lines tend to fail, besides those near ends of the domain, very small and large ones."""

@@ -34,9 +34,6 @@ _RULES = ((0.24, 10.5), (0.27, 10.0))
 _ROUNDING = 2.0**-46
 """Rounding error of a sum, relative to the sum of its terms' sizes: 64 units in the last place."""
 
-_NOTHING = 1e-40
-"""A kernel of size 1 so near to a constant is that constant: no sum over a million keys shows the rest."""
-
 _NODES = (3, 5, 8, 12, 18, 26)
 """Nodes of the Gauss rules over a query's length, which are taken in turn."""
 
@@ -255,9 +252,7 @@ class _TrapezoidRule:
         last = math.ceil((reach * deviation + 6) / self.step)
         self.u = self.step * np.arange(first, last + 1)
         self._v = self.step * np.arange(first - half, last + half + 1)
-        self._exp_v, self._places = np.exp(self._v), np.arange(len(self.u))
-        # Where v is 0: a kernel goes from its constant on the left to that on the right about here.
-        self._zero = half - first
+        self._exp_v = np.exp(self._v)
         self._phi: dict[tuple[int, int], Array] = {}
         self._others: dict[int, Array] = {}
 
@@ -265,7 +260,7 @@ class _TrapezoidRule:
         """Return φ at the points u, for the exponents of a key's weight and score."""
         if (weight, score) not in self._phi:
             kernel = np.exp(weight * self._v - self._exp_v)
-            self._phi[weight, score] = self._smoothed(kernel, score, before=0.0 if weight else 1.0)
+            self._phi[weight, score] = self._smoothed(kernel, score)
         return self._phi[weight, score]
 
     def others(self, keys: int) -> Array:
@@ -277,34 +272,14 @@ class _TrapezoidRule:
     @cached_property
     def log_psi(self) -> Array:
         """The logarithm of ψ at the points u; where ψ is near 1 from 1 - ψ, which loses no digits."""
-        rest = self._smoothed(-np.expm1(-self._exp_v), 0, after=1.0)
+        rest = self._smoothed(-np.expm1(-self._exp_v), 0)
         psi = np.maximum(self.phi(0, 0), np.finfo(np.float64).tiny)
         return np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(psi))
 
-    def _smoothed(self, kernel: Array, score: int, before: float = 0.0, after: float = 0.0) -> Array:
-        """Return the correlation with s^score and the density, of a kernel that is constant at either end.
-
-        Only where it is neither is it multiplied; the ends' shares are sums of the density.
-        """
+    def _smoothed(self, kernel: Array, score: int) -> Array:
+        """Return the correlation of a kernel with s^score and the density."""
         weights = self._density * self._s**score if score else self._density
-        apart = kernel.copy()
-        apart[: self._zero] -= before
-        apart[self._zero :] -= after
-        varying = np.abs(apart) > _NOTHING
-        # Of the kernel's two ends, which are most of it, the correlation is known: constant times a sum.
-        first, stop, reach = int(varying.argmax()), len(varying) - int(varying[::-1].argmax()), len(weights)
-        smoothed = np.zeros(len(self.u))
-        correlated = np.correlate(kernel[first:stop], weights, "full")
-        offset = first - reach + 1
-        low, high = max(0, offset), min(len(smoothed), offset + len(correlated))
-        smoothed[low:high] = correlated[low - offset : high - offset]
-        if before:
-            sums = np.concatenate([[0.0], np.cumsum(weights)])
-            smoothed += before * sums[(first - self._places).clip(0, reach)]
-        if after:
-            sums = np.concatenate([np.cumsum(weights[::-1])[::-1], [0.0]])
-            smoothed += after * sums[(stop - self._places).clip(0, reach)]
-        return smoothed
+        return np.correlate(kernel, weights, "valid")
 
 
 @lru_cache(maxsize=512)  # a query's lengths are those of other means over it, and of other numbers of keys
