@@ -74,7 +74,7 @@ class Evaluation:
 
     def goes_by_terms(self, x: Any) -> bool:
         """Return whether a sum of terms x is gone through term by term, instead of along an axis."""
-        return bool(x.has(E, Var, Cov))
+        return has(x, E, Var, Cov)
 
     def value(self, x: Any, modulus: int = 0) -> Numbers:
         """Return the value of an expression, where the arithmetic has two primes modulo one of them.
@@ -268,6 +268,12 @@ def whole(x: Any, numbers: Mapping[Any, int]) -> int:
     if not value.is_Integer:
         raise Undecided(f"{x} is no whole number")
     return int(value)
+
+
+@lru_cache(maxsize=65536)
+def has(x: Any, *kinds: Any) -> bool:
+    """Return whether an expression has a part of these kinds; asked of the same at every point."""
+    return bool(x.has(*kinds))
 
 
 @lru_cache(maxsize=65536)

@@ -23,7 +23,7 @@ from sympy.core.relational import Relational
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 
 from verify.errors import ClaimError
-from verify.symbolic.evaluation import Undecided, derived, put_at
+from verify.symbolic.evaluation import Undecided, derived, has, put_at
 from verify.symbolic.laws import NoLaw, NumericLaw, law_with
 from verify.symbolic.numbers import BATCHES, NOTHING, Point, evaluated, holds
 from verify.symbolic.signs import Signs
@@ -45,7 +45,7 @@ from verify.symbolic.vocabulary import families_of, free_indices, free_symbols, 
 DIGITS = (30, 60, 1000)
 """Digits in which a line is evaluated, and again where it seems false there."""
 
-BUDGET = 12_000
+BUDGET = 10_000
 """How much work a line may take, in parts of expressions; about a tenth of a second."""
 
 POINTS, FEWER, MEANS, RATIOS, DRAWN = 60, 12, 12, 6, 4
@@ -173,7 +173,7 @@ class _Trial:
 
     def has(self, *kinds: Any) -> bool:
         """Return whether a side has a part of these kinds."""
-        return any(side.has(*kinds) for side in self.sides)
+        return any(has(side, *kinds) for side in self.sides)
 
     def is_unknown(self) -> bool:
         """Return whether a side has a name of which nothing is said, as where the other side defines it."""
@@ -246,8 +246,7 @@ class _Trial:
 
     def _may_be(self, symbol: Any, value: Any) -> bool:
         """Return whether a symbol's assumptions, and the conditions on it alone, allow a value."""
-        pairs = ((getattr(symbol, f"is_{fact}"), getattr(value, f"is_{fact}")) for fact in _FACTS)
-        if not all(assumed is None or is_so is None or assumed == is_so for assumed, is_so in pairs):
+        if not _fits(symbol, value):
             return False
         alone = (x for x in self.given if x.free_symbols == {symbol} and value.is_real)
         return all(x.xreplace({symbol: value}) != False for x in alone)  # noqa: E712  # SymPy's
@@ -608,6 +607,13 @@ def _range_of(expression: Any, index: Index) -> Any:
         return range_of(expression, index)
     except ClaimError:
         return None
+
+
+@lru_cache(maxsize=8192)
+def _fits(symbol: Any, value: Any) -> bool:
+    """Return whether the assumptions of a symbol allow a value."""
+    pairs = ((getattr(symbol, f"is_{fact}"), getattr(value, f"is_{fact}")) for fact in _FACTS)
+    return all(assumed is None or is_so is None or assumed == is_so for assumed, is_so in pairs)
 
 
 def _number(value: Any) -> str:
