@@ -24,7 +24,6 @@ TITLE = "Scaled dot-product attention: what is true, and how we know"
 FEW = 3
 """A report of at most this many claims shows the derivation and the figure of each on its first page."""
 _QUESTION = r"Why are scores divided by $\sqrt{d_k}$?"
-_TIMES = 2  # from which on a quotient says more than percent
 _ANSWER = (
     (
         (
@@ -143,8 +142,6 @@ def _by_how_much(check: Check) -> str:
     if not check.prediction:
         return named[check.relation]
     share = check.estimate / check.prediction
-    if share >= _TIMES:
-        return f"{named[check.relation]}: {numbers.exact(share, 3)} times as large"
     return f"{named[check.relation]}: off by {numbers.exact(100 * abs(share - 1), 2)}%"
 
 

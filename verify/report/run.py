@@ -47,7 +47,6 @@ from verify.text.latex import Prose
 
 _ROOM = {1: 20, 2: 14, 3: 10}  # numbers of a claim on the first page, by the number of claims
 _EXAMPLE = "score-variance"  # the claim whose citation is shown, if it ran
-_ENTRIES = (("Text", "text"), ("BibTeX", "bibtex"), ("CSL-JSON", "csl-json"), ("Markdown", "markdown"))
 _SERIOUS = (Outcome.WRONG, Outcome.MISPRINTED, Outcome.WITH_CONDITIONS)
 _FRONT_FIGURES = (
     "score-variance.variance-line",
@@ -156,7 +155,7 @@ class Report:
         r"\operatorname{softmax}\left(Q K^{\mathsf T}/\sqrt{d_k}\right) V$"
     )
     notation = tuple((Prose(symbol), Prose(meaning)) for symbol, meaning in _NOTATION.items())
-    formats = ", ".join(citations.FORMS)
+    formats = citations.FORMS
 
     def __init__(self, record: RunRecord) -> None:
         self.record = record
@@ -275,12 +274,6 @@ class Report:
         claim = next((claim for claim in claims if claim.id == _EXAMPLE), claims[0])
         check = next((check for check in claim.checks if check.method == "fit"), claim.checks[0])
         return cite(self.record, claim, check)
-
-    @property
-    def entries(self) -> tuple[tuple[str, str], ...]:
-        """That citation in several forms."""
-        example = self.example
-        return tuple((name, citations.FORMS[form](example)) for name, form in _ENTRIES) if example else ()
 
 
 def _chapters(record: RunRecord) -> Iterator[Section]:

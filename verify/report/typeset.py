@@ -34,9 +34,9 @@ _NUMBERED = 36.0  # em of a formula that is centred with its number in the margi
 _BROKEN = 16.0  # em from which on a formula in text is pieces, between which lines may break
 _WIDEST_PIECE = 27.0  # em of a piece in the columns of the print's tables
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]*⁻[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+")
-_STUCK = re.compile("(?:[^\\s(\\[]|\N{NO-BREAK SPACE})*")  # what must stay on a formula's line
+# What must not be parted from a formula, whose place is marked: an opening before it, all that follows it.
+_AROUND = re.compile("([(\\[“‘]*)\0((?:[^\\s(\\[\0]|\N{NO-BREAK SPACE})*)")
 _JOINER = "\N{WORD JOINER}"
-_OPENING = re.compile(r"[(\[“‘]*\Z")  # what must not end the line before a formula
 _PLAIN_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−")
 # The drawn signs of the verdicts; each has its own outline, so that none is known by its colour alone.
 _ROUND = "M1.1 8a6.9 6.9 0 1 1 13.8 0a6.9 6.9 0 1 1-13.8 0z"
@@ -196,28 +196,18 @@ class Medium(ABC):
         """Return a formula in running text; a long formula is pieces, between which lines may break."""
         is_long = self.formulas.inline(latex).width > _BROKEN and r"\begin" not in latex
         parts = in_pieces(latex) if is_long else []
-        return Markup(" ").join(map(self._whole, parts if len(parts) > 1 else [latex]))
-
-    def _whole(self, latex: str) -> Markup:
-        return self.formula(self.formulas.inline(latex), latex)
+        whole = parts if len(parts) > 1 else [latex]
+        return Markup(" ").join(self.formula(self.formulas.inline(part), part) for part in whole)
 
     def _prose(self, prose: str) -> Markup:
-        set_so_far, formula = Markup(), Markup()
-        # A formula is held back until what follows is known: a comma or bracket must not start the next line.
-        before, opening = "", ""  # of the formula that waits for its punctuation, and of the next formula
-        for piece in pieces(prose):
-            if piece.is_formula:
-                set_so_far += self._together(before, formula, "")
-                before, formula, opening = opening, self._inline(piece.text), ""
-                continue
-            text = with_apostrophes(piece.text)
-            tail = _STUCK.match(text)
-            stuck = tail[0] if tail and formula else ""
-            rest = text[len(stuck) :]
-            start = next(_OPENING.finditer(rest)).start()
-            set_so_far += self._together(before, formula, stuck) + _text(rest[:start])
-            before, formula, opening = "", Markup(), rest[start:]
-        return set_so_far + self._together(before, formula, "") + _text(opening)
+        parts = pieces(prose.replace("\0", ""))
+        formulas = [self._inline(part.text) for part in parts if part.is_formula]
+        text = "".join("\0" if part.is_formula else with_apostrophes(part.text) for part in parts)
+        first, *rest = _AROUND.split(text)
+        typeset = _text(first)
+        for formula, before, after, further in zip(formulas, rest[::3], rest[1::3], rest[2::3], strict=True):
+            typeset += self._together(before, formula, after) + _text(further)
+        return typeset
 
     def _together(self, before: str, formula: Markup, after: str) -> Markup:
         """Return a formula that no line break can part from what touches it.

@@ -104,11 +104,6 @@ def last_place(error: float) -> int:
     return first - 1 if leading < 355 else first
 
 
-def place_of(value: float, digits: int) -> int:
-    """Return the power of ten of the last of a value's first ``digits`` significant digits."""
-    return _magnitude(as_decimal(value)) - digits + 1
-
-
 def supported(value: float, error: float, digits: int = 10) -> str:
     """Return a measured value that stands alone, in at most ``digits`` significant digits.
 
