@@ -71,7 +71,7 @@ def quantity(
     **others: Any,
 ) -> Quantity:
     """Return a comparison of the blocks' mean ``truth`` with the value ``predicted``."""
-    cell = others.pop("cell", Cell(f"cell-{name}", (("d_k", 8),), Bell(truth, spread)))  # type: ignore[arg-type]  # draws as a simulation does
+    cell = others.pop("cell", Cell(f"cell-{name}", (("d_k", 8),), Bell(truth, spread)))
     return Quantity(
         name, "a mean", cell, estimand or derived(spread), Prediction(predicted, f"{predicted}"), **others
     )
@@ -119,7 +119,7 @@ class TestVerdicts:
 
     def test_blocks_that_all_agree_decide_nothing(self) -> None:
         """Where nothing is derived, no spread is no information, and the check stays open."""
-        never = quantity("never", 0.0, 1.0, component("mean"), cell=Cell("never", (), Rare(0.0)))  # type: ignore[arg-type]  # draws as a simulation does
+        never = quantity("never", 0.0, 1.0, component("mean"), cell=Cell("never", (), Rare(0.0)))
         checks, _ = judged([never])
         assert checks["never"].verdict is Verdict.UNDECIDED
         assert checks["never"].looks == MAX_LOOKS
@@ -130,7 +130,7 @@ class TestReasons:
 
     def test_far_inside_a_bound_is_decided_whatever_the_skewness(self) -> None:
         """Blocks of skewness 10 are decided at the first look where the bound is far, and say by what."""
-        cell = Cell("rare", (), Rare(0.01))  # type: ignore[arg-type]  # draws as a simulation does
+        cell = Cell("rare", (), Rare(0.01))
         far = Quantity("far", "a mean", cell, component("mean"), Prediction(0.5, "½"), NARROW, "≤")
         check = judged([far])[0]["far"]
         assert check.verdict is Verdict.CONFIRMED

@@ -121,7 +121,7 @@ class Numbers:
         return rng.standard_normal((count, self.outputs))
 
 
-CELL = Cell("numbers", (), Numbers())  # type: ignore[arg-type]  # draws as a simulation does
+CELL = Cell("numbers", (), Numbers())
 BATCHES = 2 * CELL.chunk_batches + 5
 
 
@@ -196,4 +196,4 @@ def test_what_is_not_finite_is_refused(wrong: float) -> None:
             return values
 
     with pytest.raises(ValueError, match="claim c, cell logs: n1 is not finite in some block"):
-        draw(Cell("logs", (), Logarithms()), "c", 1, 10, None, map)  # type: ignore[arg-type]  # draws as a simulation does
+        draw(Cell("logs", (), Logarithms()), "c", 1, 10, None, map)

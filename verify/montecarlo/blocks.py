@@ -15,14 +15,11 @@ import math
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from verify.montecarlo.distributions import Array, stream
-
-if TYPE_CHECKING:
-    from verify.montecarlo.quantities import Simulation
 
 Settings = tuple[tuple[str, int | float | str], ...]
 """The settings of a cell, as names with values, in the order in which they are recorded."""
@@ -56,7 +53,7 @@ class Cell:
 
     id: str
     settings: Settings
-    sampler: Simulation
+    sampler: Any  # a Simulation, whose module imports this
 
     @property
     def batch_blocks(self) -> int:
